@@ -1,0 +1,195 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/mymmrac/telego"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+	"stagecoach/internal/yandex"
+	"stagecoach/workflows/lifecycle"
+)
+
+// JobRules is the table of a delivery job.
+type JobRules = lifecycle.Table[store.JobState, store.JobAction, store.Job]
+
+// Storage is where files come from.
+type Storage interface {
+	Stat(ctx context.Context, path string) (yandex.Item, error)
+	Open(ctx context.Context, path string, offset int64) (*yandex.Download, error)
+}
+
+// Courier carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole ride.
+type Courier struct {
+	Store    *store.Store
+	Rules    JobRules
+	Storage  Storage
+	Telegram *telego.Bot
+	Temporal client.Client
+	Spool    *Spool // nil: stream
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
+	Settings CourierSettings
+
+	healthy atomic.Bool // no alert of ours is open
+}
+
+// CourierSettings are a courier's limits.
+type CourierSettings struct {
+	JobTimeout      time.Duration // in workers' hands, over all tries
+	StorageTimeout  time.Duration // without a byte from the storage
+	SendInitTimeout time.Duration // until Telegram takes the first byte
+	ChunkTimeout    time.Duration // without progress towards Telegram
+	ShortRetryAfter time.Duration // a longer 429 ends the try
+	MaxFileSize     int64         // bytes
+	CacheChat       int64         // 0: none
+	StageSignal     string        // how the workflow is told of a stage that lasts
+}
+
+// Receipt is how a ride ended: the job's final state. Everything else stands in the record.
+type Receipt struct {
+	State store.JobState `json:"state"`
+}
+
+// Deliver takes a queued job and brings its file to the user's chat. It writes the stages it passes, fenced by the
+// number of its claim, so that a worker that was given up can neither write nor send. Errors are ApplicationErrors
+// whose type is a fault code; those worth a retry put the job back into the queue first. Once the last bytes are let
+// go without an answer the outcome is unknown, and no later try sends again.
+func (c *Courier) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
+	ride := &ride{Courier: c, jobID: jobID}
+	defer ride.beat(ctx)()
+	err := ride.claim(ctx)
+	if err == nil {
+		err = ride.carry(ctx)
+	}
+	return ride.settle(ctx, err)
+}
+
+// errEnded says that the job has its end already: nothing is left to do.
+var errEnded = errors.New("the job has ended")
+
+// claim takes the job for this try, in one transaction: what a lost worker left is settled, QUEUED becomes CLAIMED, and
+// the ride starts unless the rules forbid it.
+func (r *ride) claim(ctx context.Context) error {
+	var refusal error
+	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
+		refusal = nil
+		if r.Rules.Terminal(job.State) {
+			refusal = errEnded
+			return nil, nil
+		}
+		steps := steps{rules: r.Rules, job: job}
+		if job.State != store.JobQueued {
+			if job.AckPendingAt != nil {
+				refusal = r.settleLost(ctx, &steps)
+				return steps.events, nil
+			}
+			if steps.requeue(fault.WorkerLost, *job.HeartbeatAt) != nil {
+				refusal = fault.New(fault.WorkerLost, "the worker was lost in the last try")
+				return nil, nil
+			}
+		}
+		if err := steps.take(store.JobActionClaim, ""); err != nil {
+			return nil, err
+		}
+		job.Claim++
+		job.ClaimedAt, job.HeartbeatAt, job.BytesSent = &job.Now, &job.Now, 0
+		refusal = steps.take(store.JobActionStartDownload, "")
+		return steps.events, nil
+	})
+	if err != nil {
+		return err
+	}
+	r.enter(job)
+	return refusal
+}
+
+// settleLost decides about a job whose worker was lost after the last bytes were let go. Only a receipt that made it
+// into the heartbeat proves a delivery.
+func (r *ride) settleLost(ctx context.Context, s *steps) error {
+	var last progress
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) == nil && last.MessageID != 0 {
+		return errors.Join(s.acknowledge(last.MessageID, ""), errEnded)
+	}
+	return unknownOutcome()
+}
+
+func unknownOutcome() *fault.Error {
+	return fault.New(fault.OutcomeUnknown, "the file was sent but no answer came: it may have arrived")
+}
+
+// settle writes what a failed ride means for the job and tells Temporal.
+func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
+	if err == nil || errors.Is(err, errEnded) {
+		r.Metrics.JobAttempts.WithLabelValues("ok").Inc()
+		r.resolveAlerts(ctx)
+		return Receipt{State: r.job().State}, nil
+	}
+	failure := asFault(err)
+	if errors.Is(err, errFenced) {
+		return r.settleFenced(ctx)
+	}
+	if ctx.Err() != nil && failure.Code != fault.OutcomeUnknown {
+		r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
+		if !temporal.IsCanceledError(context.Cause(ctx)) { // the worker stops, or lost the server: another try goes on
+			r.putBack(fault.WorkerLost)
+		}
+		return Receipt{}, ctx.Err()
+	}
+	r.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
+	r.Log.Warn("delivery try failed", "job", r.jobID, "attempt", r.job().Attempt+1, "code", failure.Code, "cause", failure.Cause)
+	r.raiseAlert(ctx, failure.Code)
+	if failure.Retryable && !r.putBack(failure.Code) {
+		last := *failure
+		last.Retryable = false
+		failure = &last
+	}
+	return Receipt{}, toTemporal(failure)
+}
+
+// settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.
+func (r *ride) settleFenced(ctx context.Context) (Receipt, error) {
+	r.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
+	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && r.Rules.Terminal(job.State) {
+		return Receipt{State: job.State}, nil
+	}
+	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
+}
+
+// tokenAlerts are the failures that only an administrator can mend.
+var tokenAlerts = map[fault.Code]string{
+	fault.YandexUnauthorized:   store.AlertStorageToken,
+	fault.TelegramUnauthorized: store.AlertTelegramToken,
+}
+
+func (c *Courier) raiseAlert(ctx context.Context, code fault.Code) {
+	kind, ok := tokenAlerts[code]
+	if !ok {
+		return
+	}
+	c.healthy.Store(false)
+	if err := c.Store.RaiseAlert(ctx, kind); err != nil {
+		c.Log.Error("alert not raised", "kind", kind, "error", err)
+	}
+}
+
+// resolveAlerts closes open alerts after a ride that went well: both tokens work again.
+func (c *Courier) resolveAlerts(ctx context.Context) {
+	if c.healthy.Swap(true) {
+		return
+	}
+	for _, kind := range tokenAlerts {
+		if err := c.Store.ResolveAlert(ctx, kind); err != nil {
+			c.healthy.Store(false)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// ride is one try to deliver one job: what the courier, the pipe and the heartbeat know of it together.
+type ride struct {
+	*Courier
+	jobID int64
+
+	mu       sync.Mutex
+	record   store.Job // as this ride last wrote it
+	stageAt  time.Time // when record.State was entered
+	pipe     *pipe     // under way; nil: none
+	message  int64     // Telegram's receipt
+	stopRide context.CancelCauseFunc
+
+	gate  sync.Mutex // held while the last bytes are let go, and by a cancel that comes just then
+	letGo bool       // the last bytes are out and no answer has come yet
+}
+
+// progress is what a heartbeat carries.
+type progress struct {
+	Stage     store.JobState `json:"stage"`
+	Bytes     int64          `json:"bytes"`
+	MessageID int64          `json:"message_id,omitempty"`
+}
+
+const (
+	beatEvery    = time.Second
+	recordEvery  = 2 * time.Second  // progress for people
+	writeTimeout = 10 * time.Second // of one transaction
+	stageLasting = time.Second      // a stage this old is worth an event in the workflow's history
+)
+
+// errFenced says that another claim has taken the job over.
+var errFenced = errors.New("the job was given to another worker")
+
+func (r *ride) job() store.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.record
+}
+
+func (r *ride) enter(job store.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if job.State != r.record.State {
+		r.stageAt = time.Now()
+	}
+	r.record = job
+}
+
+// change edits the job's record, waiting while PostgreSQL is away: that is no failure of the delivery.
+func (r *ride) change(ctx context.Context, edit func(*store.Job) ([]store.Event, error)) (job store.Job, err error) {
+	err = store.Patiently(ctx, func() error {
+		// A cancel must not leave it open whether this was written.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
+		job, err = r.Store.ChangeJob(ctx, r.jobID, edit)
+		return err
+	})
+	return job, err
+}
+
+// step edits the job's record as the holder of the current claim; a claim that was taken away ends the ride.
+func (r *ride) step(ctx context.Context, edit func(*steps) error) error {
+	claim := r.job().Claim
+	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
+		if job.Claim != claim || r.Rules.Terminal(job.State) {
+			return nil, errFenced
+		}
+		s := steps{rules: r.Rules, job: job}
+		job.HeartbeatAt = &job.Now
+		err := edit(&s)
+		return s.events, err
+	})
+	if err == nil {
+		r.enter(job)
+	}
+	return err
+}
+
+// putBack puts the job into the queue again after a try that failed with code. It is false when the rules leave no try.
+func (r *ride) putBack(code fault.Code) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	err := r.step(ctx, func(s *steps) error { return s.requeue(code, s.job.Now) })
+	if fault.CodeOf(err) == fault.TooManyAttempts {
+		return false
+	}
+	if err != nil { // the next claim will find the job held and put it back itself
+		r.Log.Warn("job not put back", "job", r.jobID, "error", err)
+	}
+	return true
+}
+
+// beat sends heartbeats until the function it gives is called: to Temporal, which notices a lost worker and brings a
+// cancel back; to the record, for people; and to the workflow when a stage lasts.
+func (r *ride) beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		ticker := time.NewTicker(beatEvery)
+		defer ticker.Stop()
+		var recorded time.Time
+		var told store.JobState
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			now := r.progress()
+			activity.RecordHeartbeat(ctx, now)
+			if time.Since(recorded) >= recordEvery && now.Stage != "" {
+				recorded = time.Now()
+				r.recordProgress(ctx, now)
+			}
+			if told != now.Stage && r.stageLasts() {
+				told = now.Stage
+				r.tellWorkflow(ctx, now.Stage)
+			}
+		}
+	}()
+	return func() { close(done); <-finished }
+}
+
+func (r *ride) progress() progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := progress{Stage: r.record.State, MessageID: r.message}
+	if r.pipe != nil {
+		now.Bytes = r.pipe.sent.Load()
+	}
+	return now
+}
+
+func (r *ride) stageLasts() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.Rules.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
+}
+
+func (r *ride) recordProgress(ctx context.Context, now progress) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // also while a cancelled ride waits for its answer
+	defer cancel()
+	ours, err := r.Store.BeatJob(ctx, r.jobID, r.job().Claim, now.Bytes)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && !ours && r.message == 0 && r.stopRide != nil {
+		r.stopRide(errFenced)
+	}
+}
+
+func (r *ride) tellWorkflow(ctx context.Context, stage store.JobState) {
+	info := activity.GetInfo(ctx).WorkflowExecution
+	if err := r.Temporal.SignalWorkflow(ctx, info.ID, info.RunID, r.Settings.StageSignal, stage); err != nil {
+		r.Log.Debug("the workflow was not told of a stage", "job", r.jobID, "error", err)
+	}
+}

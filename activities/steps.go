@@ -1,0 +1,74 @@
+package activities
+
+import (
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// steps walks a locked job through the rules and collects the events that this makes.
+type steps struct {
+	rules  JobRules
+	job    *store.Job
+	events []store.Event
+}
+
+// take does one action as the system. comment is a fault code or empty.
+func (s *steps) take(action store.JobAction, comment fault.Code) error {
+	rule, err := s.rules.Decide(s.job.State, lifecycle.Request[store.JobState, store.JobAction]{
+		Action: action, Roles: []lifecycle.Role{lifecycle.System},
+	}, *s.job)
+	if err != nil {
+		return err
+	}
+	s.events = append(s.events, store.Event{
+		Type: rule.Event, From: string(s.job.State), To: string(rule.To), Comment: string(comment),
+	})
+	s.job.State = rule.To
+	return nil
+}
+
+// requeue puts the job back after a try that failed with code and ended at the given time.
+func (s *steps) requeue(code fault.Code, ended time.Time) error {
+	if err := s.take(store.JobActionRequeue, code); err != nil {
+		return err
+	}
+	s.endTry(code, ended)
+	return nil
+}
+
+// acknowledge records Telegram's receipt.
+func (s *steps) acknowledge(message int64, fileID string) error {
+	s.job.MessageID, s.job.TelegramFileID = &message, fileID
+	s.job.AckPendingAt, s.job.LastError, s.job.BytesSent = nil, "", s.job.Size
+	return s.take(store.JobActionAcknowledge, "")
+}
+
+// finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows better
+// wins: a job whose last bytes were let go without an answer has failed with an unknown outcome, whoever ends it.
+func (s *steps) finish(action store.JobAction, reason fault.Code) error {
+	if s.job.AckPendingAt != nil {
+		action, reason = store.JobActionFail, fault.OutcomeUnknown
+	}
+	held := s.job.State != store.JobQueued
+	if held && action == store.JobActionExpire { // its worker was lost, and nobody took it again
+		if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt) != nil {
+			action, reason = store.JobActionFail, fault.WorkerLost
+		}
+	}
+	if held && action == store.JobActionFail {
+		s.endTry(reason, s.job.Now)
+	}
+	s.job.LastError = string(reason)
+	return s.take(action, reason)
+}
+
+// endTry counts a failed try and the time it took.
+func (s *steps) endTry(code fault.Code, ended time.Time) {
+	s.job.Attempt = min(s.job.Attempt+1, store.JobTries)
+	s.job.LastError = string(code)
+	s.job.Busy += max(0, ended.Sub(*s.job.ClaimedAt))
+	s.job.AckPendingAt = nil
+}

@@ -1,0 +1,277 @@
+package activities
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/telegram"
+	"stagecoach/internal/yandex"
+)
+
+// carry brings the file over, waiting out short rate limits: they cost no try.
+func (r *ride) carry(ctx context.Context) error {
+	timeout := fault.New(fault.JobTimeout, "the job's time is used up")
+	left := r.Settings.JobTimeout - r.job().Busy
+	if left <= 0 {
+		return timeout
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer time.AfterFunc(left, func() { stop(timeout) }).Stop()
+	r.mu.Lock()
+	r.stopRide = stop
+	r.mu.Unlock()
+	for {
+		err := interruption(ctx, r.transfer(ctx))
+		limited := fault.As(err)
+		if limited == nil || limited.RetryAfter <= 0 || limited.RetryAfter > r.Settings.ShortRetryAfter {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return interruption(ctx, ctx.Err())
+		case <-time.After(limited.RetryAfter):
+		}
+	}
+}
+
+// transfer makes one go at it: by file_id when Telegram has the content, else through the cache chat when there is
+// one, else straight to the user.
+func (r *ride) transfer(ctx context.Context) error {
+	item, err := r.Storage.Stat(ctx, r.job().FilePath)
+	if err != nil {
+		return err
+	}
+	if err := r.check(item); err != nil {
+		return err
+	}
+	fileID, sentAs, err := r.sentBefore(ctx, item)
+	if err != nil {
+		return err
+	}
+	if fileID != "" {
+		err := r.resend(ctx, item, fileID, sentAs)
+		if fault.CodeOf(err) != fault.TelegramFileID {
+			return err
+		}
+		if err := r.Store.ForgetSentFile(ctx, fileID); err != nil {
+			return err
+		}
+	}
+	if r.Settings.CacheChat == 0 {
+		return r.upload(ctx, item)
+	}
+	if fileID, err = r.uploadToCache(ctx, item); err != nil {
+		return err
+	}
+	return r.resend(ctx, item, fileID, item.Name)
+}
+
+func (r *ride) check(item yandex.Item) error {
+	switch {
+	case item.Folder:
+		return fault.New(fault.FileIsFolder, "there is a folder now where the file was")
+	case item.Size == 0:
+		return fault.New(fault.FileEmpty, "the file is empty now")
+	case item.Size > r.Settings.MaxFileSize:
+		return fault.New(fault.FileTooBig, "the file has %d bytes now: the limit is %d", item.Size, r.Settings.MaxFileSize)
+	}
+	return nil
+}
+
+func (r *ride) sentBefore(ctx context.Context, item yandex.Item) (fileID, name string, err error) {
+	if item.SHA256 == "" {
+		return "", "", nil
+	}
+	return r.Store.SentFile(ctx, item.SHA256, item.Size)
+}
+
+// resend sends content that Telegram already has. A caption gives the name when it was sent under another one.
+func (r *ride) resend(ctx context.Context, item yandex.Item, fileID, sentAs string) error {
+	if err := r.passed(ctx, true, true); err != nil {
+		return err
+	}
+	params := &telego.SendDocumentParams{ChatID: r.chat(), Document: telego.InputFile{FileID: fileID}}
+	if item.Name != sentAs {
+		params.Caption = item.Name
+	}
+	message, err := r.send(ctx, params, nil)
+	return r.conclude(ctx, item, message, err)
+}
+
+// upload sends the bytes to the user's chat.
+func (r *ride) upload(ctx context.Context, item yandex.Item) error {
+	message, err := r.stream(ctx, item, r.chat(), func(first, last bool) error { return r.passed(ctx, first, last) })
+	return r.conclude(ctx, item, message, err)
+}
+
+// uploadToCache sends the bytes to the cache chat and gives their file_id. Nobody sees a repeat there, so nothing has
+// to be known for sure.
+func (r *ride) uploadToCache(ctx context.Context, item yandex.Item) (fileID string, err error) {
+	message, err := r.stream(ctx, item, telego.ChatID{ID: r.Settings.CacheChat},
+		func(first, _ bool) error { return r.passed(ctx, first, false) })
+	if err != nil {
+		return "", telegram.Classify(err)
+	}
+	if message.Document == nil {
+		return "", fault.New(fault.TelegramRejected, "Telegram did not keep the file as a document")
+	}
+	return message.Document.FileID, r.remember(ctx, item, message.Document.FileID)
+}
+
+// passed records that the first bytes flow (STREAMING), and, before the last ones go, that the file may arrive from
+// now on. The gate makes a cancel come either before this, and then nothing is sent, or after, and then it is too late.
+func (r *ride) passed(ctx context.Context, first, last bool) error {
+	if last {
+		r.gate.Lock()
+		defer r.gate.Unlock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case first && r.job().State == store.JobDownloading:
+		err := r.step(ctx, func(s *steps) error {
+			if last {
+				s.job.AckPendingAt = &s.job.Now
+			}
+			return s.take(store.JobActionStream, "")
+		})
+		if err != nil {
+			return err
+		}
+	case last:
+		if err := r.markAck(ctx, true); err != nil {
+			return err
+		}
+	}
+	r.letGo = r.letGo || last
+	return nil
+}
+
+func (r *ride) markAck(ctx context.Context, pending bool) error {
+	return store.Patiently(ctx, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
+		ours, err := r.Store.MarkAckPending(ctx, r.jobID, r.job().Claim, pending)
+		if err == nil && !ours {
+			return errFenced
+		}
+		return err
+	})
+}
+
+// stream opens the file and sends it, directly or by way of a temporary file.
+func (r *ride) stream(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if r.Spool != nil {
+		return r.sendSpooled(ctx, item, chat, onPass)
+	}
+	body, err := r.open(ctx, item, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	pipe := newPipe(item.Name, item.Size, body, onPass)
+	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
+}
+
+// open opens the file from an offset and makes sure that it still is the file that was looked at.
+func (r *ride) open(ctx context.Context, item yandex.Item, offset int64) (io.ReadCloser, error) {
+	defer func(start time.Time) { r.Metrics.DownloadLatency.Observe(time.Since(start).Seconds()) }(time.Now())
+	download, err := r.Storage.Open(ctx, r.job().FilePath, offset)
+	if err != nil {
+		return nil, err
+	}
+	if download.Size >= 0 && download.Size != item.Size {
+		download.Body.Close()
+		return nil, fault.New(fault.FileChanged, "the file changes just now").Retry()
+	}
+	return download.Body, nil
+}
+
+// send makes the request. A cancel stops it only while the file cannot have arrived; the job's deadline always does.
+func (r *ride) send(ctx context.Context, params *telego.SendDocumentParams, pipe *pipe) (*telego.Message, error) {
+	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		r.gate.Lock()
+		defer r.gate.Unlock()
+		if !r.letGo || fault.CodeOf(context.Cause(ctx)) == fault.JobTimeout {
+			stop(context.Cause(ctx))
+		}
+	})()
+	if pipe != nil {
+		r.mu.Lock()
+		r.pipe = pipe
+		r.mu.Unlock()
+		go pipe.watch(sending, patience{r.Settings.StorageTimeout, r.Settings.SendInitTimeout, r.Settings.ChunkTimeout}, stop)
+	}
+	message, err := r.Telegram.SendDocument(sending, params)
+	if err != nil {
+		return nil, interruption(sending, err)
+	}
+	return message, nil
+}
+
+// conclude turns what came of a send to the user into the job's record.
+func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.Message, err error) error {
+	// Whatever ended ctx meanwhile, what is known now has to be written.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Settings.JobTimeout)
+	defer cancel()
+	if err != nil {
+		return r.concludeFailure(ctx, err)
+	}
+	fileID := ""
+	if message.Document != nil {
+		fileID = message.Document.FileID
+	}
+	r.mu.Lock()
+	r.message = int64(message.MessageID)
+	r.mu.Unlock()
+	if err := r.step(ctx, func(s *steps) error { return s.acknowledge(int64(message.MessageID), fileID) }); err != nil {
+		return err
+	}
+	r.Metrics.JobsCompleted.WithLabelValues(string(store.JobDelivered)).Inc()
+	if err := r.remember(ctx, item, fileID); err != nil {
+		r.Log.Warn("file_id not remembered", "job", r.jobID, "error", err)
+	}
+	return nil
+}
+
+func (r *ride) concludeFailure(ctx context.Context, err error) error {
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	if !r.letGo {
+		return telegram.Classify(err)
+	}
+	r.letGo = false
+	if telegram.Unanswered(err) {
+		return unknownOutcome().WithCause(err)
+	}
+	if err := r.markAck(ctx, false); err != nil {
+		return err
+	}
+	return telegram.Classify(err)
+}
+
+// remember keeps the file_id of content for the next time.
+func (r *ride) remember(ctx context.Context, item yandex.Item, fileID string) error {
+	if fileID == "" || item.SHA256 == "" {
+		return nil
+	}
+	return r.Store.SaveSentFile(ctx, item.SHA256, item.Size, fileID, item.Name)
+}
+
+func (r *ride) chat() telego.ChatID {
+	if chat := r.job().ChatID; chat != nil {
+		return telego.ChatID{ID: *chat}
+	}
+	return telego.ChatID{}
+}

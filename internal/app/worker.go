@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/config"
+	"stagecoach/workflows"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/reconciler"
+)
+
+// cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
+const cancelNotice = 3 * time.Second
+
+// Worker runs workflows and activities until ctx ends.
+func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
+	app, err := newCommon(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	courier, err := app.courier()
+	if err != nil {
+		return err
+	}
+	records := &activities.Records{Store: app.store, Rules: delivery.Rules, Metrics: app.metrics}
+	deliveries := app.deliveries()
+
+	main := worker.New(app.temporal, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: c.Worker.StopTimeout})
+	workflows.Register(main, workflows.Settings{Delivery: delivery.Settings{
+		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
+		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
+	}})
+	activities.RegisterMain(main, records, &activities.Reconciler{
+		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Every: 15 * time.Second,
+	})
+	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
+		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
+		TaskQueueActivitiesPerSecond:       c.Delivery.RatePerSecond,
+		MaxHeartbeatThrottleInterval:       cancelNotice,
+		DisableWorkflowWorker:              true,
+		WorkerStopTimeout:                  c.Worker.StopTimeout,
+	})
+	activities.RegisterDelivery(streaming, courier)
+
+	if err := main.Start(); err != nil {
+		return err
+	}
+	defer main.Stop()
+	if err := streaming.Start(); err != nil {
+		return err
+	}
+	defer streaming.Stop()
+	if err := startReconciler(ctx, app.temporal); err != nil {
+		return err
+	}
+	if c.Worker.MetricsAddr != "" {
+		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
+		defer stop()
+	}
+	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue}, "parallel", c.Delivery.Parallel)
+	<-ctx.Done()
+	return nil
+}
+
+func (a *common) courier() (*activities.Courier, error) {
+	c := a.config
+	courier := &activities.Courier{
+		Store: a.store, Rules: delivery.Rules, Storage: a.yandex, Telegram: a.telegram, Temporal: a.temporal,
+		Metrics: a.metrics, Log: a.log,
+		Settings: activities.CourierSettings{
+			JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
+			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
+			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
+			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal,
+		},
+	}
+	if c.Delivery.Mode == "spool" {
+		spool, err := activities.NewSpool(c.Delivery.SpoolDir, c.Telegram.SharedDir, c.Delivery.SpoolMaxBytes, c.Delivery.JobTimeout, a.metrics.SpoolUsage)
+		if err != nil {
+			return nil, err
+		}
+		courier.Spool = spool
+	}
+	return courier, nil
+}
+
+func (a *common) deliveries() *delivery.Client {
+	return &delivery.Client{
+		Temporal: a.temporal, Store: a.store, MaxFileSize: a.config.Delivery.MaxFileSize, Log: a.log,
+		OnEnqueued: func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+	}
+}
+
+// startReconciler makes sure that the one reconciler runs.
+func startReconciler(ctx context.Context, c client.Client) error {
+	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: reconciler.WorkflowID, TaskQueue: lifecycle.MainQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "Keeps the record and Temporal agreeing",
+	}, reconciler.WorkflowType)
+	return err
+}
+
+// serve runs a small HTTP server and gives the function that stops it.
+func serve(addr string, handler http.Handler, log *slog.Logger) (stop func()) {
+	server := &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.ListenAndServe(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics are not served", "addr", addr, "error", err)
+		}
+	}()
+	return func() { server.Close() }
+}

@@ -1,0 +1,106 @@
+// Package config reads the program's settings: defaults, then the environment, in this one place.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config is every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
+type Config struct {
+	DatabaseURL   string
+	EncryptionKey []byte
+	AdminToken    string
+	LogLevel      slog.Level
+
+	API      API
+	Worker   Worker
+	Telegram Telegram
+	Yandex   Yandex
+	Delivery Delivery
+}
+
+// API configures the doors.
+type API struct {
+	Addr           string
+	AdminIDs       []int64 // Telegram ids
+	ActivateAtOnce bool
+	EditEvery      time.Duration
+	Bot            bool
+}
+
+// Worker configures a worker process.
+type Worker struct {
+	MetricsAddr string
+	StopTimeout time.Duration
+}
+
+// Telegram says which bot this is and where its server is.
+type Telegram struct {
+	Token     string
+	APIURL    string
+	CacheChat int64
+	SharedDir string
+}
+
+// Yandex says which shared folder is served and how to get in.
+type Yandex struct {
+	APIURL, TokenURL          string
+	ClientID, ClientSecret    string
+	AccessToken, RefreshToken string
+	Root                      string
+	ListingTTL                time.Duration
+}
+
+// Delivery configures the delivery workload.
+type Delivery struct {
+	Mode            string // "stream" or "spool"
+	Parallel        int
+	RatePerSecond   float64 // over the whole queue; 0 = no limit
+	TTL             time.Duration
+	JobTimeout      time.Duration
+	ConnectTimeout  time.Duration
+	StorageTimeout  time.Duration
+	SendInitTimeout time.Duration
+	ChunkTimeout    time.Duration
+	Heartbeat       time.Duration
+	RetryInterval   time.Duration
+	ShortRetryAfter time.Duration
+	StuckAfter      time.Duration
+	MaxFileSize     int64
+	SpoolDir        string
+	SpoolMaxBytes   int64
+}
+
+// Load reads the environment through lookup (os.LookupEnv). Every wrong value is reported, with its variable's name
+// and what is allowed.
+func Load(lookup func(string) (string, bool)) (Config, error) {
+	var c Config
+	var problems []error
+	for _, setting := range c.settings() {
+		value, given := lookup(setting.Name)
+		if file, ok := lookup(setting.Name + "_FILE"); ok && setting.Secret && !given {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s_FILE: the file cannot be read", setting.Name))
+				continue
+			}
+			value, given = strings.TrimSpace(string(content)), true
+		}
+		if !given || value == "" {
+			value = setting.Default
+		}
+		if err := setting.set(value); err != nil {
+			shown := fmt.Sprintf("%q: ", value)
+			if setting.Secret {
+				shown = ""
+			}
+			problems = append(problems, fmt.Errorf("%s: %s%w", setting.Name, shown, err))
+		}
+	}
+	return c, errors.Join(problems...)
+}

@@ -1,0 +1,177 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one variable of the environment.
+type Setting struct {
+	Name    string
+	Default string
+	Doc     string
+	Secret  bool // also read from the file that <Name>_FILE names; never shown
+	set     func(string) error
+}
+
+// Settings lists every variable, for the documentation.
+func Settings() []Setting { return new(Config).settings() }
+
+func (c *Config) settings() []Setting {
+	second, day := time.Second, 24*time.Hour
+	return []Setting{
+		secret(&c.DatabaseURL, "DATABASE_URL", "PostgreSQL, as a URL"),
+		{"STAGECOACH_ENCRYPTION_KEY", "", "32 bytes in base64: seals OAuth tokens at rest", true, keyInto(&c.EncryptionKey)},
+		secret(&c.AdminToken, "STAGECOACH_ADMIN_TOKEN", "an API token that always belongs to an administrator; empty: none"),
+		{"STAGECOACH_LOG_LEVEL", "info", "debug, info, warn or error", false, func(v string) error { return levelInto(&c.LogLevel, v) }},
+
+		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "where the HTTP API listens"),
+		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
+		{"STAGECOACH_ADMIN_IDS", "", "Telegram ids of the first administrators, with commas", false, func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
+		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
+		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
+
+		text(&c.Worker.MetricsAddr, "STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "where a worker serves /metrics; empty: nowhere"),
+		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
+
+		secret(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
+		address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the (local) Bot API server"),
+		integer(&c.Telegram.CacheChat, "STAGECOACH_TELEGRAM_CACHE_CHAT", "0", -1<<62, 1<<62, "a chat where files go first, so that a repeated upload is invisible to users; 0: none"),
+		text(&c.Telegram.SharedDir, "STAGECOACH_TELEGRAM_SHARED_DIR", "", "with spool: a folder that a Bot API server run with --local shares; empty: multipart uploads"),
+
+		address(&c.Yandex.APIURL, "STAGECOACH_YANDEX_API_URL", "https://cloud-api.yandex.net", "the storage's API"),
+		address(&c.Yandex.TokenURL, "STAGECOACH_YANDEX_TOKEN_URL", "https://oauth.yandex.ru/token", "where its tokens are renewed"),
+		text(&c.Yandex.ClientID, "STAGECOACH_YANDEX_CLIENT_ID", "", "OAuth client id"),
+		secret(&c.Yandex.ClientSecret, "STAGECOACH_YANDEX_CLIENT_SECRET", "OAuth client secret"),
+		secret(&c.Yandex.AccessToken, "STAGECOACH_YANDEX_ACCESS_TOKEN", "first access token; may be empty with a refresh token"),
+		secret(&c.Yandex.RefreshToken, "STAGECOACH_YANDEX_REFRESH_TOKEN", "first refresh token; later ones are kept in the database"),
+		text(&c.Yandex.Root, "STAGECOACH_YANDEX_ROOT", "disk:/", "the shared folder; nothing outside it is reachable"),
+		duration(&c.Yandex.ListingTTL, "STAGECOACH_LISTING_TTL", "30s", 0, day, "how long a listing is served from the record"),
+
+		choice(&c.Delivery.Mode, "STAGECOACH_DELIVERY_MODE", "stream", []string{"stream", "spool"}, "bytes flow straight through, or by a temporary file"),
+		integer(&c.Delivery.Parallel, "STAGECOACH_DELIVERY_PARALLEL", "4", 1, 1000, "parallel deliveries per worker"),
+		number(&c.Delivery.RatePerSecond, "STAGECOACH_DELIVERY_RATE", "0", "deliveries started per second over the whole queue; 0: no limit"),
+		duration(&c.Delivery.TTL, "STAGECOACH_DELIVERY_TTL", "1h", second, 30*day, "a job that no worker takes within this expires"),
+		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", second, day, "time a job may spend in workers' hands"),
+		duration(&c.Delivery.ConnectTimeout, "STAGECOACH_DELIVERY_CONNECT_TIMEOUT", "5s", 100*time.Millisecond, time.Hour, "to open a connection"),
+		duration(&c.Delivery.StorageTimeout, "STAGECOACH_DELIVERY_STORAGE_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "without a byte from the storage"),
+		duration(&c.Delivery.SendInitTimeout, "STAGECOACH_DELIVERY_SEND_INIT_TIMEOUT", "10s", 100*time.Millisecond, time.Hour, "until Telegram takes the first byte"),
+		duration(&c.Delivery.ChunkTimeout, "STAGECOACH_DELIVERY_CHUNK_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "without progress towards Telegram"),
+		duration(&c.Delivery.Heartbeat, "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT", "10s", 2*second, time.Hour, "a worker silent for this long has lost its job"),
+		duration(&c.Delivery.RetryInterval, "STAGECOACH_DELIVERY_RETRY_INTERVAL", "2s", 10*time.Millisecond, time.Hour, "pause before the second try; doubled for the third"),
+		duration(&c.Delivery.ShortRetryAfter, "STAGECOACH_DELIVERY_SHORT_RETRY_AFTER", "30s", 0, time.Hour, "a 429 that asks for no more than this is waited out within the try"),
+		duration(&c.Delivery.StuckAfter, "STAGECOACH_STUCK_AFTER", "30s", second, day, "/status marks a job stuck when its heartbeat is older"),
+		integer(&c.Delivery.MaxFileSize, "STAGECOACH_DELIVERY_MAX_FILE_SIZE", "2097152000", 1, 1<<42, "largest file in bytes"),
+		text(&c.Delivery.SpoolDir, "STAGECOACH_SPOOL_DIR", filepath.Join(os.TempDir(), "stagecoach-spool"), "where spool keeps temporary files"),
+		integer(&c.Delivery.SpoolMaxBytes, "STAGECOACH_SPOOL_MAX_BYTES", "8388608000", 1, 1<<50, "largest total of temporary files in bytes"),
+	}
+}
+
+func text(into *string, name, def, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error { *into = v; return nil }}
+}
+
+func secret(into *string, name, doc string) Setting {
+	return Setting{name, "", doc, true, func(v string) error { *into = v; return nil }}
+}
+
+func boolean(into *bool, name, def, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) (err error) {
+		if *into, err = strconv.ParseBool(v); err != nil {
+			return errors.New("must be true or false")
+		}
+		return nil
+	}}
+}
+
+func address(into *string, name, def, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error {
+		u, err := url.Parse(v)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return errors.New("must be an http or https URL")
+		}
+		*into = strings.TrimRight(v, "/")
+		return nil
+	}}
+}
+
+func choice(into *string, name, def string, allowed []string, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error {
+		if !slices.Contains(allowed, v) {
+			return fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
+		}
+		*into = v
+		return nil
+	}}
+}
+
+func duration(into *time.Duration, name, def string, least, most time.Duration, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < least || d > most {
+			return fmt.Errorf("must be a duration such as 30s or 15m, from %s to %s", least, most)
+		}
+		*into = d
+		return nil
+	}}
+}
+
+func integer[N int | int64](into *N, name, def string, least, most int64, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("must be a whole number from %d to %d", least, most)
+		}
+		*into = N(n)
+		return nil
+	}}
+}
+
+func number(into *float64, name, def, doc string) Setting {
+	return Setting{name, def, doc, false, func(v string) error {
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(n >= 0) {
+			return errors.New("must be a number from 0")
+		}
+		*into = n
+		return nil
+	}}
+}
+
+func keyInto(into *[]byte) func(string) error {
+	return func(v string) error {
+		key, err := base64.StdEncoding.DecodeString(v)
+		if err != nil || len(key) != 32 {
+			return errors.New("must be 32 bytes in base64: make one with `head -c 32 /dev/urandom | base64`")
+		}
+		*into = key
+		return nil
+	}
+}
+
+func levelInto(into *slog.Level, v string) error {
+	if into.UnmarshalText([]byte(v)) != nil {
+		return errors.New("must be debug, info, warn or error")
+	}
+	return nil
+}
+
+func idsInto(into *[]int64, v string) error {
+	for _, part := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }) {
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return errors.New("must be whole numbers with commas between them")
+		}
+		*into = append(*into, id)
+	}
+	return nil
+}

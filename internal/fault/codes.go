@@ -1,0 +1,66 @@
+package fault
+
+// What a caller did wrong, or may not do.
+const (
+	Validation         Code = "VALIDATION_ERROR"
+	Unauthenticated    Code = "UNAUTHENTICATED"
+	InsufficientAccess Code = "INSUFFICIENT_ACCESS"
+	NotFound           Code = "NOT_FOUND"
+	DeliveryNotFound   Code = "DELIVERY_NOT_FOUND"
+	UserNotFound       Code = "USER_NOT_FOUND"
+	UserExists         Code = "USER_EXISTS"
+	InvalidTransition  Code = "INVALID_TRANSITION"
+	UserNotActive      Code = "USER_NOT_ACTIVE"
+	NoTelegramChat     Code = "NO_TELEGRAM_CHAT"
+	IdempotencyKey     Code = "IDEMPOTENCY_KEY_REQUIRED"
+	BodyTooLarge       Code = "BODY_TOO_LARGE"
+	MediaType          Code = "UNSUPPORTED_MEDIA_TYPE"
+	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
+	RequestTimeout     Code = "REQUEST_TIMEOUT"
+	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
+)
+
+// What is wrong with a file.
+const (
+	FileNotFound Code = "FILE_NOT_FOUND"
+	FileTooBig   Code = "FILE_TOO_BIG"
+	FileEmpty    Code = "FILE_EMPTY"
+	FileIsFolder Code = "FILE_IS_FOLDER"
+	FileChanged  Code = "FILE_CHANGED"
+)
+
+// What an outside system did.
+const (
+	YandexUnauthorized Code = "STORAGE_UNAUTHORIZED"
+	YandexRateLimited  Code = "STORAGE_RATE_LIMITED"
+	YandexLocked       Code = "STORAGE_LOCKED"
+	YandexUnavailable  Code = "STORAGE_UNAVAILABLE"
+	YandexTimeout      Code = "STORAGE_TIMEOUT"
+	YandexUnreachable  Code = "STORAGE_UNREACHABLE"
+	YandexProtocol     Code = "STORAGE_PROTOCOL"
+
+	TelegramUnauthorized Code = "TELEGRAM_UNAUTHORIZED"
+	TelegramForbidden    Code = "TELEGRAM_FORBIDDEN" // the user blocked the bot, or is gone
+	TelegramRejected     Code = "TELEGRAM_REJECTED"
+	TelegramRateLimited  Code = "TELEGRAM_RATE_LIMITED"
+	TelegramUnavailable  Code = "TELEGRAM_UNAVAILABLE"
+	TelegramTimeout      Code = "TELEGRAM_TIMEOUT"
+	TelegramUnreachable  Code = "TELEGRAM_UNREACHABLE"
+	TelegramFileID       Code = "TELEGRAM_FILE_ID_REFUSED"
+)
+
+// How a job can end other than well.
+const (
+	OutcomeUnknown       Code = "outcome_unknown" // it may have been sent; nobody can tell
+	JobTimeout           Code = "job_timeout"     // its time in a worker's hands is used up
+	TooManyAttempts      Code = "too_many_attempts"
+	WorkerLost           Code = "worker_lost"            // the worker's heartbeat stopped
+	TerminatedByOperator Code = "terminated_by_operator" // the workflow was ended by hand
+	WorkflowLost         Code = "workflow_lost"          // the workflow ended or vanished without writing the end
+	CancelledByUser      Code = "cancelled_by_user"      //
+	NotClaimedInTime     Code = "not_claimed_in_time"    // no worker was free within the TTL
+	SpoolFull            Code = "SPOOL_FULL"             // no room for a temporary file
+	Internal             Code = "INTERNAL"               // ours; the cause is in the log
+	StoreUnavailable     Code = "STORE_UNAVAILABLE"      // PostgreSQL cannot be reached
+	TemporalUnavailable  Code = "TEMPORAL_UNAVAILABLE"   // Temporal cannot be reached
+)

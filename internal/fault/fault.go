@@ -1,0 +1,91 @@
+// Package fault is the one error type of the program: a code that machines read, a sentence that people may see, and
+// a cause that only the log sees. Doors map codes to HTTP statuses, bot texts and exit codes; activities map them to
+// Temporal's retryable and non-retryable errors.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code names one kind of failure. Codes are public: clients, dashboards and operators match on them.
+type Code string
+
+// Error is a failure with a code. Message is safe to show to anyone; Cause is for the log only.
+type Error struct {
+	Code       Code
+	Message    string
+	Field      string         // the input field at fault, where there is one
+	Details    map[string]any // machine-readable context, safe to show
+	Retryable  bool           // a later attempt may succeed
+	RetryAfter time.Duration  // how long the other side asked us to wait; 0 = it did not say
+	Cause      error
+}
+
+// New makes a non-retryable fault with a message that is safe to show.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error gives code and message, never the cause: the text may travel to users and into Temporal histories.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// WithCause returns a copy that carries the error behind it, for the log.
+func (e *Error) WithCause(err error) *Error {
+	c := *e
+	c.Cause = err
+	return &c
+}
+
+// WithField returns a copy that names the input field at fault.
+func (e *Error) WithField(name string) *Error {
+	c := *e
+	c.Field = name
+	return &c
+}
+
+// With returns a copy with one more detail.
+func (e *Error) With(key string, value any) *Error {
+	c := *e
+	c.Details = map[string]any{key: value}
+	for k, v := range e.Details {
+		if k != key {
+			c.Details[k] = v
+		}
+	}
+	return &c
+}
+
+// Retry returns a copy that a later attempt may mend.
+func (e *Error) Retry() *Error {
+	c := *e
+	c.Retryable = true
+	return &c
+}
+
+// After returns a retryable copy that asks to wait for d first.
+func (e *Error) After(d time.Duration) *Error {
+	c := e.Retry()
+	c.RetryAfter = d
+	return c
+}
+
+// As finds the fault in err's chain, or nil.
+func As(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return nil
+}
+
+// CodeOf gives the code of the fault in err's chain, or "".
+func CodeOf(err error) Code {
+	if e := As(err); e != nil {
+		return e.Code
+	}
+	return ""
+}

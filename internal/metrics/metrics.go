@@ -1,0 +1,49 @@
+// Package metrics holds the program's own Prometheus metrics.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are what the process counts and times. Times are seconds, sizes bytes.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	JobsEnqueued      *prometheus.CounterVec   // by source
+	JobsCompleted     *prometheus.CounterVec   // by result: the final state
+	JobAttempts       *prometheus.CounterVec   // by result: "ok" or a fault code
+	NavigationLatency prometheus.Histogram     // one listing asked for by a person
+	DownloadLatency   prometheus.Histogram     // request to first byte at the storage
+	YandexLatency     *prometheus.HistogramVec // by operation
+	TelegramLatency   *prometheus.HistogramVec // by method
+	SpoolUsage        prometheus.Gauge
+}
+
+// New makes the metrics in a registry of their own, with those of the Go runtime and the process.
+func New() *Metrics {
+	fast := prometheus.ExponentialBuckets(0.005, 2, 14) // 5 ms … 41 s
+	long := prometheus.ExponentialBuckets(0.01, 3, 12)  // 10 ms … 30 min
+	m := &Metrics{
+		Registry:          prometheus.NewRegistry(),
+		JobsEnqueued:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_enqueued_total", Help: "Delivery jobs asked for, by door."}, []string{"source"}),
+		JobsCompleted:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_completed_total", Help: "Delivery jobs that ended, by final state."}, []string{"result"}),
+		JobAttempts:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "job_attempts_total", Help: "Tries to deliver, by result: ok or an error code."}, []string{"result"}),
+		NavigationLatency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "navigation_latency_seconds", Help: "Listing a folder for a person.", Buckets: fast}),
+		DownloadLatency:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "download_latency_seconds", Help: "Opening a file at the storage, to its first byte.", Buckets: fast}),
+		YandexLatency:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "yd_api_latency_seconds", Help: "One call of the storage's API.", Buckets: fast}, []string{"op"}),
+		TelegramLatency:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "telegram_send_latency_seconds", Help: "One call of the Bot API, uploads included.", Buckets: long}, []string{"method"}),
+		SpoolUsage:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "spool_usage_bytes_current", Help: "Bytes in temporary files."}),
+	}
+	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage)
+	return m
+}
+
+// Handler serves the registry in Prometheus' text format.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+}

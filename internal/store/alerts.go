@@ -1,0 +1,32 @@
+package store
+
+import "context"
+
+// Alert is one incident that the administrators should hear of once.
+type Alert struct {
+	ID   int64  `db:"id"`
+	Kind string `db:"kind"`
+}
+
+// Kinds of alerts.
+const (
+	AlertStorageToken  = "storage_token_invalid"
+	AlertTelegramToken = "telegram_token_invalid"
+)
+
+// RaiseAlert opens an incident; while one of the same kind is open it changes nothing.
+func (s *Store) RaiseAlert(ctx context.Context, kind string) error {
+	_, err := s.pool.Exec(ctx, `INSERT INTO alerts (kind) VALUES ($1) ON CONFLICT DO NOTHING`, kind)
+	return unavailable(err)
+}
+
+// ResolveAlert closes the open incident of a kind.
+func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE alerts SET resolved_at = now() WHERE kind = $1 AND resolved_at IS NULL`, kind)
+	return unavailable(err)
+}
+
+// TakeUnsentAlerts gives alerts nobody was told of and marks them as told: an alert is sent at most once.
+func (s *Store) TakeUnsentAlerts(ctx context.Context) ([]Alert, error) {
+	return list[Alert](ctx, s, `UPDATE alerts SET sent_at = now() WHERE sent_at IS NULL RETURNING id, kind`)
+}

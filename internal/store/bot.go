@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// NextUpdate gives the id from which the bot asks for updates; 0, all that wait, at the very start and after a quiet
+// week: Telegram then begins its numbers anew, and an old number would throw new updates away.
+func (s *Store) NextUpdate(ctx context.Context) (int64, error) {
+	var next int64
+	err := s.pool.QueryRow(ctx, `SELECT coalesce(max(update_id) + 1, 0) FROM bot_updates
+		WHERE handled_at > now() - interval '6 days'`).Scan(&next)
+	return next, unavailable(err)
+}
+
+// MarkUpdatesHandled remembers updates up to and including id as handled; only the last one need be kept.
+func (s *Store) MarkUpdatesHandled(ctx context.Context, id int64) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO bot_updates (update_id) VALUES ($1)
+			ON CONFLICT (update_id) DO UPDATE SET handled_at = now()`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM bot_updates WHERE update_id <> $1`, id)
+		return err
+	})
+}
+
+// Conversation is the bot's memory of a chat: the menu, which is one message that is edited as the person walks through
+// folders, and how far the chat's updates are handled.
+type Conversation struct {
+	ChatID    int64  `db:"chat_id"`
+	MessageID int64  `db:"message_id"` // of the menu; 0: there is none
+	FolderID  int64  `db:"folder_id"`
+	Query     string `db:"query"`
+	Asking    bool   `db:"asking"`    // the menu asks for words to search for
+	UpdateID  int64  `db:"update_id"` // the last update handled in this chat
+}
+
+// Conversation gives the memory of a chat; zero when there is none.
+func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, error) {
+	found, err := list[Conversation](ctx, s, `SELECT chat_id, message_id, folder_id, query, asking, update_id
+		FROM conversations WHERE chat_id = $1`, chat)
+	if err != nil || len(found) == 0 {
+		return Conversation{ChatID: chat}, err
+	}
+	return found[0], nil
+}
+
+// SaveConversation remembers a chat.
+func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
+	_, err := s.pool.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, update_id)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, update_id = $6,
+		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.UpdateID)
+	return unavailable(err)
+}
+
+// lockCheck is how often the holder of the bot's lock makes sure that it still holds it.
+const lockCheck = 5 * time.Second
+
+// OnlyBot runs fn while this process alone holds the bot's lock; false when another process holds it. Telegram lets
+// one reader at a time ask for updates. The lock dies with its connection, and fn's context with the lock.
+func (s *Store) OnlyBot(ctx context.Context, fn func(context.Context) error) (bool, error) {
+	const botLock = 0x5354_4147_4542_4f54 // an arbitrary constant of ours
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, unavailable(err)
+	}
+	defer conn.Release()
+	var ours bool
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, int64(botLock)).Scan(&ours); err != nil || !ours {
+		return false, unavailable(err)
+	}
+	// A closed connection gives the lock back whatever happened to ctx.
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
+	held, lose := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer lose()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-time.After(lockCheck):
+			}
+			patience, done := context.WithTimeout(held, lockCheck)
+			err := conn.Ping(patience)
+			done()
+			if err != nil {
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer lose()
+	return true, fn(held)
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Names of the workloads in the events and boards tables.
+const deliveries = "delivery"
+
+// Event is one transition, or another fact worth keeping about an entity.
+type Event struct {
+	Type    string
+	From    string
+	To      string
+	ActorID *int64 // nil: the system
+	Comment string
+}
+
+const eventInsert = `INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+func eventArgs(workload string, entity, seq, owner int64, e Event) []any {
+	return []any{workload, strconv.FormatInt(entity, 10), seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment}
+}
+
+func insertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
+	_, err := tx.Exec(ctx, eventInsert, eventArgs(workload, entity, seq, owner, e)...)
+	return err
+}
+
+func queueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
+	batch.Queue(eventInsert, eventArgs(workload, entity, seq, owner, e)...)
+}
+
+// StreamedEvent is an event as the stream gives it.
+type StreamedEvent struct {
+	XID       uint64    `db:"xid"`
+	ID        int64     `db:"id"`
+	Workload  string    `db:"workload"`
+	EntityID  string    `db:"entity_id"`
+	Seq       int64     `db:"seq"`
+	Type      string    `db:"type"`
+	From      string    `db:"from_state"`
+	To        string    `db:"to_state"`
+	ActorID   *int64    `db:"actor_id"`
+	OwnerID   *int64    `db:"owner_id"`
+	Comment   string    `db:"comment"`
+	CreatedAt time.Time `db:"created_at"`
+}
+
+// Cursor is a place in the stream of events: after the event of this transaction and id.
+type Cursor struct {
+	XID uint64
+	ID  int64
+}
+
+// Cursor gives the place just after the event.
+func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
+
+// String gives the cursor as clients keep it.
+func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }
+
+// ParseCursor reads what String wrote.
+func ParseCursor(text string) (c Cursor, err error) {
+	if _, err = fmt.Sscanf(text, "%d-%d", &c.XID, &c.ID); err != nil || c.String() != text {
+		return Cursor{}, fmt.Errorf("a cursor looks like 123-45")
+	}
+	return c, nil
+}
+
+// EventsAfter lists events past the cursor, oldest first; owner 0 means everybody's. It stops before the oldest
+// transaction still under way, so that an event that commits late is never skipped.
+func (s *Store) EventsAfter(ctx context.Context, after Cursor, owner int64, limit int) ([]StreamedEvent, error) {
+	return list[StreamedEvent](ctx, s, `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
+		actor_id, owner_id, comment, created_at FROM events
+		WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+		AND ($3 = 0 OR owner_id = $3) ORDER BY xid, id LIMIT $4`,
+		strconv.FormatUint(after.XID, 10), after.ID, owner, limit)
+}
+
+// EventsNow gives the end of the stream: the place from which only later events follow.
+func (s *Store) EventsNow(ctx context.Context) (Cursor, error) {
+	var xid int64
+	err := s.pool.QueryRow(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1`).Scan(&xid)
+	return Cursor{XID: uint64(xid), ID: 1<<63 - 1}, unavailable(err)
+}
+
+// EventsOf lists one entity's events from the first.
+func (s *Store) EventsOf(ctx context.Context, workload, entity string) ([]StreamedEvent, error) {
+	return list[StreamedEvent](ctx, s, `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
+		actor_id, owner_id, comment, created_at FROM events WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
+}

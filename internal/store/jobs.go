@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// JobState is a stage of a delivery job; the rules between them stand in workflows/delivery.
+type JobState string
+
+// The states of a delivery job.
+const (
+	JobQueued      JobState = "QUEUED"
+	JobClaimed     JobState = "CLAIMED"
+	JobDownloading JobState = "DOWNLOADING"
+	JobStreaming   JobState = "STREAMING"
+	JobDelivered   JobState = "DELIVERED"
+	JobFailed      JobState = "FAILED"
+	JobCancelled   JobState = "CANCELLED"
+	JobExpired     JobState = "EXPIRED"
+)
+
+// JobStates lists all states in the order of a job's life.
+var JobStates = []JobState{JobQueued, JobClaimed, JobDownloading, JobStreaming, JobDelivered, JobFailed, JobCancelled, JobExpired}
+
+// JobAction is what can be done to a delivery job.
+type JobAction string
+
+// The actions of a delivery job's table.
+const (
+	JobActionEnqueue       JobAction = "enqueue"
+	JobActionClaim         JobAction = "claim"
+	JobActionStartDownload JobAction = "start_download"
+	JobActionStream        JobAction = "stream"
+	JobActionAcknowledge   JobAction = "acknowledge"
+	JobActionRequeue       JobAction = "requeue"
+	JobActionFail          JobAction = "fail"
+	JobActionCancel        JobAction = "cancel"
+	JobActionExpire        JobAction = "expire"
+)
+
+// JobTries is how many tries a job has in all.
+const JobTries = 3
+
+// Where a job was asked for.
+const (
+	SourceBot = "bot"
+	SourceAPI = "api"
+)
+
+// Job is the record of one delivery.
+type Job struct {
+	ID                int64         `db:"id"`
+	IdempotencyKey    string        `db:"idempotency_key"`
+	UserID            int64         `db:"user_id"`
+	FileID            int64         `db:"file_id"`
+	FileName          string        `db:"file_name"`
+	Size              int64         `db:"size"` // bytes
+	Source            string        `db:"source"`
+	State             JobState      `db:"state"`
+	Attempt           int           `db:"attempt"` // tries that have failed, 0..3
+	Claim             int           `db:"claim"`   // number of the current claim
+	LastError         string        `db:"last_error"`
+	BytesSent         int64         `db:"bytes_sent"`
+	Busy              time.Duration `db:"busy"` // time in workers' hands before the current claim
+	ClaimedAt         *time.Time    `db:"claimed_at"`
+	HeartbeatAt       *time.Time    `db:"heartbeat_at"`
+	AckPendingAt      *time.Time    `db:"ack_pending_at"`
+	MessageID         *int64        `db:"message_id"`
+	TelegramFileID    string        `db:"telegram_file_id"`
+	CancelRequestedAt *time.Time    `db:"cancel_requested_at"`
+	WorkflowStartedAt *time.Time    `db:"workflow_started_at"`
+	CreatedAt         time.Time     `db:"created_at"`
+	UpdatedAt         time.Time     `db:"updated_at"`
+	RowVersion        int64         `db:"row_version"`
+
+	UserStatus string    `db:"user_status"` // of the owner, now
+	ChatID     *int64    `db:"chat_id"`     // the owner's Telegram chat
+	FilePath   string    `db:"file_path"`   // in the shared folder
+	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (j Job) WorkflowID() string { return "delivery/" + j.IdempotencyKey }
+
+const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.size, source, state, attempt, claim, last_error,
+	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, message_id, telegram_file_id, cancel_requested_at,
+	workflow_started_at, j.created_at, j.updated_at, row_version,
+	u.status AS user_status, u.telegram_id AS chat_id, f.path AS file_path, now() AS now
+	FROM jobs j JOIN users u ON u.id = j.user_id JOIN files f ON f.id = j.file_id `
+
+var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
+
+// CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is there.
+func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
+			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id`,
+			j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To).Scan(&j.ID)
+		if err == pgx.ErrNoRows {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		created = true
+		first.ActorID = &j.UserID
+		if err := insertEvent(ctx, tx, deliveries, j.ID, 1, j.UserID, first); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO boards (workload, entity_id, chat_id)
+			SELECT $1, $2, telegram_id FROM users WHERE id = $3 AND telegram_id IS NOT NULL`, deliveries, j.ID, j.UserID)
+		return err
+	})
+	if err != nil {
+		return Job{}, false, err
+	}
+	job, err = one[Job](ctx, s, noJob, jobSelect+`WHERE idempotency_key = $1`, j.IdempotencyKey)
+	return job, created, err
+}
+
+// JobByID finds a job.
+func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
+	return one[Job](ctx, s, noJob, jobSelect+`WHERE j.id = $1`, id)
+}
+
+// JobFilter chooses jobs; zero fields choose all.
+type JobFilter struct {
+	UserID int64
+	State  JobState
+	Live   bool
+	Before int64 // ids below this one
+	Limit  int
+}
+
+// Jobs lists jobs, the newest first.
+func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
+	return list[Job](ctx, s, jobSelect+`WHERE ($1 = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
+		AND ($3 = 0 OR j.id < $3) AND (NOT $4 OR state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING'))
+		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
+}
+
+// ChangeJob locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No
+// events: nothing is written. An error from change undoes all. It gives the job as it is afterwards.
+func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Event, error)) (Job, error) {
+	var job Job
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, jobSelect+`WHERE j.id = $1 FOR UPDATE OF j`, id)
+		if err != nil {
+			return err
+		}
+		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
+		if err == pgx.ErrNoRows {
+			return noJob
+		}
+		if err != nil {
+			return err
+		}
+		events, err := change(&job)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		batch := &pgx.Batch{}
+		for _, event := range events {
+			job.RowVersion++
+			queueEvent(batch, deliveries, job.ID, job.RowVersion, job.UserID, event)
+		}
+		batch.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
+			claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
+			row_version = $13, updated_at = now() WHERE id = $1`,
+			job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
+			job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return job, err
+}
+
+// BeatJob records a claim's progress. It is false when the claim is no longer the job's: the worker must let go.
+func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
+	tag, err := s.pool.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
+		WHERE id = $1 AND claim = $2 AND state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING')`, id, claim, bytesSent)
+	return tag.RowsAffected() == 1, unavailable(err)
+}
+
+// MarkAckPending records that a claim is about to let the last bytes go (or, with false, that an answer came and was
+// no). It is false when the claim is no longer the job's.
+func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (bool, error) {
+	tag, err := s.pool.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
+		WHERE id = $1 AND claim = $2 AND state = 'STREAMING'`, id, claim, pending)
+	return tag.RowsAffected() == 1, unavailable(err)
+}
+
+// RequestJobCancel remembers that a person wants the job stopped.
+func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
+	return unavailable(err)
+}
+
+// MarkJobStarted remembers that the job's workflow runs.
+func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	return unavailable(err)
+}
+
+// PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take
+// turns, so a job's place counts one job of each other user for each of its own user's.
+func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
+	type place struct {
+		ID    int64 `db:"id"`
+		Place int   `db:"place"`
+	}
+	rows, err := list[place](ctx, s, `WITH turns AS (
+			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM jobs WHERE state = 'QUEUED'
+		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
+		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
+	places := map[int64]int{}
+	for _, row := range rows {
+		places[row.ID] = row.Place
+	}
+	return places, err
+}

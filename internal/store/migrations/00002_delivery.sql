@@ -1,0 +1,77 @@
+-- +goose Up
+CREATE TABLE job_events PARTITION OF events FOR VALUES IN ('delivery');
+
+-- OAuth tokens of outside systems, AES-GCM sealed; rotated under a row lock.
+CREATE TABLE oauth_tokens (
+    provider      text PRIMARY KEY,
+    access_token  bytea,
+    refresh_token bytea,
+    expires_at    timestamptz,
+    updated_at    timestamptz NOT NULL DEFAULT now()
+);
+
+-- What the shared folder holds, as last seen. A row stays when its file goes: jobs point at it.
+CREATE TABLE files (
+    id          bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    path        text        NOT NULL UNIQUE,       -- the shared folder's own, "/" at the top
+    parent      text        NOT NULL,
+    name        text        NOT NULL,
+    folded      text        NOT NULL DEFAULT '',   -- the name as the search compares it, whatever the database's locale
+    is_folder   boolean     NOT NULL,
+    size        bigint      NOT NULL DEFAULT 0 CHECK (size >= 0),
+    sha256      text        NOT NULL DEFAULT '',
+    modified_at timestamptz NOT NULL,
+    place       int         NOT NULL DEFAULT 0,    -- among its neighbours, in the storage's order by name
+    gone        boolean     NOT NULL DEFAULT false,
+    seen_at     timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX files_listing ON files (parent, is_folder DESC, place, id) WHERE NOT gone;
+CREATE TABLE listings (
+    path      text PRIMARY KEY,
+    listed_at timestamptz NOT NULL
+);
+
+-- Content that Telegram already has: sent again by file_id, no bytes move.
+CREATE TABLE sent_files (
+    sha256           text        NOT NULL,
+    size             bigint      NOT NULL,
+    telegram_file_id text        NOT NULL,
+    name             text        NOT NULL,
+    updated_at       timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (sha256, size)
+);
+
+CREATE TABLE jobs (
+    id                  bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    idempotency_key     text        NOT NULL UNIQUE CHECK (idempotency_key ~ '^[0-9a-f]{64}$'),
+    user_id             bigint      NOT NULL REFERENCES users (id),
+    file_id             bigint      NOT NULL REFERENCES files (id),
+    file_name           text        NOT NULL,
+    size                bigint      NOT NULL CHECK (size >= 0),
+    source              text        NOT NULL CHECK (source IN ('bot', 'api')),
+    state               text        NOT NULL DEFAULT 'QUEUED' CHECK (state IN
+        ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')),
+    attempt             int         NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 3),
+    claim               int         NOT NULL DEFAULT 0,    -- number of the current claim: fences off a worker that was given up
+    last_error          text        NOT NULL DEFAULT '',   -- a fault code
+    bytes_sent          bigint      NOT NULL DEFAULT 0,
+    busy                interval    NOT NULL DEFAULT '0',  -- time in workers' hands in the tries before this one
+    claimed_at          timestamptz,
+    heartbeat_at        timestamptz,
+    ack_pending_at      timestamptz,                       -- the last bytes were let go; until an answer the outcome is unknown
+    message_id          bigint,
+    telegram_file_id    text        NOT NULL DEFAULT '',
+    cancel_requested_at timestamptz,
+    workflow_started_at timestamptz,
+    created_at          timestamptz NOT NULL DEFAULT now(),
+    updated_at          timestamptz NOT NULL DEFAULT now(),
+    row_version         bigint      NOT NULL DEFAULT 1,
+    CHECK (state <> 'DELIVERED' OR message_id IS NOT NULL),
+    CHECK (state <> 'FAILED' OR last_error <> ''),
+    CHECK (state NOT IN ('CLAIMED', 'DOWNLOADING', 'STREAMING') OR (heartbeat_at IS NOT NULL AND claimed_at IS NOT NULL))
+);
+CREATE INDEX jobs_live ON jobs (state, id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
+CREATE INDEX jobs_owner ON jobs (user_id, id DESC);
+
+-- +goose Down
+SELECT 1; -- forward only

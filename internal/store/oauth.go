@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/oauth2"
+)
+
+// TokenVault keeps one provider's OAuth token, sealed at rest.
+type TokenVault struct {
+	store    *Store
+	provider string
+}
+
+// TokenVault gives the vault of a provider.
+func (s *Store) TokenVault(provider string) *TokenVault { return &TokenVault{s, provider} }
+
+type sealedToken struct {
+	AccessToken  []byte     `db:"access_token"`
+	RefreshToken []byte     `db:"refresh_token"`
+	ExpiresAt    *time.Time `db:"expires_at"`
+}
+
+// CurrentToken gives the stored token, zero when there is none.
+func (v *TokenVault) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
+	err = v.store.inTx(ctx, func(tx pgx.Tx) error {
+		token, err = v.read(ctx, tx, "")
+		return err
+	})
+	return token, err
+}
+
+// UpdateToken runs fn under an exclusive lock on the stored token and saves what it returns (nil: nothing) in the same
+// transaction: a rotated refresh token is on disk before anybody uses it. It gives the token as it is afterwards.
+func (v *TokenVault) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (token oauth2.Token, err error) {
+	err = v.store.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO oauth_tokens (provider) VALUES ($1) ON CONFLICT DO NOTHING`, v.provider); err != nil {
+			return err
+		}
+		if token, err = v.read(ctx, tx, "FOR UPDATE"); err != nil {
+			return err
+		}
+		fresh, err := fn(ctx, token)
+		if err != nil || fresh == nil {
+			return err
+		}
+		token = *fresh
+		var expires *time.Time
+		if !token.Expiry.IsZero() {
+			expires = &token.Expiry
+		}
+		seal := v.store.sealer.seal
+		_, err = tx.Exec(ctx, `UPDATE oauth_tokens SET access_token = $2, refresh_token = $3, expires_at = $4, updated_at = now()
+			WHERE provider = $1`, v.provider, seal(token.AccessToken), seal(token.RefreshToken), expires)
+		return err
+	})
+	return token, err
+}
+
+func (v *TokenVault) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
+	rows, err := tx.Query(ctx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
+		WHERE provider = $1 `+locking, v.provider)
+	if err != nil {
+		return token, err
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[sealedToken])
+	if err == pgx.ErrNoRows || err == nil && row.AccessToken == nil {
+		return token, nil
+	}
+	if err != nil {
+		return token, err
+	}
+	if token.AccessToken, err = v.store.sealer.open(row.AccessToken); err != nil {
+		return token, err
+	}
+	if token.RefreshToken, err = v.store.sealer.open(row.RefreshToken); err != nil {
+		return token, err
+	}
+	if row.ExpiresAt != nil {
+		token.Expiry = *row.ExpiresAt
+	}
+	return token, nil
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stagecoach/internal/fault"
+)
+
+// one collects exactly one row, or gives missing.
+func one[T any](ctx context.Context, s *Store, missing *fault.Error, sql string, args ...any) (T, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		var zero T
+		return zero, unavailable(err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, missing
+	}
+	return row, unavailable(err)
+}
+
+// list collects all rows of a query.
+func list[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	items, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	return items, unavailable(err)
+}
+
+func isUniqueViolation(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == "23505"
+}

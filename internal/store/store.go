@@ -1,0 +1,120 @@
+// Package store keeps the record in PostgreSQL: what people query, and what must last longer than a workflow. Every
+// transition is one database transaction, row and event together, guarded by the row's lock and version.
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"stagecoach/internal/fault"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Store is the record. It is safe for concurrent use.
+type Store struct {
+	pool   *pgxpool.Pool
+	sealer sealer
+}
+
+// Open connects to the database at url, without waiting for it. key seals OAuth tokens at rest: 32 bytes.
+func Open(ctx context.Context, url string, key []byte) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
+	}
+	seal, err := newSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{pool: pool, sealer: seal}, nil
+}
+
+// Close gives all connections back.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping says whether PostgreSQL answers.
+func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping(ctx)) }
+
+// Migrate brings the schema up to this program's version; a lock lets one process at a time do it.
+func (s *Store) Migrate(ctx context.Context) error {
+	db := stdlib.OpenDBFromPool(s.pool)
+	defer db.Close()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	if _, err = provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrating the database: %w", err)
+	}
+	return nil
+}
+
+// inTx runs fn in one transaction and says STORE_UNAVAILABLE when PostgreSQL cannot be reached.
+func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return unavailable(pgx.BeginFunc(ctx, s.pool, fn))
+}
+
+// Patiently repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a failure of
+// what it records.
+func Patiently(ctx context.Context, op func() error) error {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := op()
+		if fault.CodeOf(err) != fault.StoreUnavailable {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// unavailable marks err as STORE_UNAVAILABLE when the connection is at fault and not the statement.
+func unavailable(err error) error {
+	if err == nil || fault.As(err) != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	pgErr, answered := errors.AsType[*pgconn.PgError](err)
+	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case answered && (pgErr.Code[:2] == "57" || pgErr.Code[:2] == "53" || pgErr.Code[:2] == "08"): // shutting down, no room
+	case noConnection, !answered && !errors.Is(err, pgx.ErrNoRows) && pgconn.SafeToRetry(err), isBroken(err):
+	default:
+		return err
+	}
+	return fault.New(fault.StoreUnavailable, "the database cannot be reached").Retry().WithCause(err)
+}
+
+// isBroken says whether a connection died under a statement.
+func isBroken(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}

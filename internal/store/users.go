@@ -1,0 +1,133 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Statuses and roles of a user.
+const (
+	UserPending = "PENDING" // waits for an administrator
+	UserActive  = "ACTIVE"
+	UserBlocked = "BLOCKED"
+
+	RoleUser  = "USER"
+	RoleAdmin = "ADMIN"
+)
+
+// User is a person or a program that may use the service.
+type User struct {
+	ID         int64     `db:"id"`
+	TelegramID *int64    `db:"telegram_id"` // also the id of the private chat
+	Name       string    `db:"name"`
+	Language   string    `db:"language"` // "en" or "ru"
+	Role       string    `db:"role"`
+	Status     string    `db:"status"`
+	CreatedAt  time.Time `db:"created_at"`
+}
+
+// IsAdmin says whether the user is an administrator in good standing.
+func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
+
+const userColumns = `id, telegram_id, name, language, role, status, created_at`
+
+// NewToken makes an API token: 160 random bits that can be read aloud.
+func NewToken() string {
+	raw := make([]byte, 20)
+	rand.Read(raw)
+	return "sc_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw))
+}
+
+func hashToken(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// CreateUser adds a user; token may be empty for one who only uses the bot. A taken Telegram id is USER_EXISTS.
+func (s *Store) CreateUser(ctx context.Context, u User, token string) (User, error) {
+	var hash []byte
+	if token != "" {
+		hash = hashToken(token)
+	}
+	rows, err := s.pool.Query(ctx, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+userColumns,
+		u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
+	if err != nil {
+		return User{}, unavailable(err)
+	}
+	created, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
+	if isUniqueViolation(err) {
+		return User{}, fault.New(fault.UserExists, "a user with this telegram_id exists").WithField("telegram_id")
+	}
+	return created, unavailable(err)
+}
+
+// EnsureTelegramUser finds the user of a Telegram account, or adds one with the given status and role.
+func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, created bool, err error) {
+	user, err = s.UserByTelegram(ctx, *u.TelegramID)
+	if fault.CodeOf(err) != fault.UserNotFound {
+		return user, false, err
+	}
+	user, err = s.CreateUser(ctx, u, "")
+	if fault.CodeOf(err) == fault.UserExists {
+		user, err = s.UserByTelegram(ctx, *u.TelegramID)
+		return user, false, err
+	}
+	return user, err == nil, err
+}
+
+// UserByToken finds whose API token this is.
+func (s *Store) UserByToken(ctx context.Context, token string) (User, error) {
+	return s.user(ctx, `token_hash = $1`, hashToken(token))
+}
+
+// UserByTelegram finds the user of a Telegram account.
+func (s *Store) UserByTelegram(ctx context.Context, telegramID int64) (User, error) {
+	return s.user(ctx, `telegram_id = $1`, telegramID)
+}
+
+// UserByID finds a user.
+func (s *Store) UserByID(ctx context.Context, id int64) (User, error) {
+	return s.user(ctx, `id = $1`, id)
+}
+
+func (s *Store) user(ctx context.Context, where string, arg any) (User, error) {
+	return one[User](ctx, s, fault.New(fault.UserNotFound, "there is no such user"),
+		`SELECT `+userColumns+` FROM users WHERE `+where, arg)
+}
+
+// Users lists users with ids above after, ascending; status may be empty.
+func (s *Store) Users(ctx context.Context, status string, after int64, limit int) ([]User, error) {
+	return list[User](ctx, s, `SELECT `+userColumns+` FROM users
+		WHERE id > $1 AND ($2 = '' OR status = $2) ORDER BY id LIMIT $3`, after, status, limit)
+}
+
+// Admins lists the active administrators.
+func (s *Store) Admins(ctx context.Context) ([]User, error) {
+	return list[User](ctx, s, `SELECT `+userColumns+` FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id`)
+}
+
+// UserChange says what to change of a user; empty fields stay.
+type UserChange struct{ Name, Language, Role, Status, Token string }
+
+// ChangeUser applies a change.
+func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (User, error) {
+	var hash []byte
+	if c.Token != "" {
+		hash = hashToken(c.Token)
+	}
+	return one[User](ctx, s, fault.New(fault.UserNotFound, "there is no such user"), `UPDATE users SET
+		name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
+		role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
+		token_hash = coalesce($6, token_hash), updated_at = now()
+		WHERE id = $1 RETURNING `+userColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+}

@@ -1,0 +1,56 @@
+package telegram
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mymmrac/telego/telegoapi"
+
+	"stagecoach/internal/fault"
+)
+
+// Classify turns what a Bot API call gave into a fault, by the one table of what Telegram may answer.
+func Classify(err error) *fault.Error {
+	answer, answered := errors.AsType[*telegoapi.Error](err)
+	if !answered {
+		if known := fault.As(err); known != nil {
+			return known
+		}
+		return fault.New(fault.TelegramUnreachable, "the connection to Telegram failed").Retry().WithCause(err)
+	}
+	description := strings.ToLower(answer.Description)
+	switch code := answer.ErrorCode; {
+	case code == http.StatusTooManyRequests:
+		limited := fault.New(fault.TelegramRateLimited, "Telegram asks to slow down").Retry()
+		if answer.Parameters != nil {
+			limited = limited.After(time.Duration(answer.Parameters.RetryAfter) * time.Second)
+		}
+		return limited
+	case code == http.StatusForbidden:
+		return fault.New(fault.TelegramForbidden, "the user blocked the bot or is gone").WithCause(err)
+	case code == http.StatusUnauthorized || code == http.StatusNotFound && description == "not found":
+		return fault.New(fault.TelegramUnauthorized, "Telegram refuses the bot's token").WithCause(err)
+	case code == http.StatusRequestEntityTooLarge:
+		return fault.New(fault.FileTooBig, "Telegram says that the file is too big").WithCause(err)
+	case strings.Contains(description, "file identifier") || strings.Contains(description, "file_id") || strings.Contains(description, "file reference"):
+		return fault.New(fault.TelegramFileID, "Telegram no longer knows this file").WithCause(err)
+	case strings.Contains(description, "chat not found"):
+		return fault.New(fault.TelegramForbidden, "Telegram does not know this chat").WithCause(err)
+	case code >= http.StatusInternalServerError:
+		return fault.New(fault.TelegramUnavailable, "Telegram answered %d", code).Retry().WithCause(err)
+	default:
+		return fault.New(fault.TelegramRejected, "Telegram answered %d", code).WithCause(err)
+	}
+}
+
+// Unanswered says that a request may have been carried out although no answer came: the connection broke, or a
+// gateway gave up waiting for the server behind it.
+func Unanswered(err error) bool {
+	answer, answered := errors.AsType[*telegoapi.Error](err)
+	if answered {
+		return answer.ErrorCode == http.StatusGatewayTimeout
+	}
+	return !NothingSent(err)
+}

@@ -1,0 +1,133 @@
+// Package telegram builds the Bot API client that the worker and the bot share: telego over net/http, uploads streamed
+// with a known length, errors typed and free of the bot's token.
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/mymmrac/telego"
+	"github.com/mymmrac/telego/telegoapi"
+	"golang.org/x/time/rate"
+
+	"stagecoach/internal/fault"
+)
+
+// Telegram lets a bot make about this many requests a second over all chats.
+const requestsPerSecond = 30
+
+// Options say which bot this is and where its server is.
+type Options struct {
+	Token          string
+	APIURL         string        // base URL of the (local) Bot API server
+	ConnectTimeout time.Duration // to open a connection
+	OnLatency      func(method string, took time.Duration)
+}
+
+// New makes the client. Every failure it gives is either a *telegoapi.Error (the server answered) or a *fault.Error.
+func New(o Options) (*telego.Bot, error) {
+	dialer := &net.Dialer{Timeout: o.ConnectTimeout}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return wideConn{conn}, nil
+		},
+		TLSHandshakeTimeout: o.ConnectTimeout,
+		MaxIdleConnsPerHost: 32,
+		IdleConnTimeout:     90 * time.Second,
+		WriteBufferSize:     copyBuffer,
+	}
+	bot, err := telego.NewBot(o.Token,
+		telego.WithAPIServer(o.APIURL),
+		telego.WithAPICaller(&caller{
+			http:      &http.Client{Transport: transport},
+			limiter:   rate.NewLimiter(requestsPerSecond, requestsPerSecond),
+			onLatency: o.OnLatency,
+		}),
+		telego.WithRequestConstructor(constructor{}),
+		telego.WithDiscardLogger())
+	if err != nil {
+		return nil, errors.New("STAGECOACH_TELEGRAM_TOKEN is not a bot token")
+	}
+	return bot, nil
+}
+
+// caller does one Bot API request.
+type caller struct {
+	http      *http.Client
+	limiter   *rate.Limiter
+	onLatency func(string, time.Duration)
+}
+
+// Call implements telegoapi.Caller.
+func (c *caller) Call(ctx context.Context, address string, data *telegoapi.RequestData) (*telegoapi.Response, error) {
+	method := path.Base(address)
+	if method != "getUpdates" {
+		if err := c.limiter.Wait(ctx); err != nil {
+			return nil, networkFault(err)
+		}
+		if c.onLatency != nil {
+			defer func(start time.Time) { c.onLatency(method, time.Since(start)) }(time.Now())
+		}
+	}
+	body := data.BodyStream
+	if data.BodyRaw != nil {
+		body = bytes.NewReader(data.BodyRaw)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
+	if err != nil {
+		return nil, fault.New(fault.TelegramRejected, "the Bot API's address cannot be used")
+	}
+	if sized, ok := body.(interface{ Size() int64 }); ok {
+		request.ContentLength = sized.Size()
+	}
+	request.Header.Set("Content-Type", data.ContentType)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, networkFault(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 32<<20))
+	if err != nil {
+		return nil, networkFault(err)
+	}
+	var parsed telegoapi.Response
+	if err := json.Unmarshal(answer, &parsed); err == nil && (parsed.Ok || parsed.Error != nil) {
+		return &parsed, nil
+	}
+	// A proxy's page, or a 413 without a body: the status says all.
+	return &telegoapi.Response{Error: &telegoapi.Error{
+		ErrorCode: response.StatusCode, Description: http.StatusText(response.StatusCode),
+	}}, nil
+}
+
+// networkFault types a failure without an answer. The cause loses the URL, which holds the token.
+func networkFault(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if fault.As(err) != nil { // from the body that was being sent
+		return err
+	}
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return fault.New(fault.TelegramTimeout, "Telegram did not answer in time").Retry().WithCause(err)
+	}
+	return fault.New(fault.TelegramUnreachable, "the connection to Telegram failed").Retry().WithCause(err)
+}
+
+// NothingSent says that a failed request cannot have reached the server: no connection was made.
+func NothingSent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}

@@ -1,0 +1,128 @@
+// Package testdb gives tests a real PostgreSQL: one private server per test process, one migrated database per test.
+//
+// A package that uses it stops the server when its tests are over:
+//
+//	func TestMain(m *testing.M) { testdb.Main(m) }
+package testdb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/dev"
+	"stagecoach/internal/store"
+)
+
+const startTime = 2 * time.Minute
+
+// Key seals tokens in the databases of tests.
+var Key = bytes.Repeat([]byte{7}, 32)
+
+var (
+	shared = sync.OnceValues(start)
+	used   atomic.Bool
+	serial atomic.Int64
+)
+
+// server is the private server; its first database holds the schema that all others are copied from.
+type server struct {
+	postgres *dev.Postgres
+	dir      string
+	create   sync.Mutex // PostgreSQL copies a database only while nobody else does
+}
+
+func start() (*server, error) {
+	used.Store(true)
+	dir, err := os.MkdirTemp("", "stagecoach-testdb-")
+	if err != nil {
+		return nil, err
+	}
+	// The server may run as another user, who must be able to pass through.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	postgres, err := dev.StartPostgres(ctx, dev.PostgresOptions{Dir: dir, Fast: true})
+	if err != nil {
+		return nil, err
+	}
+	template, err := store.Open(ctx, postgres.URL, Key)
+	if err != nil {
+		return nil, err
+	}
+	defer template.Close()
+	return &server{postgres: postgres, dir: dir}, template.Migrate(ctx)
+}
+
+// Main runs a package's tests, stops the server if one was started, and exits.
+func Main(m *testing.M) {
+	code := m.Run()
+	if used.Load() {
+		if s, _ := shared(); s != nil {
+			_ = s.postgres.Stop()
+			_ = os.RemoveAll(s.dir)
+		}
+	}
+	os.Exit(code)
+}
+
+// New gives a store on an empty, migrated database that no other test sees. It is closed when the test ends.
+func New(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), URL(t), Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// URL gives the address of an empty, migrated database that no other test sees.
+func URL(t testing.TB) string {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatalf("PostgreSQL for the tests: %v", err)
+	}
+	name := fmt.Sprintf("test_%d", serial.Add(1))
+	if err := s.copyTemplate(t.Context(), name); err != nil {
+		t.Fatalf("a database for the test: %v", err)
+	}
+	return withDatabase(s.postgres.URL, name)
+}
+
+func (s *server) copyTemplate(ctx context.Context, name string) error {
+	s.create.Lock()
+	defer s.create.Unlock()
+	conn, err := pgx.Connect(ctx, withDatabase(s.postgres.URL, "postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	template, err := url.Parse(s.postgres.URL)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy`,
+		pgx.Identifier{name}.Sanitize(), pgx.Identifier{template.Path[1:]}.Sanitize()))
+	return err
+}
+
+func withDatabase(address, name string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Path = "/" + name
+	return u.String()
+}

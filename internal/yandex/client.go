@@ -1,0 +1,333 @@
+// Package yandex is a client for the part of the Yandex Disk REST API that deliveries need: list a folder, look at a
+// file, read a file. It sees one shared folder and nothing outside it. It never retries on its own, because Temporal
+// counts the tries; the one exception is a refused access token, which is renewed once. It logs nothing, and its
+// errors hold no link, token, name or path. A call that its caller cancelled returns context.Canceled, every other
+// failure is a *fault.Error.
+package yandex
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stagecoach/internal/fault"
+)
+
+const (
+	maxAnswer    = 32 << 20 // bytes of one REST answer; a page of 1000 items takes about half a MiB
+	maxPage      = 1000     // items of one List
+	maxRedirects = 5
+	itemFields   = "name,type,size,md5,sha256,mime_type,resource_id,revision,modified"
+)
+
+// What List asks for: without a selection every item brings its links, previews and share settings along.
+var listFields = "type,_embedded.total,_embedded.items." + strings.ReplaceAll(itemFields, ",", ",_embedded.items.")
+
+// Options configure a Client.
+type Options struct {
+	APIURL         string        // base address of the API; default https://cloud-api.yandex.net
+	Root           string        // the shared folder, e.g. "disk:/Shared"; "disk:/" shares the whole disk; required
+	Tokens         Tokens        // where access tokens come from
+	ConnectTimeout time.Duration // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout    time.Duration // for one REST call with its body, and for the headers of a download; default 30 s
+
+	// OnLatency, when set, is told how long each request took: "list", "stat", "link" (to get a download link) and
+	// "open" (until the headers of the file's own answer).
+	OnLatency func(op string, d time.Duration)
+}
+
+// Client reads one shared folder. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	http *http.Client
+}
+
+// New makes a Client; it connects to nothing yet.
+func New(o Options) *Client {
+	o.APIURL = strings.TrimRight(cmp.Or(o.APIURL, "https://cloud-api.yandex.net"), "/")
+	if strings.HasPrefix(o.Root, "/") {
+		o.Root = "disk:" + o.Root
+	}
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
+	return &Client{o: o, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+			TLSHandshakeTimeout:   o.ConnectTimeout,
+			ResponseHeaderTimeout: o.CallTimeout,
+			IdleConnTimeout:       90 * time.Second,
+			MaxIdleConnsPerHost:   16,
+			ReadBufferSize:        256 << 10, // files are large; the default of 4 KiB costs a system call each
+		},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects { // via counts the first request too
+				return errTooManyRedirects
+			}
+			return nil
+		},
+	}}
+}
+
+// Item is a file or a folder below the root.
+type Item struct {
+	Path       string // relative to the root, e.g. "/films/a.mkv"
+	Name       string
+	Folder     bool
+	Size       int64 // bytes; 0 for a folder
+	MD5        string
+	SHA256     string
+	ResourceID string // stays the same when the file is renamed or moved
+	Revision   int64  // changes with every change of the file
+	Modified   time.Time
+	MimeType   string
+}
+
+// Page is one part of a folder's listing.
+type Page struct {
+	Items  []Item
+	Total  int // items in the whole folder
+	Offset int // how many items come before this page
+}
+
+// resource is the wire form of an item, with its children when it is a folder that was listed.
+type resource struct {
+	Name       string    `json:"name"`
+	Type       string    `json:"type"`
+	Size       int64     `json:"size"`
+	MD5        string    `json:"md5"`
+	SHA256     string    `json:"sha256"`
+	ResourceID string    `json:"resource_id"`
+	Revision   int64     `json:"revision"`
+	Modified   time.Time `json:"modified"`
+	MimeType   string    `json:"mime_type"`
+	Embedded   struct {
+		Items []resource `json:"items"`
+		Total int        `json:"total"`
+	} `json:"_embedded"`
+}
+
+func (r resource) item(path string) Item {
+	return Item{
+		Path: path, Name: r.Name, Folder: r.Type == "dir", Size: r.Size, MD5: r.MD5, SHA256: r.SHA256,
+		ResourceID: r.ResourceID, Revision: r.Revision, Modified: r.Modified, MimeType: r.MimeType,
+	}
+}
+
+// List gives a page of a folder in the upstream order by name. A limit outside 1..1000 means 1000 items. A path that
+// is a file gives FileNotFound.
+func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page, error) {
+	if limit < 1 || limit > maxPage {
+		limit = maxPage
+	}
+	offset = max(0, offset)
+	var folder resource
+	err := c.rest(ctx, "list", "/v1/disk/resources", path, url.Values{
+		"fields": {listFields}, "sort": {"name"}, "limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)},
+	}, &folder)
+	if err != nil {
+		return Page{}, err
+	}
+	if folder.Type == "file" {
+		return Page{}, fault.New(fault.FileNotFound, "this is a file, not a folder")
+	}
+	page := Page{Items: make([]Item, len(folder.Embedded.Items)), Total: folder.Embedded.Total, Offset: offset}
+	for i, r := range folder.Embedded.Items {
+		// The path is made from the name: the upstream one has the root in it, in a spelling of its own.
+		page.Items[i] = r.item(strings.TrimRight(path, "/") + "/" + r.Name)
+	}
+	return page, nil
+}
+
+// Stat describes one file or folder.
+func (c *Client) Stat(ctx context.Context, path string) (Item, error) {
+	var r resource
+	if err := c.rest(ctx, "stat", "/v1/disk/resources", path, url.Values{"fields": {itemFields}, "limit": {"1"}}, &r); err != nil {
+		return Item{}, err
+	}
+	return r.item(path), nil
+}
+
+// Download is an open file. Errors of Body are faults as well.
+type Download struct {
+	Body   io.ReadCloser
+	Size   int64  // bytes of the whole file, whatever the offset; -1 when unknown
+	Offset int64  // where Body starts in the file
+	ETag   string // "" when the server gave none
+}
+
+// Open starts to read a file at an offset in bytes. The link behind it is asked for anew each time, for it lives
+// briefly and opens the file to anyone. Only ctx bounds the reading: the caller watches for silence. When the file
+// cannot be continued at offset the fault's cause is ErrNoResume.
+func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download, error) {
+	var link struct {
+		Href string `json:"href"`
+	}
+	if err := c.rest(ctx, "link", "/v1/disk/resources/download", path, url.Values{}, &link); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.Href, nil)
+	if err != nil || req.URL.Host == "" {
+		return nil, protocolFault().WithCause(errors.New("the download link is not an address"))
+	}
+	req.Header.Set("Accept-Encoding", "identity") // bytes as they are stored, so that sizes and offsets hold
+	if offset > 0 {
+		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
+	}
+	began := time.Now()
+	resp, err := c.http.Do(req)
+	c.observe("open", began)
+	if err != nil {
+		return nil, transportFault(ctx, err)
+	}
+	download := &Download{Body: &body{ctx, resp.Body}, Size: resp.ContentLength, ETag: resp.Header.Get("ETag")}
+	if offset > 0 {
+		download.Offset = offset
+		download.Size, err = resumed(resp, offset)
+	} else if resp.StatusCode != http.StatusOK {
+		err = linkFault(resp)
+	}
+	if err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return download, nil
+}
+
+// resumed checks that an answer continues the file at offset and gives the file's whole size, -1 when unknown.
+func resumed(resp *http.Response, offset int64) (int64, error) {
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
+		var first, last int64
+		var size string
+		_, err := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%s", &first, &last, &size)
+		if err != nil || first != offset || last < first {
+			return 0, protocolFault().WithCause(ErrNoResume)
+		}
+		if size == "*" {
+			return -1, nil
+		}
+		// The rest of the file was asked for: a range that ends earlier would pass as a complete file.
+		if total, err := strconv.ParseInt(size, 10, 64); err == nil && total == last+1 {
+			return total, nil
+		}
+		return 0, protocolFault().WithCause(ErrNoResume)
+	case http.StatusOK, http.StatusRequestedRangeNotSatisfiable:
+		return 0, protocolFault().WithCause(ErrNoResume)
+	}
+	return 0, linkFault(resp)
+}
+
+// linkFault explains why a download link gave no file. A link that is refused or gone has expired, which says nothing
+// about the file: a next try gets a new one.
+func linkFault(resp *http.Response) *fault.Error {
+	f := statusFault(resp.StatusCode, resp.Header, nil)
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		return fault.New(fault.YandexUnavailable, "the download link has expired").Retry().WithCause(f.Cause)
+	}
+	return f
+}
+
+// body turns the errors of a download into faults.
+type body struct {
+	ctx context.Context
+	io.ReadCloser
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = transportFault(b.ctx, err)
+	}
+	return n, err
+}
+
+// rest makes one REST call about path; a refused access token is renewed once.
+func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.Values, into any) error {
+	full, err := resolve(c.o.Root, path)
+	if err != nil {
+		return err
+	}
+	query.Set("path", full)
+	address := c.o.APIURL + endpoint + "?" + query.Encode()
+	var refused string
+	for range 2 {
+		var token string
+		if token, err = c.o.Tokens.AccessToken(ctx, refused); err != nil {
+			return err
+		}
+		if err = c.call(ctx, op, address, token, into); fault.CodeOf(err) != fault.YandexUnauthorized {
+			return err
+		}
+		refused = token
+	}
+	return err
+}
+
+func (c *Client) call(ctx context.Context, op, address, token string, into any) error {
+	defer c.observe(op, time.Now())
+	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(callCtx, http.MethodGet, address, nil)
+	if err != nil {
+		return protocolFault().WithCause(scrub(err))
+	}
+	req.Header.Set("Authorization", "OAuth "+token)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return transportFault(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return statusFault(resp.StatusCode, resp.Header, answer)
+	case err != nil:
+		return transportFault(ctx, err)
+	case len(answer) > maxAnswer:
+		return protocolFault().WithCause(errors.New("the answer is too long"))
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return protocolFault().WithCause(scrub(err))
+	}
+	return nil
+}
+
+func (c *Client) observe(op string, began time.Time) {
+	if c.o.OnLatency != nil {
+		c.o.OnLatency(op, time.Since(began))
+	}
+}
+
+// resolve joins a path to the root. It refuses whatever could be read as a step out of it, rather than clean it up.
+func resolve(root, path string) (string, error) {
+	root = strings.TrimRight(root, "/")
+	ok := root != "" && strings.HasPrefix(path, "/") && utf8.ValidString(path) && !strings.ContainsRune(path, 0)
+	if ok && path == "/" {
+		if strings.HasSuffix(root, ":") {
+			root += "/"
+		}
+		return root, nil
+	}
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		switch segment {
+		case "", ".", "..", "disk:":
+			ok = false
+		}
+	}
+	if !ok {
+		return "", fault.New(fault.Validation, "this is not a path in the shared folder").WithField("path")
+	}
+	return root + path, nil
+}

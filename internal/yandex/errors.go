@@ -1,0 +1,99 @@
+package yandex
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// ErrNoResume is the cause of the fault that Open gives when the file cannot be continued at the offset asked for: the
+// server ignored the range, answered with another one, or the file is shorter now. Start again at offset 0.
+var ErrNoResume = errors.New("the download does not continue at the offset asked for")
+
+var errTooManyRedirects = errors.New("too many redirects")
+
+// statusFault turns an answer other than a success into a fault. 401 and 403 are one thing here: access was refused.
+func statusFault(status int, header http.Header, body []byte) *fault.Error {
+	var f *fault.Error
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		f = fault.New(fault.YandexUnauthorized, "the file storage refused our access")
+	case status == http.StatusNotFound:
+		f = fault.New(fault.FileNotFound, "no such file or folder")
+	case status == http.StatusLocked:
+		f = fault.New(fault.YandexLocked, "the file is locked at the moment").After(retryAfter(header))
+	case status == http.StatusTooManyRequests:
+		f = fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(retryAfter(header))
+	case status >= 500:
+		f = fault.New(fault.YandexUnavailable, "the file storage has a problem").After(retryAfter(header))
+	default:
+		f = protocolFault()
+	}
+	return f.WithCause(errors.New("HTTP " + strconv.Itoa(status) + " " + errorName(body)))
+}
+
+func protocolFault() *fault.Error {
+	return fault.New(fault.YandexProtocol, "the file storage gave an answer that makes no sense")
+}
+
+// transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
+// the plain context.Canceled.
+func transportFault(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return fault.New(fault.YandexTimeout, "the file storage did not answer in time").Retry().WithCause(scrub(err))
+	case errors.Is(err, errTooManyRedirects):
+		return protocolFault().WithCause(scrub(err))
+	}
+	return fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry().WithCause(scrub(err))
+}
+
+// Texts that may carry a link, a query string or a value of the other side.
+var private = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|[A-Za-z][A-Za-z0-9+.-]*://\S+|\?\S+|(?i:oauth|bearer) \S+`)
+
+// scrub flattens an error to a text that is fit for the log. It keeps no chain: a *url.Error further down would still
+// hold the link.
+func scrub(err error) error {
+	text := err.Error()
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		text = u.Op + ": " + u.Err.Error()
+	}
+	return errors.New(private.ReplaceAllString(text, "…"))
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]{1,60}$`)
+
+// errorName finds the machine-readable name in an error's body; the prose beside it may repeat a path or a token.
+func errorName(body []byte) string {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil || !identifier.MatchString(answer.Error) {
+		return "without a known error name"
+	}
+	return answer.Error
+}
+
+// retryAfter reads the header in both its forms, seconds and a date; 0 when it is absent or absurd.
+func retryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 24); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}

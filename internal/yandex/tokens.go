@@ -1,0 +1,238 @@
+package yandex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
+
+	"stagecoach/internal/fault"
+)
+
+const (
+	exchangeTimeout = 30 * time.Second // one request to the token endpoint
+	renewTimeout    = 2 * time.Minute  // waiting for the store's lock, the exchange and the save together
+)
+
+// NoExpiry is what ExpiresIn says of a token without an end.
+const NoExpiry = time.Duration(math.MaxInt64)
+
+// Tokens gives access tokens.
+type Tokens interface {
+	// AccessToken gives a token to use now. refused names a token that the API has just refused, or is empty: it is
+	// renewed only while it is still the current one.
+	AccessToken(ctx context.Context, refused string) (string, error)
+}
+
+// Store keeps the one token that all processes share.
+type Store interface {
+	// UpdateToken runs fn under an exclusive lock on the stored token. fn gets the current token, zero when there is
+	// none, and gives the one to save in the same transaction, nil to leave it; its error undoes everything.
+	UpdateToken(ctx context.Context, fn func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error)) (oauth2.Token, error)
+	// CurrentToken reads the stored token, zero when there is none.
+	CurrentToken(ctx context.Context) (oauth2.Token, error)
+}
+
+// RotatingOptions configure a Rotating.
+type RotatingOptions struct {
+	TokenURL      string // default https://oauth.yandex.ru/token
+	ClientID      string
+	ClientSecret  string
+	Seed          oauth2.Token // stands in while the store has none; without a refresh token it is used as it is
+	Store         Store
+	HTTP          *http.Client  // default http.DefaultClient; each exchange is bounded to 30 s anyway
+	RefreshBefore time.Duration // how long before its end a token is renewed; default 5 min
+
+	// OnInvalid, when set, is called when only a person can help: the refresh token, or a token that has none, was
+	// refused. It is called once per token and process, outside the store's lock.
+	OnInvalid func(ctx context.Context)
+}
+
+// Rotating is a Tokens on an OAuth server that replaces the refresh token at every use. A process that lost the new one
+// would lock everybody out, so an exchange and its save are never interrupted by a caller that goes away, and nothing
+// is used before it is saved.
+type Rotating struct {
+	o      RotatingOptions
+	flight singleflight.Group // callers of one process wait for one renewal
+
+	mu      sync.Mutex
+	current oauth2.Token  // as last seen in the store
+	spent   string        // the refresh token of the last exchange …
+	bought  *oauth2.Token // … and what it gave, kept in case the save fails
+	alerted string        // the token that OnInvalid was last called for
+}
+
+// NewRotating makes a Rotating; it asks nobody yet.
+func NewRotating(o RotatingOptions) *Rotating {
+	o.TokenURL = cmp.Or(o.TokenURL, "https://oauth.yandex.ru/token")
+	o.HTTP = cmp.Or(o.HTTP, http.DefaultClient)
+	o.RefreshBefore = cmp.Or(o.RefreshBefore, 5*time.Minute)
+	return &Rotating{o: o}
+}
+
+// AccessToken implements Tokens.
+func (r *Rotating) AccessToken(ctx context.Context, refused string) (string, error) {
+	r.mu.Lock()
+	cached := r.current
+	r.mu.Unlock()
+	if usable(cached, refused, r.o.RefreshBefore) {
+		return cached.AccessToken, nil
+	}
+	renewed := r.flight.DoChan(refused, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
+		defer cancel()
+		return r.renew(ctx, refused)
+	})
+	select {
+	case <-ctx.Done():
+		return "", transportFault(ctx, ctx.Err())
+	case result := <-renewed:
+		if result.Err != nil {
+			return "", result.Err
+		}
+		return result.Val.(string), nil
+	}
+}
+
+// ExpiresIn tells how long the current access token still lives: 0 when there is none, NoExpiry when it has no end.
+func (r *Rotating) ExpiresIn(ctx context.Context) (time.Duration, error) {
+	token, err := r.o.Store.CurrentToken(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the stored token: %w", err)
+	}
+	token = r.orSeed(token)
+	switch {
+	case token.AccessToken == "":
+		return 0, nil
+	case token.Expiry.IsZero():
+		return NoExpiry, nil
+	}
+	return max(0, time.Until(token.Expiry)), nil
+}
+
+// renew takes the stored token when another process has renewed it already, else exchanges it.
+func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
+	var token oauth2.Token
+	_, err := r.o.Store.UpdateToken(ctx, func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error) {
+		token = r.orSeed(current)
+		unsaved := r.boughtWith(token.RefreshToken)
+		if unsaved != nil {
+			token = *unsaved
+		}
+		if usable(token, refused, r.o.RefreshBefore) {
+			return unsaved, nil
+		}
+		if token.RefreshToken == "" {
+			if token.AccessToken == "" || token.AccessToken == refused {
+				return nil, fault.New(fault.YandexUnauthorized, "the file storage refused our access")
+			}
+			return nil, nil // whatever its end: there is no other
+		}
+		next, err := r.exchange(ctx, token.RefreshToken)
+		if err != nil {
+			if f := fault.As(err); f != nil && f.Retryable && usable(token, refused, 0) {
+				return unsaved, nil // it lives a few minutes more; so may the trouble end
+			}
+			return nil, err
+		}
+		token = *next
+		return next, nil
+	})
+	f := fault.As(err)
+	switch {
+	case err == nil:
+		r.mu.Lock()
+		r.current = token
+		r.mu.Unlock()
+		return token.AccessToken, nil
+	case f == nil:
+		return "", fmt.Errorf("update the stored token: %w", err)
+	case f.Code == fault.YandexUnauthorized:
+		r.alert(ctx, token)
+	}
+	return "", f
+}
+
+// exchange buys a new pair of tokens with a refresh token, which is worthless afterwards.
+func (r *Rotating) exchange(ctx context.Context, refresh string) (*oauth2.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	config := oauth2.Config{
+		ClientID: r.o.ClientID, ClientSecret: r.o.ClientSecret,
+		// Left to find the style out, oauth2 would send the refresh token twice.
+		Endpoint: oauth2.Endpoint{TokenURL: r.o.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+	}
+	withHTTP := context.WithValue(ctx, oauth2.HTTPClient, r.o.HTTP)
+	next, err := config.TokenSource(withHTTP, &oauth2.Token{RefreshToken: refresh}).Token()
+	if err != nil {
+		return nil, exchangeFault(ctx, err)
+	}
+	r.mu.Lock()
+	r.spent, r.bought = refresh, next
+	r.mu.Unlock()
+	return next, nil
+}
+
+// exchangeFault explains a failed exchange without the body of the answer, which may repeat a token.
+func exchangeFault(ctx context.Context, err error) error {
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		switch refusal.ErrorCode {
+		case "invalid_grant", "invalid_client", "unauthorized_client":
+			return fault.New(fault.YandexUnauthorized, "the file storage refused our access").
+				WithCause(errors.New("token endpoint: " + refusal.ErrorCode))
+		}
+		f := statusFault(refusal.Response.StatusCode, refusal.Response.Header, refusal.Body)
+		if f.Code == fault.FileNotFound {
+			return protocolFault().WithCause(f.Cause)
+		}
+		return f
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return transportFault(ctx, err)
+	}
+	// The answer broke off or was no token; oauth2 does not tell which, so another try is allowed.
+	return fault.New(fault.YandexUnavailable, "the file storage has a problem").Retry().WithCause(scrub(err))
+}
+
+// boughtWith gives the outcome of an exchange whose save failed, when the store still has the token it was paid with.
+func (r *Rotating) boughtWith(refresh string) *oauth2.Token {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bought == nil || refresh != r.spent || r.bought.RefreshToken == r.spent {
+		return nil
+	}
+	token := *r.bought
+	return &token
+}
+
+func (r *Rotating) orSeed(stored oauth2.Token) oauth2.Token {
+	if stored.AccessToken == "" && stored.RefreshToken == "" {
+		return r.o.Seed
+	}
+	return stored
+}
+
+func (r *Rotating) alert(ctx context.Context, token oauth2.Token) {
+	dead := cmp.Or(token.RefreshToken, token.AccessToken, "none")
+	r.mu.Lock()
+	known := r.alerted == dead
+	r.alerted = dead
+	r.mu.Unlock()
+	if !known && r.o.OnInvalid != nil {
+		r.o.OnInvalid(ctx)
+	}
+}
+
+// usable says whether a token has more than margin to live and is not the one that was refused.
+func usable(token oauth2.Token, refused string, margin time.Duration) bool {
+	return token.AccessToken != "" && token.AccessToken != refused &&
+		(token.Expiry.IsZero() || time.Until(token.Expiry) > margin)
+}

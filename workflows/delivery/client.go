@@ -1,0 +1,185 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Client is how the doors ask for deliveries and stop them.
+type Client struct {
+	Temporal    client.Client
+	Store       *store.Store
+	MaxFileSize int64 // bytes
+	Log         *slog.Logger
+	OnEnqueued  func(source string) // counts new jobs
+}
+
+// cancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
+const cancelPatience = 3 * time.Second
+
+// IdempotencyKey is the key of one request: the same user, file and nonce are the same job.
+func IdempotencyKey(userID, fileID int64, nonce string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%d:%s", userID, fileID, nonce))
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckFile says why a file cannot be delivered at all, before any job is made: FILE_IS_FOLDER, FILE_NOT_FOUND,
+// FILE_EMPTY or FILE_TOO_BIG.
+func (c *Client) CheckFile(file store.File) error {
+	var refusal *fault.Error
+	switch {
+	case file.IsFolder:
+		refusal = fault.New(fault.FileIsFolder, "this is a folder: choose a file in it")
+	case file.Gone:
+		refusal = fault.New(fault.FileNotFound, "there is no such file")
+	case file.Size == 0:
+		refusal = fault.New(fault.FileEmpty, "the file is empty: Telegram does not take empty files")
+	case file.Size > c.MaxFileSize:
+		refusal = fault.New(fault.FileTooBig, "the file has %d bytes: Telegram takes up to %d", file.Size, c.MaxFileSize).
+			With("size", file.Size).With("limit", c.MaxFileSize)
+	default:
+		return nil
+	}
+	return refusal.WithField("file_id")
+}
+
+// Request asks for a file to be delivered to the user's chat. The same nonce again gives the job that is there and
+// created = false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it.
+func (c *Client) Request(ctx context.Context, user store.User, file store.File, nonce, source string) (job store.Job, created bool, err error) {
+	if err := c.CheckFile(file); err != nil {
+		return store.Job{}, false, err
+	}
+	if user.TelegramID == nil {
+		return store.Job{}, false, fault.New(fault.NoTelegramChat, "this user has no Telegram chat to deliver to")
+	}
+	job = store.Job{
+		IdempotencyKey: IdempotencyKey(user.ID, file.ID, nonce), UserID: user.ID, UserStatus: user.Status,
+		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
+	}
+	rule, err := Rules.Decide("", lifecycle.Request[store.JobState, store.JobAction]{
+		Action: store.JobActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
+	}, job)
+	if err != nil {
+		return store.Job{}, false, err
+	}
+	job, created, err = c.Store.CreateJob(ctx, job, store.Event{Type: rule.Event, To: string(rule.To)})
+	if err != nil {
+		return store.Job{}, false, err
+	}
+	if created && c.OnEnqueued != nil {
+		c.OnEnqueued(source)
+	}
+	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.State) {
+		if err := c.Start(ctx, job.ID, job.WorkflowID(), job.UserID); err != nil {
+			c.Log.Warn("delivery is recorded, its workflow will be started later", "job", job.ID, "error", err)
+		}
+	}
+	return job, created, nil
+}
+
+// Start starts a job's workflow; one that was started before is left alone.
+func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
+	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       workflowID,
+		TaskQueue:                lifecycle.MainQueue,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            fmt.Sprintf("Delivery %d", jobID),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			lifecycle.StageAttribute.ValueSet(string(store.JobQueued)),
+			lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(ownerID, 10)),
+		),
+	}, WorkflowType, jobID)
+	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
+		return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached").Retry().WithCause(err)
+	}
+	return c.Store.MarkJobStarted(ctx, jobID)
+}
+
+// Actions lists what the user may do with the job now.
+func Actions(user store.User, job store.Job) []store.JobAction {
+	return Rules.Actions(job.State, rolesOf(user, job), job)
+}
+
+// Cancel stops a live job. It answers with the job as it ended; a stream may take one heartbeat to stop, then the job
+// is still live in the answer, with CancelRequestedAt set. Ended already: INVALID_TRANSITION.
+func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+	job, err := c.Find(ctx, user, jobID)
+	if err != nil {
+		return store.Job{}, err
+	}
+	request := lifecycle.Request[store.JobState, store.JobAction]{Action: store.JobActionCancel, Roles: rolesOf(user, job)}
+	if _, err := Rules.Decide(job.State, request, job); err != nil {
+		return store.Job{}, err
+	}
+	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, nil)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		// No workflow: it ended this moment, or was never started. The record tells which.
+		return c.cancelWithoutWorkflow(ctx, jobID, request)
+	}
+	if err != nil {
+		return store.Job{}, fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
+	}
+	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
+		return store.Job{}, err
+	}
+	deadline := time.Now().Add(cancelPatience)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		job, err = c.Store.JobByID(ctx, jobID)
+		if err != nil || Rules.Terminal(job.State) || time.Now().After(deadline) {
+			return job, err
+		}
+		select {
+		case <-ctx.Done():
+			return job, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Find gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
+func (c *Client) Find(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+	job, err := c.Store.JobByID(ctx, jobID)
+	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
+		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
+	}
+	return job, err
+}
+
+func (c *Client) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[store.JobState, store.JobAction]) (store.Job, error) {
+	return c.Store.ChangeJob(ctx, jobID, func(job *store.Job) ([]store.Event, error) {
+		rule, err := Rules.Decide(job.State, request, *job)
+		if err != nil {
+			return nil, err
+		}
+		event := store.Event{Type: rule.Event, From: string(job.State), To: string(rule.To)}
+		job.State, job.LastError = rule.To, string(fault.CancelledByUser)
+		return []store.Event{event}, nil
+	})
+}
+
+func rolesOf(user store.User, job store.Job) []lifecycle.Role {
+	var roles []lifecycle.Role
+	if user.ID == job.UserID {
+		roles = append(roles, lifecycle.Owner)
+	}
+	if user.IsAdmin() {
+		roles = append(roles, lifecycle.Admin)
+	}
+	return roles
+}

@@ -1,0 +1,162 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Settings are the limits that the workflow gives to its activity.
+type Settings struct {
+	TTL              time.Duration // QUEUED for no longer
+	JobTimeout       time.Duration // in workers' hands
+	HeartbeatTimeout time.Duration
+	RetryInterval    time.Duration // before the second try; doubled for the third
+}
+
+// Workflow drives delivery jobs.
+type Workflow struct{ Settings Settings }
+
+// Activities by name only: the worker has the real ones.
+var (
+	courier *activities.Courier
+	records *activities.Records
+)
+
+// Run drives one job to its end. It completes when the file was delivered, is cancelled when a person stopped it, and
+// fails with the reason's code otherwise, so that operators find each kind by its status.
+func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome, error) {
+	job := &run{id: jobID}
+	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (lifecycle.StateView, error) { return job.view, nil }); err != nil {
+		return activities.JobOutcome{}, err
+	}
+	job.enter(ctx, store.JobQueued)
+
+	riding, cancel := workflow.WithCancel(ctx)
+	ride := workflow.ExecuteActivity(workflow.WithActivityOptions(riding, w.rideOptions(ctx)), courier.Deliver, jobID)
+	job.listen(ctx, cancel)
+
+	outcome, err := job.finish(ctx, ride)
+	if err != nil {
+		return outcome, err
+	}
+	job.close(ctx, outcome)
+	return outcome, ending(outcome)
+}
+
+// rideOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
+// users take turns by their fairness key, a lost worker is noticed by its heartbeat, tries are counted.
+func (w *Workflow) rideOptions(ctx workflow.Context) workflow.ActivityOptions {
+	owner, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(lifecycle.OwnerAttribute)
+	return workflow.ActivityOptions{
+		TaskQueue:              Queue,
+		ScheduleToStartTimeout: w.Settings.TTL,
+		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // the courier keeps the exact limit itself
+		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2, MaximumAttempts: store.JobTries,
+		},
+		Priority: temporal.Priority{FairnessKey: owner},
+		Summary:  "storage → Telegram",
+	}
+}
+
+// run is what the workflow knows of its job.
+type run struct {
+	id        int64
+	view      lifecycle.StateView
+	cancelled bool
+}
+
+// listen takes a cancel from a person and stages that last from the activity.
+func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, CancelSignal).Receive(ctx, nil)
+		r.cancelled = true
+		cancel()
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var stage store.JobState
+			workflow.GetSignalChannel(ctx, StageSignal).Receive(ctx, &stage)
+			if !r.cancelled && string(stage) != r.view.State {
+				r.enter(ctx, stage)
+				// An attribute that cannot be set must not stop a delivery.
+				_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(stage)))
+			}
+		}
+	})
+}
+
+// finish waits for the ride's end and writes it, unless the courier has.
+func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.JobOutcome, error) {
+	var receipt activities.Receipt
+	err := ride.Get(ctx, &receipt)
+	if err == nil && receipt.State == store.JobDelivered {
+		return activities.JobOutcome{State: receipt.State}, nil
+	}
+	end := activities.JobEnd{JobID: r.id, Action: store.JobActionFail, Reason: fault.WorkerLost}
+	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
+	failure, failed := errors.AsType[*temporal.ApplicationError](err)
+	switch {
+	case r.cancelled || temporal.IsCanceledError(err) || ctx.Err() != nil && timedOut:
+		end.Action, end.Reason = store.JobActionCancel, fault.CancelledByUser
+	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		end.Action, end.Reason = store.JobActionExpire, fault.NotClaimedInTime
+	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
+		end.Reason = fault.JobTimeout
+	case failed:
+		end.Reason = fault.Code(failure.Type())
+	}
+	return lifecycle.Write(ctx, records.FinishJob, end)
+}
+
+// close shows the end to operators.
+func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
+	r.enter(ctx, outcome.State)
+	updates := []temporal.SearchAttributeUpdate{lifecycle.StageAttribute.ValueSet(string(outcome.State))}
+	if outcome.Reason == fault.OutcomeUnknown {
+		updates = append(updates, lifecycle.AttentionAttribute.ValueSet(true))
+	}
+	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
+}
+
+// enter keeps the query's answer and the Web UI's current details.
+func (r *run) enter(ctx workflow.Context, state store.JobState) {
+	r.view = lifecycle.StateView{State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state]}
+	details := fmt.Sprintf("**%s** since %s", state, r.view.Since.Format(time.RFC3339))
+	if r.view.WaitsFor != "" {
+		details += "\n\nWaits for " + r.view.WaitsFor + "."
+	}
+	workflow.SetCurrentDetails(ctx, details)
+}
+
+var waitsFor = map[store.JobState]string{
+	store.JobQueued:      "a free worker",
+	store.JobClaimed:     "the storage",
+	store.JobDownloading: "the storage",
+	store.JobStreaming:   "Telegram",
+}
+
+// ending is how the workflow closes.
+func ending(outcome activities.JobOutcome) error {
+	switch outcome.State {
+	case store.JobDelivered:
+		return nil
+	case store.JobCancelled:
+		return temporal.NewCanceledError()
+	default:
+		return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("the job ended %s", outcome.State), string(outcome.Reason),
+			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+	}
+}

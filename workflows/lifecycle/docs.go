@@ -1,0 +1,59 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown draws the table for the README: the diagram, the states, the rules.
+func (t Table[S, A, F]) Markdown() string {
+	var b strings.Builder
+	b.WriteString("```mermaid\nstateDiagram-v2\n")
+	for _, rule := range t.Rules {
+		for _, from := range rule.sources() {
+			fmt.Fprintf(&b, "  %s --> %s: %s\n", from, rule.To, rule.Action)
+		}
+	}
+	for _, stage := range t.Stages {
+		if stage.Terminal {
+			fmt.Fprintf(&b, "  %s --> [*]\n", stage.State)
+		}
+	}
+	b.WriteString("```\n\n| state | means | left by |\n|---|---|---|\n")
+	for _, stage := range t.Stages {
+		leftBy := stage.LeftBy
+		if stage.Terminal {
+			leftBy = "nobody: it is final"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", stage.State, stage.Means, leftBy)
+	}
+	b.WriteString("\n| action | from | to | who | guards | event | effect |\n|---|---|---|---|---|---|---|\n")
+	for _, rule := range t.Rules {
+		var guards []string
+		for _, guard := range rule.Guards {
+			guards = append(guards, fmt.Sprintf("%s, else `%s`", guard.Name, guard.Code))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | `%s` | %s |\n", rule.Action,
+			strings.Join(rule.sources(), ", "), rule.To, joinRoles(rule.Who), strings.Join(guards, "; "), rule.Event, rule.Effect)
+	}
+	return b.String()
+}
+
+func (r Rule[S, A, F]) sources() []string {
+	if len(r.From) == 0 {
+		return []string{"[*]"}
+	}
+	var names []string
+	for _, from := range r.From {
+		names = append(names, string(from))
+	}
+	return names
+}
+
+func joinRoles(roles []Role) string {
+	var names []string
+	for _, role := range roles {
+		names = append(names, string(role))
+	}
+	return strings.Join(names, " or ")
+}

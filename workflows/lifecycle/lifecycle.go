@@ -1,0 +1,142 @@
+// Package lifecycle is the small engine behind every workload: a table of rules, and one function that answers whether
+// an action is allowed in a state, for whom, and where it leads. It knows no workload, does no I/O and is
+// deterministic, so that workflows, activities, doors, documentation and tests can all ask the same table.
+package lifecycle
+
+import (
+	"slices"
+
+	"stagecoach/internal/fault"
+)
+
+// Role is a caller's standing towards one entity: "owner", "admin", "system". A caller may have several.
+type Role string
+
+// Roles that every workload knows.
+const (
+	System Role = "system" // the program itself: a worker, a timer, the reconciler
+	Owner  Role = "owner"  // whose entity it is
+	Admin  Role = "admin"  // an administrator, or an operator at the temporal CLI
+)
+
+// Guard is a condition on the entity's facts. Code is what a caller is told when it does not hold.
+type Guard[F any] struct {
+	Name  string
+	Code  fault.Code
+	Holds func(F) bool
+}
+
+// Rule is one row of a table: this action leads from one of these states to that one.
+type Rule[S, A ~string, F any] struct {
+	Action A
+	From   []S // empty: the action creates the entity
+	To     S
+	Who    []Role
+	Guards []Guard[F]
+	Event  string     // the type of the event that the transition leaves
+	Denied fault.Code // told to a caller who is none of Who; empty: INSUFFICIENT_ACCESS
+	Effect string     // what else happens, for the documentation
+}
+
+// Stage documents one state: what it means and who leaves it.
+type Stage[S ~string] struct {
+	State    S
+	Means    string
+	LeftBy   string
+	Terminal bool
+}
+
+// Table is a workload's rules. S is its state type, A its action type, F the facts that its guards look at.
+type Table[S, A ~string, F any] struct {
+	Entity string
+	Stages []Stage[S]
+	Rules  []Rule[S, A, F]
+}
+
+// Request is what a caller wants. To chooses among rules of one action that lead to different states; empty: any.
+type Request[S, A ~string] struct {
+	Action A
+	To     S
+	Roles  []Role
+}
+
+// Decide gives the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
+// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them.
+func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
+	var refusal error
+	for _, rule := range t.Rules {
+		if rule.Action != req.Action || !rule.leaves(from) || (req.To != "" && rule.To != req.To) {
+			continue
+		}
+		err := rule.admits(req.Roles, facts)
+		if err == nil {
+			return rule, nil
+		}
+		if refusal == nil {
+			refusal = err
+		}
+	}
+	if refusal == nil {
+		refusal = t.impossible(from, req, facts)
+	}
+	return Rule[S, A, F]{}, refusal
+}
+
+// Allowed lists the rules that a caller with these roles may use now, in the table's order.
+func (t Table[S, A, F]) Allowed(from S, roles []Role, facts F) []Rule[S, A, F] {
+	var allowed []Rule[S, A, F]
+	for _, rule := range t.Rules {
+		if rule.leaves(from) && rule.admits(roles, facts) == nil {
+			allowed = append(allowed, rule)
+		}
+	}
+	return allowed
+}
+
+// Actions lists the actions of Allowed, each once.
+func (t Table[S, A, F]) Actions(from S, roles []Role, facts F) []A {
+	actions := []A{}
+	for _, rule := range t.Allowed(from, roles, facts) {
+		if !slices.Contains(actions, rule.Action) {
+			actions = append(actions, rule.Action)
+		}
+	}
+	return actions
+}
+
+// Terminal says whether nothing leads out of state.
+func (t Table[S, A, F]) Terminal(state S) bool {
+	return slices.ContainsFunc(t.Stages, func(s Stage[S]) bool { return s.State == state && s.Terminal })
+}
+
+func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
+	requested := string(req.To)
+	if requested == "" {
+		requested = string(req.Action)
+	}
+	return fault.New(fault.InvalidTransition, "%s is %s: %s is not possible now", t.Entity, from, requested).
+		With("current", from).With("requested", requested).With("allowed", t.Actions(from, req.Roles, facts))
+}
+
+func (r Rule[S, A, F]) leaves(from S) bool {
+	if len(r.From) == 0 {
+		return from == ""
+	}
+	return slices.Contains(r.From, from)
+}
+
+func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
+	if !slices.ContainsFunc(roles, func(role Role) bool { return slices.Contains(r.Who, role) }) {
+		code := r.Denied
+		if code == "" {
+			code = fault.InsufficientAccess
+		}
+		return fault.New(code, "%s is for %s", r.Action, joinRoles(r.Who))
+	}
+	for _, guard := range r.Guards {
+		if !guard.Holds(facts) {
+			return fault.New(guard.Code, "%s needs: %s", r.Action, guard.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+// Package workflows is the catalogue: one line per workload.
+package workflows
+
+import (
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/reconciler"
+)
+
+// Settings configure the workflows that need it.
+type Settings struct {
+	Delivery delivery.Settings
+}
+
+// Register adds every workflow to a worker of the main queue, under the names that operators use.
+func Register(w worker.Registry, s Settings) {
+	w.RegisterWorkflowWithOptions((&delivery.Workflow{Settings: s.Delivery}).Run, workflow.RegisterOptions{Name: delivery.WorkflowType})
+	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
+}
