@@ -19,6 +19,8 @@ type pipe struct {
 	// onPass is called with the first bytes (first) and with the last ones (last) before they are let go; a small
 	// file's first bytes are its last. An error stops the upload.
 	onPass func(first, last bool) error
+	// abandon ends a read of the source that blocks.
+	abandon func()
 
 	sent  atomic.Int64 // bytes let go
 	turn  atomic.Int32
@@ -33,7 +35,7 @@ const (
 )
 
 func newPipe(name string, size int64, source io.Reader, onPass func(first, last bool) error) *pipe {
-	p := &pipe{name: name, size: size, source: source, onPass: onPass}
+	p := &pipe{name: name, size: size, source: source, onPass: onPass, abandon: func() {}}
 	p.pass(turnTelegram)
 	return p
 }

@@ -179,6 +179,7 @@ func (r *ride) stream(ctx context.Context, item yandex.Item, chat telego.ChatID,
 	}
 	defer body.Close()
 	pipe := newPipe(item.Name, item.Size, body, onPass)
+	pipe.abandon = stop
 	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
 }
 
@@ -211,6 +212,7 @@ func (r *ride) send(ctx context.Context, params *telego.SendDocumentParams, pipe
 		r.mu.Lock()
 		r.pipe = pipe
 		r.mu.Unlock()
+		defer context.AfterFunc(sending, pipe.abandon)() // a request does not return while its body blocks in a read
 		go pipe.watch(sending, patience{r.Settings.StorageTimeout, r.Settings.SendInitTimeout, r.Settings.ChunkTimeout}, stop)
 	}
 	message, err := r.Telegram.SendDocument(sending, params)

@@ -3,12 +3,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,21 +49,28 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 	return 0
 }
 
+// Version is the program's version, for the documentation it serves.
+const Version = "0.1.0"
+
+// processMetrics are shared by the services of one process: starter dev runs both.
+var processMetrics = sync.OnceValue(metrics.New)
+
 // common is what both services hold.
 type common struct {
-	config   config.Config
-	log      *slog.Logger
-	store    *store.Store
-	temporal client.Client
-	telegram *telego.Bot
-	yandex   *yandex.Client
-	tokens   *yandex.Rotating
-	metrics  *metrics.Metrics
+	config    config.Config
+	log       *slog.Logger
+	store     *store.Store
+	temporal  client.Client
+	namespace string
+	telegram  *telego.Bot
+	yandex    *yandex.Client
+	tokens    *yandex.Rotating
+	metrics   *metrics.Metrics
 }
 
 // newCommon connects to everything that both services need; PostgreSQL and Temporal may still be starting.
 func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *common, err error) {
-	m := metrics.New()
+	m := processMetrics()
 	app := &common{config: c, log: log, metrics: m}
 	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKey); err != nil {
 		return nil, err
@@ -73,6 +82,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 	if err != nil {
 		return nil, err
 	}
+	app.namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
 	options.Logger = sdklog.NewStructuredLogger(log)
 	if err = patiently(ctx, log, "Temporal", func() error {
 		app.temporal, err = client.DialContext(ctx, options)
@@ -81,12 +91,13 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 		return nil, err
 	}
 	if err = patiently(ctx, log, "Temporal's search attributes", func() error {
-		return ensureSearchAttributes(ctx, app.temporal, options.Namespace)
+		return ensureSearchAttributes(ctx, app.temporal, app.namespace)
 	}); err != nil {
 		return nil, err
 	}
 	app.telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
+		RequestsPerSecond: c.Telegram.RequestsPerSecond,
 		OnLatency: func(method string, took time.Duration) {
 			m.TelegramLatency.WithLabelValues(method).Observe(took.Seconds())
 		},
@@ -142,9 +153,6 @@ func patiently(ctx context.Context, log *slog.Logger, what string, step func() e
 
 // ensureSearchAttributes registers the attributes of the contract; those that exist stay.
 func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	if namespace == "" {
-		namespace = client.DefaultNamespace
-	}
 	wanted := map[string]enumspb.IndexedValueType{
 		lifecycle.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 		lifecycle.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,

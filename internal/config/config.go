@@ -41,10 +41,11 @@ type Worker struct {
 
 // Telegram says which bot this is and where its server is.
 type Telegram struct {
-	Token     string
-	APIURL    string
-	CacheChat int64
-	SharedDir string
+	Token             string
+	APIURL            string
+	RequestsPerSecond float64 // over all chats
+	CacheChat         int64
+	SharedDir         string
 }
 
 // Yandex says which shared folder is served and how to get in.

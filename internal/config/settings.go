@@ -45,6 +45,7 @@ func (c *Config) settings() []Setting {
 
 		secret(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
 		address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the (local) Bot API server"),
+		number(&c.Telegram.RequestsPerSecond, "STAGECOACH_TELEGRAM_RATE", "30", "requests per second that a process sends to Telegram; 0: the 30 that Telegram allows a bot"),
 		integer(&c.Telegram.CacheChat, "STAGECOACH_TELEGRAM_CACHE_CHAT", "0", -1<<62, 1<<62, "a chat where files go first, so that a repeated upload is invisible to users; 0: none"),
 		text(&c.Telegram.SharedDir, "STAGECOACH_TELEGRAM_SHARED_DIR", "", "with spool: a folder that a Bot API server run with --local shares; empty: multipart uploads"),
 

@@ -2,14 +2,29 @@ package dev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
 // errLocked says that another process, or another server of this one, holds
 // the lock.
 var errLocked = fmt.Errorf("locked by another process")
+
+// LockFolder makes this process the only one to use a folder, which it creates
+// when missing, until release is called.
+func LockFolder(dir string) (release func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	release, err = lock(filepath.Join(dir, "lock"))
+	if errors.Is(err, errLocked) {
+		return nil, fmt.Errorf("another process uses %s: stop it or choose another folder", dir)
+	}
+	return release, err
+}
 
 // lock takes the lock file at path and returns what gives it back. The file
 // stays: removing it would let two processes lock two different files.

@@ -71,6 +71,32 @@ func (s *Store) CreateUser(ctx context.Context, u User, token string) (User, err
 	return created, unavailable(err)
 }
 
+// EnsureAdmins makes the administrators of the configuration: the holder of token (empty: none), and the Telegram
+// accounts.
+func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []int64) error {
+	admin := User{Name: "administrator", Role: RoleAdmin, Status: UserActive}
+	if token != "" {
+		if _, err := s.UserByToken(ctx, token); fault.CodeOf(err) == fault.UserNotFound {
+			if _, err := s.CreateUser(ctx, admin, token); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	for _, id := range telegramIDs {
+		admin.TelegramID = &id
+		user, created, err := s.EnsureTelegramUser(ctx, admin)
+		if err == nil && !created && !user.IsAdmin() {
+			_, err = s.ChangeUser(ctx, user.ID, UserChange{Role: RoleAdmin, Status: UserActive})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // EnsureTelegramUser finds the user of a Telegram account, or adds one with the given status and role.
 func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, created bool, err error) {
 	user, err = s.UserByTelegram(ctx, *u.TelegramID)

@@ -4,6 +4,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,24 +23,32 @@ import (
 )
 
 // Telegram lets a bot make about this many requests a second over all chats.
-const requestsPerSecond = 30
+const defaultRate = 30
 
 // Options say which bot this is and where its server is.
 type Options struct {
-	Token          string
-	APIURL         string        // base URL of the (local) Bot API server
-	ConnectTimeout time.Duration // to open a connection
-	OnLatency      func(method string, took time.Duration)
+	Token             string
+	APIURL            string        // base URL of the (local) Bot API server
+	ConnectTimeout    time.Duration // to open a connection
+	RequestsPerSecond float64       // over all chats; 0: the 30 that Telegram allows
+	OnLatency         func(method string, took time.Duration)
 }
 
 // New makes the client. Every failure it gives is either a *telegoapi.Error (the server answered) or a *fault.Error.
 func New(o Options) (*telego.Bot, error) {
+	perSecond := cmp.Or(o.RequestsPerSecond, defaultRate)
 	dialer := &net.Dialer{Timeout: o.ConnectTimeout}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
+			}
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
+					conn.Close()
+					return nil, err
+				}
 			}
 			return wideConn{conn}, nil
 		},
@@ -52,7 +61,7 @@ func New(o Options) (*telego.Bot, error) {
 		telego.WithAPIServer(o.APIURL),
 		telego.WithAPICaller(&caller{
 			http:      &http.Client{Transport: transport},
-			limiter:   rate.NewLimiter(requestsPerSecond, requestsPerSecond),
+			limiter:   rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
 			onLatency: o.OnLatency,
 		}),
 		telego.WithRequestConstructor(constructor{}),

@@ -64,9 +64,12 @@ func start() (*server, error) {
 	return &server{postgres: postgres, dir: dir}, template.Migrate(ctx)
 }
 
-// Main runs a package's tests, stops the server if one was started, and exits.
-func Main(m *testing.M) {
+// Main runs a package's tests, cleans up, stops the server if one was started, and exits.
+func Main(m *testing.M, cleanups ...func()) {
 	code := m.Run()
+	for _, cleanup := range cleanups {
+		cleanup()
+	}
 	if used.Load() {
 		if s, _ := shared(); s != nil {
 			_ = s.postgres.Stop()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"sync"
@@ -21,9 +20,6 @@ const (
 	exchangeTimeout = 30 * time.Second // one request to the token endpoint
 	renewTimeout    = 2 * time.Minute  // waiting for the store's lock, the exchange and the save together
 )
-
-// NoExpiry is what ExpiresIn says of a token without an end.
-const NoExpiry = time.Duration(math.MaxInt64)
 
 // Tokens gives access tokens.
 type Tokens interface {
@@ -102,20 +98,13 @@ func (r *Rotating) AccessToken(ctx context.Context, refused string) (string, err
 	}
 }
 
-// ExpiresIn tells how long the current access token still lives: 0 when there is none, NoExpiry when it has no end.
-func (r *Rotating) ExpiresIn(ctx context.Context) (time.Duration, error) {
+// Expiry tells when the current access token ends: zero when there is none, or when it never ends.
+func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	token, err := r.o.Store.CurrentToken(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read the stored token: %w", err)
+		return time.Time{}, fmt.Errorf("read the stored token: %w", err)
 	}
-	token = r.orSeed(token)
-	switch {
-	case token.AccessToken == "":
-		return 0, nil
-	case token.Expiry.IsZero():
-		return NoExpiry, nil
-	}
-	return max(0, time.Until(token.Expiry)), nil
+	return r.orSeed(token).Expiry, nil
 }
 
 // renew takes the stored token when another process has renewed it already, else exchanges it.

@@ -305,24 +305,22 @@ func TestCancelledCallerDoesNotInterruptTheExchange(t *testing.T) {
 	}
 }
 
-func TestExpiresIn(t *testing.T) {
+func TestExpiry(t *testing.T) {
 	t.Parallel()
 	s := newIssuer(t)
-	stored := oauth2.Token{AccessToken: "a", Expiry: time.Now().Add(time.Hour)}
+	stored, seed := oauth2.Token{AccessToken: "a", Expiry: time.Now().Add(time.Hour)}, s.seed(time.Minute)
 	cases := map[string]struct {
 		stored, seed oauth2.Token
-		want         time.Duration
+		want         time.Time
 	}{
-		"stored":       {stored, s.seed(time.Minute), time.Hour},
-		"seed":         {oauth2.Token{}, s.seed(time.Minute), time.Minute},
-		"over":         {oauth2.Token{}, s.seed(-time.Minute), 0},
-		"static":       {oauth2.Token{}, oauth2.Token{AccessToken: "a"}, NoExpiry},
-		"refresh only": {oauth2.Token{}, oauth2.Token{RefreshToken: "r"}, 0},
+		"stored":       {stored, seed, stored.Expiry},
+		"seed":         {oauth2.Token{}, seed, seed.Expiry},
+		"static":       {oauth2.Token{}, oauth2.Token{AccessToken: "a"}, time.Time{}},
+		"refresh only": {oauth2.Token{}, oauth2.Token{RefreshToken: "r"}, time.Time{}},
 	}
 	for name, c := range cases {
 		r, _ := s.rotating(&memory{token: c.stored}, c.seed)
-		got, err := r.ExpiresIn(t.Context())
-		if err != nil || got > c.want || got < c.want-time.Second {
+		if got, err := r.Expiry(t.Context()); err != nil || !got.Equal(c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
 		}
 	}

@@ -94,15 +94,17 @@ func (c *Client) Request(ctx context.Context, user store.User, file store.File, 
 
 // Start starts a job's workflow; one that was started before is left alone.
 func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
+	owner := strconv.FormatInt(ownerID, 10)
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       workflowID,
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            fmt.Sprintf("Delivery %d", jobID),
+		Priority:                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			lifecycle.StageAttribute.ValueSet(string(store.JobQueued)),
-			lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(ownerID, 10)),
+			lifecycle.OwnerAttribute.ValueSet(owner),
 		),
 	}, WorkflowType, jobID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {

@@ -42,7 +42,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome
 	job.enter(ctx, store.JobQueued)
 
 	riding, cancel := workflow.WithCancel(ctx)
-	ride := workflow.ExecuteActivity(workflow.WithActivityOptions(riding, w.rideOptions(ctx)), courier.Deliver, jobID)
+	ride := workflow.ExecuteActivity(workflow.WithActivityOptions(riding, w.rideOptions()), courier.Deliver, jobID)
 	job.listen(ctx, cancel)
 
 	outcome, err := job.finish(ctx, ride)
@@ -54,9 +54,8 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome
 }
 
 // rideOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
-// users take turns by their fairness key, a lost worker is noticed by its heartbeat, tries are counted.
-func (w *Workflow) rideOptions(ctx workflow.Context) workflow.ActivityOptions {
-	owner, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(lifecycle.OwnerAttribute)
+// users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its heartbeat, tries are counted.
+func (w *Workflow) rideOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:              Queue,
 		ScheduleToStartTimeout: w.Settings.TTL,
@@ -66,8 +65,7 @@ func (w *Workflow) rideOptions(ctx workflow.Context) workflow.ActivityOptions {
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2, MaximumAttempts: store.JobTries,
 		},
-		Priority: temporal.Priority{FairnessKey: owner},
-		Summary:  "storage → Telegram",
+		Summary: "storage → Telegram",
 	}
 }
 

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/api/bot"
+	"stagecoach/api/rest"
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/config"
+	"stagecoach/internal/status"
+	"stagecoach/workflows/delivery"
+)
+
+// API serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
+func API(ctx context.Context, c config.Config, log *slog.Logger) error {
+	app, err := newCommon(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	if err := app.store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
+		return err
+	}
+	files := catalog.New(catalog.Options{
+		Store: app.store, Upstream: app.yandex, TTL: c.Yandex.ListingTTL, Log: log,
+		Observe: func(took time.Duration) { app.metrics.NavigationLatency.Observe(took.Seconds()) },
+	})
+	defer files.Close()
+	whole := status.New(status.Options{
+		Store: app.store, Temporal: app.temporal, Namespace: app.namespace, Queue: delivery.Queue,
+		StuckAfter: c.Delivery.StuckAfter, Log: log, TokenExpiry: app.tokens.Expiry,
+	})
+	app.metrics.Registry.MustRegister(whole)
+	deliveries := app.deliveries()
+	handler := rest.New(rest.Options{
+		Store: app.store, Deliveries: deliveries, Catalog: files, Status: whole,
+		Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
+	})
+
+	services, ctx := errgroup.WithContext(ctx)
+	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
+	if c.API.Bot {
+		telegramBot := bot.New(bot.Options{
+			Telegram: app.telegram, Store: app.store, Deliveries: deliveries, Catalog: files, Status: whole, Log: log,
+			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
+		})
+		services.Go(func() error { return telegramBot.Run(ctx) })
+	}
+	return services.Wait()
+}
+
+// serveAPI listens until ctx ends, then lets requests under way finish; event streams end with ctx.
+func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(grace)
+	})
+	log.Info("API listens", "addr", listener.Addr().String())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-stopped
+}

@@ -1,0 +1,308 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// slow makes uploads take a few seconds.
+func (s *stack) slow(bytesPerSecond int64) {
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "throttle", BytesPerSecond: bytesPerSecond})
+}
+
+// inState waits until a job is in a state.
+func (s *stack) inState(job store.Job, state store.JobState) {
+	s.Helper()
+	s.eventually(20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state })
+}
+
+// TestWorkerKilled kills the worker in mid-stream: another one goes on, and the chat gets the file once.
+func TestWorkerKilled(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("big.bin", 24<<20)
+	s.slow(4 << 20)
+	job := s.deliver(user, file)
+	s.inState(job, store.JobStreaming)
+	time.Sleep(500 * time.Millisecond)
+	worker.kill()
+	killed := time.Now()
+	s.startWorker()
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 1 {
+		t.Errorf("attempt %d, want 1: the lost try counts", job.Attempt)
+	}
+	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started", "streaming_started", "delivered"}
+	if got := s.events(job); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+	t.Logf("delivered %s after the kill", time.Since(killed).Round(time.Millisecond))
+}
+
+// TestWorkerKilledBeforeTheAnswer kills the worker when all bytes are out: nobody can know, and nobody sends again.
+func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("small.bin", 1000)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+	job := s.deliver(user, file)
+	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+	worker.kill()
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	if n := len(s.documents(100)); n > 1 {
+		t.Errorf("the chat has %d documents", n)
+	}
+}
+
+// TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
+func TestWorkerStopped(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("big.bin", 24<<20)
+	s.slow(4 << 20)
+	job := s.deliver(user, file)
+	s.inState(job, store.JobStreaming)
+	worker.stop()
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+}
+
+// TestTemporalAway stops and starts the Temporal server in mid-job.
+func TestTemporalAway(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	user := s.user(100)
+	long, longSum := s.file("long.bin", 32<<20)
+	s.slow(6 << 20)
+	job := s.deliver(user, long)
+	s.inState(job, store.JobStreaming)
+	s.temporal.Kill()
+	other := s.user(101)
+	asked, askedSum := s.file("asked-meanwhile.bin", 1000)
+	meanwhile := s.deliver(other, asked) // recorded; the reconciler starts it
+	time.Sleep(time.Second)
+	must(t, s.temporal.Restart(t.Context()))
+	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(meanwhile, time.Minute), store.JobDelivered, "")
+	s.wantDocument(100, longSum)
+	s.wantDocument(101, askedSum)
+}
+
+// TestCancel stops jobs in each live state.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	user := s.user(100)
+	file, _ := s.file("big.bin", 24<<20)
+	queued := s.deliver(user, file)
+	job, err := s.deliveries.Cancel(t.Context(), user, queued.ID)
+	must(t, err)
+	s.wantState(job, store.JobCancelled, string(fault.CancelledByUser))
+
+	s.startWorker()
+	s.slow(1 << 20)
+	streaming := s.deliver(user, file)
+	s.inState(streaming, store.JobStreaming)
+	_, err = s.deliveries.Cancel(t.Context(), user, streaming.ID)
+	must(t, err)
+	s.wantState(s.ended(streaming, 10*time.Second), store.JobCancelled, string(fault.CancelledByUser))
+	if n := len(s.documents(100)); n != 0 {
+		t.Errorf("the chat has %d documents", n)
+	}
+	if _, err := s.deliveries.Cancel(t.Context(), user, streaming.ID); fault.CodeOf(err) != fault.InvalidTransition {
+		t.Errorf("cancelling an ended job gave %v", err)
+	}
+	stranger := s.user(101)
+	if _, err := s.deliveries.Cancel(t.Context(), stranger, streaming.ID); fault.CodeOf(err) != fault.DeliveryNotFound {
+		t.Errorf("cancelling somebody else's job gave %v", err)
+	}
+}
+
+// TestCancelAfterTheLastByte comes too late: the answer is awaited and tells the truth.
+func TestCancelAfterTheLastByte(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
+	s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("small.bin", 1000)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+	job := s.deliver(user, file)
+	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+	_, err := s.deliveries.Cancel(t.Context(), user, job.ID)
+	must(t, err)
+	s.wantState(s.ended(job, 30*time.Second), store.JobFailed, string(fault.OutcomeUnknown))
+}
+
+// TestExpires lets nobody take a job within its TTL.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s.startWorker()
+	s.slow(1 << 20)
+	user := s.user(100)
+	long, _ := s.file("long.bin", 6<<20)
+	late, _ := s.file("late.bin", 1000)
+	first := s.deliver(user, long)
+	s.inState(first, store.JobStreaming)
+	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), store.JobExpired, string(fault.NotClaimedInTime))
+	s.wantState(s.ended(first, 30*time.Second), store.JobDelivered, "")
+}
+
+// TestBlockedMeanwhile blocks a user between the request and the claim.
+func TestBlockedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	user := s.user(100)
+	file, _ := s.file("file.bin", 1000)
+	job := s.deliver(user, file)
+	_, err := s.store.ChangeUser(t.Context(), user.ID, store.UserChange{Status: store.UserBlocked})
+	must(t, err)
+	s.startWorker()
+	s.wantState(s.ended(job, 20*time.Second), store.JobFailed, string(fault.UserNotActive))
+	blocked, err := s.store.UserByID(t.Context(), user.ID)
+	must(t, err)
+	if _, _, err := s.deliveries.Request(t.Context(), blocked, file, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
+		t.Errorf("a blocked user's request gave %v", err)
+	}
+}
+
+// TestResend delivers known content by file_id, and streams it when Telegram has forgotten it.
+func TestResend(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	file, sum := s.file("same.bin", 3<<20)
+	downloads := func() (n int) {
+		for _, request := range s.yandex.Requests() {
+			if request.Method == "GET" && len(request.Path) > 10 && request.Path[:10] == "/download/" {
+				n++
+			}
+		}
+		return n
+	}
+	first, second, third := s.user(100), s.user(101), s.user(102)
+	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), store.JobDelivered, "")
+	if n := downloads(); n != 1 {
+		t.Errorf("%d downloads, want 1: known content moves no bytes", n)
+	}
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "wrong_file_id", Times: 1})
+	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), store.JobDelivered, "")
+	if n := downloads(); n != 2 {
+		t.Errorf("%d downloads, want 2: a refused file_id falls back to streaming", n)
+	}
+	for _, chat := range []int64{100, 101, 102} {
+		s.wantDocument(chat, sum)
+	}
+}
+
+// TestFairness lets one user's many files never hold up the others' few: once all have jobs waiting, users take turns.
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	const users, files = 10, 20
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s.startWorker()
+	s.slow(100 << 10) // a file takes 0.2 s, so that all are in line before half are delivered
+	var shelf []store.File
+	for i := range files {
+		file, _ := s.file(fmt.Sprintf("file-%d.bin", i), 20<<10)
+		shelf = append(shelf, file)
+	}
+	var jobs []store.Job
+	for u := range users { // all of the first user's first, then all of the second's …
+		user := s.user(int64(200 + u))
+		for _, file := range shelf {
+			jobs = append(jobs, s.deliver(user, file))
+		}
+	}
+	allAsked := len(s.claims())
+	for _, job := range jobs {
+		s.wantState(s.ended(job, 2*time.Minute), store.JobDelivered, "")
+	}
+	claims := s.claims()
+	if len(claims) != users*files {
+		t.Fatalf("%d claims, want %d", len(claims), users*files)
+	}
+	// In three rounds of turns everybody who still waits is served about three times.
+	round := claims[allAsked:min(allAsked+3*users, len(claims))]
+	for user, left := range count(claims[allAsked:]) {
+		if served := count(round)[user]; left >= 4 && (served < 2 || served > 6) {
+			t.Errorf("user %d with %d jobs left was served %d times in three rounds: %v", user, left, served, round)
+		}
+	}
+	for user, n := range count(claims) {
+		if documents := len(s.documents(199 + user)); n != files || documents != files {
+			t.Errorf("user %d: %d claims and %d documents, want %d", user, n, documents, files)
+		}
+	}
+}
+
+// claims lists whose job was claimed, in order.
+func (s *stack) claims() []int64 {
+	s.Helper()
+	events, err := s.store.EventsAfter(s.Context(), store.Cursor{}, 0, 10000)
+	must(s, err)
+	var owners []int64
+	for _, event := range events {
+		if event.Type == "claimed" {
+			owners = append(owners, *event.OwnerID)
+		}
+	}
+	return owners
+}
+
+func count(ids []int64) map[int64]int {
+	n := map[int64]int{}
+	for _, id := range ids {
+		n[id]++
+	}
+	return n
+}
+
+// TestRepeatedRequests asks many times at once with one nonce: one job, one document.
+func TestRepeatedRequests(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("once.bin", 1000)
+	results := make(chan store.Job, 20)
+	for range cap(results) {
+		go func() {
+			job, _, err := s.deliveries.Request(t.Context(), user, file, "the-nonce", store.SourceBot)
+			if err != nil {
+				t.Error(err)
+			}
+			results <- job
+		}()
+	}
+	first := <-results
+	for range cap(results) - 1 {
+		if job := <-results; job.ID != first.ID {
+			t.Errorf("job %d beside job %d", job.ID, first.ID)
+		}
+	}
+	s.wantState(s.ended(first, 20*time.Second), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if first.IdempotencyKey != delivery.IdempotencyKey(user.ID, file.ID, "the-nonce") {
+		t.Error("the key is not the digest of user, file and nonce")
+	}
+}

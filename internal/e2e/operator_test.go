@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// temporalCLI runs the real temporal binary against the stack's server.
+func (s *stack) temporalCLI(args ...string) string {
+	s.Helper()
+	command := exec.Command(s.temporal.Binary, append(args, "--address", s.temporal.Address, "--command-timeout", "10s")...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		s.Fatalf("temporal %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// listed gives the workflow ids that an operator's query finds.
+func (s *stack) listed(query string) []string {
+	s.Helper()
+	var rows []struct {
+		Execution struct{ WorkflowID string } `json:"execution"`
+	}
+	must(s, json.Unmarshal([]byte(s.temporalCLI("workflow", "list", "--query", query, "--output", "json")), &rows))
+	var ids []string
+	for _, row := range rows {
+		ids = append(ids, row.Execution.WorkflowID)
+	}
+	return ids
+}
+
+// TestOperator finds, reads, cancels and terminates jobs with the temporal CLI alone.
+func TestOperator(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("big.bin", 24<<20)
+	s.slow(512 << 10)
+	cancelled, terminated := s.deliver(user, file), s.deliver(user, file)
+	s.inState(cancelled, store.JobStreaming)
+	s.inState(terminated, store.JobStreaming)
+
+	query := `WorkflowType="Delivery" AND Stage="STREAMING" AND ExecutionStatus="Running"`
+	s.eventually(10*time.Second, "both jobs are found by their stage", func() bool { return len(s.listed(query)) == 2 })
+	if got := s.temporalCLI("workflow", "query", "--workflow-id", cancelled.WorkflowID(), "--type", "state"); !strings.Contains(got, "STREAMING") {
+		t.Errorf("the state query says %s", got)
+	}
+	described := s.temporalCLI("workflow", "describe", "--workflow-id", cancelled.WorkflowID())
+	if !strings.Contains(described, "Delivery "+strconv.FormatInt(cancelled.ID, 10)) || !strings.Contains(described, `"stage":"STREAMING"`) {
+		t.Errorf("describe says %s", described)
+	}
+	if got := s.temporalCLI("workflow", "metadata", "--workflow-id", cancelled.WorkflowID()); !strings.Contains(got, "Waits for Telegram") {
+		t.Errorf("the current details are %s", got)
+	}
+
+	s.temporalCLI("workflow", "cancel", "--workflow-id", cancelled.WorkflowID())
+	s.wantState(s.ended(cancelled, 15*time.Second), store.JobCancelled, string(fault.CancelledByUser))
+
+	s.temporalCLI("workflow", "terminate", "--workflow-id", terminated.WorkflowID(), "--reason", "test")
+	s.wantState(s.ended(terminated, time.Minute), store.JobFailed, string(fault.TerminatedByOperator))
+	if n := len(s.documents(100)); n != 0 {
+		t.Errorf("the chat has %d documents", n)
+	}
+	s.eventually(10*time.Second, "no job streams any more", func() bool { return len(s.listed(query)) == 0 })
+	if got := s.listed(`WorkflowType="Delivery" AND Stage="CANCELLED"`); len(got) != 1 || got[0] != cancelled.WorkflowID() {
+		t.Errorf("cancelled jobs: %v", got)
+	}
+}
+
+// TestNeverStarted leaves a row whose workflow was never started: the reconciler starts it.
+func TestNeverStarted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	user := s.user(100)
+	file, sum := s.file("lost.bin", 1000)
+	job, _, err := s.store.CreateJob(t.Context(), store.Job{
+		IdempotencyKey: strings.Repeat("ab", 32), UserID: user.ID, FileID: file.ID, FileName: file.Name, Size: file.Size, Source: store.SourceAPI,
+	}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	must(t, err)
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+}
+
+// TestReset replays a finished job's workflow from its beginning: the record has its end and keeps it.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("reset.bin", 1000)
+	job := s.ended(s.deliver(user, file), 20*time.Second)
+	s.wantState(job, store.JobDelivered, "")
+	s.eventually(10*time.Second, "the workflow is over", func() bool {
+		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 1
+	})
+	s.temporalCLI("workflow", "reset", "--workflow-id", job.WorkflowID(), "--type", "FirstWorkflowTask", "--reason", "test")
+	s.eventually(20*time.Second, "the new run is over", func() bool {
+		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 2
+	})
+	if again := s.reload(job); again.RowVersion != job.RowVersion {
+		t.Errorf("the record changed: %+v", again)
+	}
+	s.wantDocument(100, sum)
+}

@@ -1,0 +1,219 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxRequests bounds the request log: long polling would fill the memory of a stand-in that runs for days.
+const maxRequests = 20_000
+
+// Request is one logged call to a stand-in; secrets in its path are masked.
+type Request struct {
+	Method   string    `json:"method"`
+	Path     string    `json:"path"`
+	Query    string    `json:"query,omitempty"`
+	At       time.Time `json:"at"`
+	Status   int       `json:"status"`          // 0: still running, or ended without an answer
+	Received int64     `json:"received"`        // bytes of the request's body that were read
+	Sent     int64     `json:"sent"`            // bytes of the answer's body
+	Bytes    int64     `json:"bytes"`           // Received + Sent
+	Fault    string    `json:"fault,omitempty"` // kind of the fault that hit it
+	Done     bool      `json:"done"`
+}
+
+// problem is an error answer before it gets the shape of one system.
+type problem struct {
+	status     int
+	text       string // the system's own wording; empty: the usual one for the status
+	retryAfter int    // seconds
+}
+
+// protocol is what Control must know about the system it is embedded in.
+type protocol struct {
+	mask  func(path string) string                                // the path without secrets
+	fail  func(w http.ResponseWriter, r *http.Request, p problem) // answers an error in the system's own shape
+	named map[string]problem                                      // fault kinds that only this system has
+}
+
+// Control is the part that all stand-ins share: faults, the request log and the routes under /_/.
+type Control struct {
+	protocol protocol
+	routes   *http.ServeMux
+
+	mu       sync.Mutex
+	faults   []Fault
+	requests []*Request
+	released chan struct{} // closed to let go of the connections that faults hold
+}
+
+// setUp makes an embedded Control ready; the stand-in adds its own routes to the returned mux.
+func (c *Control) setUp(p protocol) *http.ServeMux {
+	c.protocol = p
+	c.released = make(chan struct{})
+	c.routes = http.NewServeMux()
+	c.routes.HandleFunc("POST /_/faults", c.postFault)
+	c.routes.HandleFunc("GET /_/faults", c.getFaults)
+	c.routes.HandleFunc("DELETE /_/faults", c.deleteFaults)
+	c.routes.HandleFunc("GET /_/requests", c.getRequests)
+	c.routes.HandleFunc("/_/", func(w http.ResponseWriter, _ *http.Request) {
+		writeControlError(w, http.StatusNotFound, errors.New("no such control route"))
+	})
+	return c.routes
+}
+
+// serve passes a request to the control routes, or through the faults to the system's handler.
+func (c *Control) serve(w http.ResponseWriter, r *http.Request, system http.Handler) {
+	if strings.HasPrefix(r.URL.Path, "/_/") {
+		c.routes.ServeHTTP(w, r)
+		return
+	}
+	entry, fault := c.begin(r)
+	answer := &recorder{ResponseWriter: w}
+	body := &countedBody{ReadCloser: r.Body}
+	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to close a connection gently
+	r.Body = body
+	defer func() { c.finish(entry, answer, body) }() // also when a fault cuts the connection by a panic
+	if fault == nil {
+		system.ServeHTTP(answer, r)
+		return
+	}
+	incident{Fault: *fault, control: c, system: system}.happen(answer, r)
+}
+
+// begin logs a request and takes the first fault that matches it.
+func (c *Control) begin(r *http.Request) (*Request, *Fault) {
+	entry := &Request{Method: r.Method, Path: c.protocol.mask(r.URL.Path), At: time.Now()}
+	entry.Query, _ = url.QueryUnescape(r.URL.RawQuery)
+	label := entry.Method + " " + entry.Path
+	if entry.Query != "" {
+		label += "?" + entry.Query
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.requests) >= maxRequests {
+		c.requests = slices.Clone(c.requests[maxRequests/2:])
+	}
+	c.requests = append(c.requests, entry)
+	i := slices.IndexFunc(c.faults, func(f Fault) bool { return strings.Contains(label, f.Match) })
+	if i < 0 {
+		return entry, nil
+	}
+	fault := c.faults[i]
+	entry.Fault = fault.Kind
+	switch fault.Times {
+	case 0: // stays until deleted
+	case 1:
+		c.faults = slices.Delete(c.faults, i, i+1)
+	default:
+		c.faults[i].Times--
+	}
+	return entry, &fault
+}
+
+func (c *Control) finish(entry *Request, answer *recorder, body *countedBody) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry.Status, entry.Sent, entry.Received = answer.status, answer.sent, body.n
+	entry.Bytes = entry.Sent + entry.Received
+	entry.Done = true
+}
+
+// AddFault arms a fault behind those that are armed already; it panics on a fault that cannot be.
+func (c *Control) AddFault(f Fault) {
+	if err := c.addFault(f); err != nil {
+		panic(err) // a mistake in a test: better loud than a fault that never comes
+	}
+}
+
+func (c *Control) addFault(f Fault) error {
+	if err := f.check(c.protocol.named); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, f)
+	return nil
+}
+
+// ClearFaults disarms all faults and drops the connections that they hold.
+func (c *Control) ClearFaults() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = nil
+	close(c.released)
+	c.released = make(chan struct{})
+}
+
+// Faults returns the armed faults, each with the number of times it is still to come.
+func (c *Control) Faults() []Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Fault{}, c.faults...)
+}
+
+// Requests returns the logged requests, oldest first.
+func (c *Control) Requests() []Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]Request, len(c.requests))
+	for i, r := range c.requests {
+		all[i] = *r
+	}
+	return all
+}
+
+func (c *Control) postFault(w http.ResponseWriter, r *http.Request) {
+	var f Fault
+	if !readControl(w, r, &f) {
+		return
+	}
+	if err := c.addFault(f); err != nil {
+		writeControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, f)
+}
+
+func (c *Control) getFaults(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"items": c.Faults()})
+}
+
+func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
+	c.ClearFaults()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (c *Control) getRequests(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"items": c.Requests()})
+}
+
+// readControl reads the JSON body of a control call into v, or answers 400 and returns false.
+func readControl(w http.ResponseWriter, r *http.Request, v any) bool {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		writeControlError(w, http.StatusBadRequest, err)
+		return false
+	}
+	return true
+}
+
+func writeControlError(w http.ResponseWriter, status int, err error) {
+	writeJSON(w, status, map[string]string{"error": err.Error()})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // the client is gone: nobody to tell
+}

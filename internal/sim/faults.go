@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fault makes matching requests go wrong on purpose.
+type Fault struct {
+	// Match is a part of "METHOD /path?query" with secrets masked; empty matches every request outside /_/.
+	Match string `json:"match"`
+	// Kind is an HTTP status (400 to 599, answered in the system's own shape), one of the kinds below, or one of the
+	// system's own kinds.
+	Kind string `json:"kind"`
+	// Times is how many requests it hits before it is spent; 0 keeps it until it is deleted.
+	Times int `json:"times"`
+	// RetryAfter is what an error answer tells the client to wait, in seconds; for 429 at least 1.
+	RetryAfter int `json:"retry_after,omitempty"`
+	// AfterBytes is how much of a body (the request's or the answer's) passes before cut, stall and short_body act.
+	AfterBytes int64 `json:"after_bytes,omitempty"`
+	// ExtraBytes is what long_body adds; 0 means 64 KiB.
+	ExtraBytes int64 `json:"extra_bytes,omitempty"`
+	// BytesPerSecond is the speed of throttle, in both directions.
+	BytesPerSecond int64 `json:"bytes_per_second,omitempty"`
+	// Delay is slept before anything else happens; for timeout it is when the connection is dropped (0: never).
+	Delay time.Duration `json:"-"`
+	// AfterBody lets an error answer and timeout act only when the whole request was read.
+	AfterBody bool `json:"after_body,omitempty"`
+}
+
+// kinds are the faults that every stand-in knows, besides HTTP statuses.
+var kinds = map[string]func(incident, http.ResponseWriter, *http.Request){
+	"413_empty":    incident.empty413,    // 413 without a body
+	"html_502":     incident.html502,     // the page of a proxy whose upstream is away
+	"timeout":      incident.timeout,     // accept and never answer
+	"slow":         incident.pass,        // only the delay
+	"cut":          incident.cut,         // drop the connection in mid-body
+	"stall":        incident.stall,       // stop in mid-body and keep the connection
+	"throttle":     incident.throttle,    // bytes_per_second
+	"lost_answer":  incident.lostAnswer,  // do it, then drop the connection instead of answering
+	"long_body":    incident.longBody,    // no declared length, and more bytes than there are
+	"short_body":   incident.shortBody,   // no declared length, and a clean end after after_bytes
+	"etag":         incident.otherETag,   // the file looks changed: another ETag, If-Range fails
+	"ignore_range": incident.ignoreRange, // the whole file whatever Range asks
+}
+
+// check tells whether the fault can happen in a system that has the given kinds of its own.
+func (f Fault) check(named map[string]problem) error {
+	_, known := kinds[f.Kind]
+	if _, ok := named[f.Kind]; !known && !ok && f.status() == 0 {
+		allowed := slices.Sorted(maps.Keys(kinds))
+		allowed = append(allowed, slices.Sorted(maps.Keys(named))...)
+		return fmt.Errorf("unknown kind %q; allowed: an HTTP status from 400 to 599, %s", f.Kind, strings.Join(allowed, ", "))
+	}
+	if min(int64(f.Times), int64(f.RetryAfter), f.AfterBytes, f.ExtraBytes, f.BytesPerSecond, int64(f.Delay)) < 0 {
+		return errors.New("times, retry_after, after_bytes, extra_bytes, bytes_per_second and delay_ms must not be negative")
+	}
+	if f.Kind == "throttle" && f.BytesPerSecond == 0 {
+		return errors.New("throttle needs bytes_per_second")
+	}
+	return nil
+}
+
+// status is the HTTP status that the kind names, or 0.
+func (f Fault) status() int {
+	n, err := strconv.Atoi(f.Kind)
+	if err != nil || n < 400 || n > 599 {
+		return 0
+	}
+	return n
+}
+
+// MarshalJSON writes the delay in milliseconds as delay_ms.
+func (f Fault) MarshalJSON() ([]byte, error) {
+	type plain Fault
+	return json.Marshal(struct {
+		plain
+		DelayMS int64 `json:"delay_ms,omitempty"`
+	}{plain(f), f.Delay.Milliseconds()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes and refuses unknown fields.
+func (f *Fault) UnmarshalJSON(data []byte) error {
+	type plain Fault
+	var v struct {
+		plain
+		DelayMS int64 `json:"delay_ms"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	*f = Fault(v.plain)
+	f.Delay = time.Duration(v.DelayMS) * time.Millisecond
+	return nil
+}

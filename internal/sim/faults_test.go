@@ -1,0 +1,316 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// half is a body of which the second half only comes when it is let go.
+type half struct {
+	first string
+	rest  chan struct{}
+}
+
+func (h *half) Read(p []byte) (int, error) {
+	if h.first != "" {
+		n := copy(p, h.first)
+		h.first = h.first[n:]
+		return n, nil
+	}
+	<-h.rest
+	return 0, io.EOF
+}
+
+func TestErrorFaults(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct {
+		code        int
+		description string
+	}{
+		"429":            {429, "Too Many Requests: retry after 1"},
+		"500":            {500, "Internal Server Error: restart"},
+		"502":            {502, "Bad Gateway"},
+		"401":            {401, "Unauthorized"},
+		"423":            {423, "Locked"},
+		"blocked":        {403, "Forbidden: bot was blocked by the user"},
+		"deactivated":    {403, "Forbidden: user is deactivated"},
+		"chat_not_found": {400, "Bad Request: chat not found"},
+		"wrong_file_id":  {400, "Bad Request: wrong file identifier/HTTP URL specified"},
+	} {
+		for _, afterBody := range []bool{false, true} {
+			t.Run(kind+" "+strconv.FormatBool(afterBody), func(t *testing.T) {
+				t.Parallel()
+				tg, base := telegramTest(t, nil)
+				arm(t, base, map[string]any{"match": "sendDocument", "kind": kind, "times": 1, "after_body": afterBody})
+				content := make([]byte, 1<<20)
+				sendFileReply(t, base, "a.bin", content).wants(t, want.code, want.description)
+				if r := tg.Requests()[0]; (r.Received > int64(len(content))) != afterBody {
+					t.Errorf("after_body=%v, but %d bytes were read", afterBody, r.Received)
+				}
+				sendFileReply(t, base, "a.bin", content).must(t, nil)
+				if documents(tg) != 1 {
+					t.Error("the refused document counts")
+				}
+			})
+		}
+	}
+}
+
+func TestEarlyErrorDoesNotWaitForASlowBody(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Match: "sendDocument", Kind: "429", RetryAfter: 2})
+	body, contentType := form(t, map[string]string{"chat_id": "7"}, "document", "a", []byte("content"))
+	slow := &half{first: string(body[:50]), rest: make(chan struct{})}
+	defer close(slow.rest)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, "POST", base+"sendDocument", slow)
+	r.Header.Set("Content-Type", contentType)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != 429 || response.Header.Get("Retry-After") != "2" {
+		t.Fatal(response.Status, response.Header)
+	}
+}
+
+func TestFaultsWithoutJSON(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Kind: "413_empty", Times: 1})
+	tg.AddFault(Fault{Kind: "html_502", Times: 1})
+	for _, want := range []struct {
+		status int
+		body   string
+	}{{413, ""}, {502, "<html>"}} {
+		response, err := sendFile(t, base, "a", []byte("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != want.status || !strings.HasPrefix(string(body), want.body) || (want.body == "" && len(body) > 0) {
+			t.Errorf("%d %q", response.StatusCode, body)
+		}
+	}
+}
+
+func TestCutUploadIsNoMessage(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Match: "sendDocument", Kind: "cut", Times: 1, AfterBytes: 100_000})
+	response, err := sendFile(t, base, "a.bin", make([]byte, 8<<20))
+	if err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered: " + response.Status)
+	}
+	eventually(t, "the request ends", func() bool { return tg.Requests()[0].Done })
+	if r := tg.Requests()[0]; r.Received != 100_000 || r.Status != 0 || r.Fault != "cut" {
+		t.Errorf("%+v", r)
+	}
+	if documents(tg) != 0 {
+		t.Error("a cut upload counts as a message")
+	}
+	if left, _ := os.ReadDir(tg.uploadDir()); len(left) != 0 {
+		t.Error("a cut upload left a file behind")
+	}
+}
+
+func TestLostAnswerCounts(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
+	response, err := sendFile(t, base, "a.bin", []byte("content"))
+	if err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered: " + response.Status)
+	}
+	if documents(tg) != 1 {
+		t.Error("the message was not sent")
+	}
+}
+
+func TestHeldConnections(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]Fault{
+		"timeout":            {Kind: "timeout"},
+		"timeout after body": {Kind: "timeout", AfterBody: true},
+		"stall":              {Kind: "stall", AfterBytes: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tg, base := telegramTest(t, nil)
+			fault.Match = "sendDocument"
+			tg.AddFault(fault)
+			failed := make(chan error, 1)
+			go func() {
+				response, err := sendFile(t, base, "a.bin", make([]byte, 1<<20))
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				failed <- err
+			}()
+			select {
+			case err := <-failed:
+				t.Fatal("ended by itself: ", err)
+			case <-time.After(200 * time.Millisecond):
+			}
+			tg.ClearFaults()
+			if err := <-failed; err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal("want a dropped connection, got ", err)
+			}
+			if documents(tg) != 0 {
+				t.Error("counts as a message")
+			}
+		})
+	}
+}
+
+func TestTimeoutEndsByDelayOrClient(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Match: "getMe", Kind: "timeout", Times: 1, Delay: 30 * time.Millisecond})
+	tg.AddFault(Fault{Match: "getMe", Kind: "timeout", Times: 1})
+	if response, err := http.Get(base + "getMe"); err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, "GET", base+"getMe", nil)
+	if response, err := http.DefaultClient.Do(r); err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered")
+	}
+	eventually(t, "the server sees that the client left", func() bool { return tg.Requests()[1].Done })
+}
+
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(Fault{Match: "sendDocument", Kind: "throttle", Times: 1, BytesPerSecond: 1 << 20})
+	began := time.Now()
+	sendFileReply(t, base, "a.bin", make([]byte, 300<<10)).must(t, nil)
+	if took := time.Since(began); took < 250*time.Millisecond {
+		t.Errorf("300 KiB at 1 MiB/s took only %v", took)
+	}
+}
+
+func TestDownloadFaults(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("0123456789", 100_000)
+	get := func(t *testing.T, url, ranged string) (*http.Response, string, error) {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ranged != "" {
+			r.Header.Set("Range", ranged)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		return response, string(body), err
+	}
+	setUp := func(t *testing.T, fault Fault) (*Yandex, string) {
+		t.Parallel()
+		y, base := yandexTest(t, nil)
+		put(t, y, "a.bin", content)
+		fault.Match = "GET /download/"
+		y.AddFault(fault)
+		return y, downloadLink(t, base, "a.bin")
+	}
+	t.Run("cut", func(t *testing.T) {
+		y, url := setUp(t, Fault{Kind: "cut", AfterBytes: 12_345})
+		response, body, err := get(t, url, "")
+		if err == nil || body != content[:12_345] || response.ContentLength != int64(len(content)) {
+			t.Fatal(len(body), err)
+		}
+		eventually(t, "the log shows it", func() bool { return y.Requests()[1].Sent == 12_345 })
+	})
+	t.Run("stall", func(t *testing.T) {
+		y, url := setUp(t, Fault{Kind: "stall", AfterBytes: 10})
+		response, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 10)
+		if _, err := io.ReadFull(response.Body, first); err != nil || string(first) != content[:10] {
+			t.Fatal(string(first), err)
+		}
+		_ = response.Body.Close()
+		eventually(t, "the server sees that the client left", func() bool { return y.Requests()[1].Done })
+	})
+	t.Run("long_body", func(t *testing.T) {
+		_, url := setUp(t, Fault{Kind: "long_body", ExtraBytes: 77})
+		response, body, err := get(t, url, "")
+		if err != nil || len(body) != len(content)+77 || response.ContentLength != -1 {
+			t.Fatal(len(body), response.ContentLength, err)
+		}
+	})
+	t.Run("short_body", func(t *testing.T) {
+		_, url := setUp(t, Fault{Kind: "short_body", AfterBytes: 99})
+		response, body, err := get(t, url, "")
+		if err != nil || body != content[:99] || response.ContentLength != -1 {
+			t.Fatal(len(body), response.ContentLength, err)
+		}
+	})
+	t.Run("etag", func(t *testing.T) {
+		_, url := setUp(t, Fault{Kind: "etag", Times: 1})
+		other, _, _ := get(t, url, "")
+		own, _, _ := get(t, url, "")
+		if other.Header.Get("ETag") == own.Header.Get("ETag") {
+			t.Fatal("the same ETag")
+		}
+	})
+	t.Run("ignore_range", func(t *testing.T) {
+		_, url := setUp(t, Fault{Kind: "ignore_range"})
+		if response, body, _ := get(t, url, "bytes=5-9"); response.StatusCode != 200 || body != content {
+			t.Fatal(response.Status, len(body))
+		}
+	})
+	t.Run("403", func(t *testing.T) {
+		_, url := setUp(t, Fault{Kind: "403"})
+		if response, body, _ := get(t, url, ""); response.StatusCode != 403 || strings.HasPrefix(body, "{") {
+			t.Fatal(response.Status, body)
+		}
+	})
+}
+
+func TestYandexErrorFaults(t *testing.T) {
+	t.Parallel()
+	_, base := yandexTest(t, nil)
+	for kind, name := range map[string]string{
+		"401": "UnauthorizedError", "403": "ForbiddenError", "404": "DiskNotFoundError", "423": "DiskResourceLockedError",
+		"429": "TooManyRequestsError", "500": "InternalServerError", "503": "DiskServiceUnavailableError",
+		"download_limit": "DiskResourceDownloadLimitExceededError", "418": "I'mateapotError",
+	} {
+		arm(t, base+"/", map[string]any{"kind": kind, "times": 1, "retry_after": 9})
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/v1/disk/resources?path=/", nil)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply map[string]string
+		err = json.NewDecoder(response.Body).Decode(&reply)
+		_ = response.Body.Close()
+		if err != nil || reply["error"] != name || reply["description"] == "" || reply["message"] == "" ||
+			response.Header.Get("Retry-After") != "9" {
+			t.Errorf("%s: %d %v %v", kind, response.StatusCode, reply, err)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const testToken = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+// serveTest serves h on a free port until the test ends.
+func serveTest(t testing.TB, h http.Handler) string {
+	t.Helper()
+	url, stop, err := Start("127.0.0.1:0", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return url
+}
+
+// telegramTest is a served stand-in with one user, number 7, and the URL of the bot's methods.
+func telegramTest(t testing.TB, change func(*TelegramOptions)) (*Telegram, string) {
+	t.Helper()
+	o := TelegramOptions{Dir: t.TempDir(), Token: testToken}
+	if change != nil {
+		change(&o)
+	}
+	tg, err := NewTelegram(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tg.Close() })
+	tg.SendMessage(7, "/start")
+	return tg, serveTest(t, tg) + "/bot" + testToken + "/"
+}
+
+// botReply is the answer to a Bot API call.
+type botReply struct {
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	ErrorCode   int             `json:"error_code"`
+	Description string          `json:"description"`
+	Parameters  struct {
+		RetryAfter int `json:"retry_after"`
+	} `json:"parameters"`
+}
+
+// bot calls a Bot API method with JSON parameters.
+func bot(t testing.TB, base, method string, params map[string]any) botReply {
+	t.Helper()
+	status, body := do(t, "POST", base+method, params)
+	var reply botReply
+	if err := json.Unmarshal(body, &reply); err != nil {
+		t.Fatalf("%s: %d %q: %v", method, status, body, err)
+	}
+	return reply
+}
+
+// must fails the test when the reply is an error and decodes the result into v, unless that is nil.
+func (r botReply) must(t testing.TB, v any) {
+	t.Helper()
+	if !r.OK {
+		t.Fatalf("%d %s", r.ErrorCode, r.Description)
+	}
+	if v != nil {
+		if err := json.Unmarshal(r.Result, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wants fails the test unless the reply is this error.
+func (r botReply) wants(t testing.TB, code int, description string) {
+	t.Helper()
+	if r.OK || r.ErrorCode != code || !strings.Contains(r.Description, description) {
+		t.Fatalf("got %v %d %q, want %d %q", r.OK, r.ErrorCode, r.Description, code, description)
+	}
+}
+
+// do sends a JSON request and returns the answer.
+func do(t testing.TB, method, url string, body any) (int, []byte) {
+	t.Helper()
+	var in io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return answer(t, r)
+}
+
+// answer sends a request that must be answered.
+func answer(t testing.TB, r *http.Request) (int, []byte) {
+	t.Helper()
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, data
+}
+
+// arm adds a fault over HTTP, as an operator would.
+func arm(t testing.TB, base string, fault map[string]any) {
+	t.Helper()
+	root := base[:strings.Index(base[len("http://"):], "/")+len("http://")]
+	if status, body := do(t, "POST", root+"/_/faults", fault); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+}
+
+// form is a multipart body with the given fields and, last, one file.
+func form(t testing.TB, fields map[string]string, part, name string, content []byte) (body []byte, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for k, v := range fields {
+		if err := w.WriteField(k, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := w.CreateFormFile(part, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.Write(content)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), w.FormDataContentType()
+}
+
+// sendFile uploads a document to user 7.
+func sendFile(t testing.TB, base, name string, content []byte) (*http.Response, error) {
+	t.Helper()
+	body, contentType := form(t, map[string]string{"chat_id": "7"}, "document", name, content)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", base+"sendDocument", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	return http.DefaultClient.Do(r)
+}
+
+// sendFileReply uploads a document that must be answered.
+func sendFileReply(t testing.TB, base, name string, content []byte) botReply {
+	t.Helper()
+	response, err := sendFile(t, base, name, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var reply botReply
+	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
+		t.Fatalf("%d: %v", response.StatusCode, err)
+	}
+	return reply
+}
+
+// eventually waits for something that happens on the server's side.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("never: " + what)
+		}
+	}
+}
+
+// documents counts the files that user 7 received.
+func documents(tg *Telegram) (n int) {
+	for _, m := range tg.Chat(7).Messages {
+		if m.Document != nil {
+			n++
+		}
+	}
+	return n
+}

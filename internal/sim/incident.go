@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// incident is a fault that meets a request.
+type incident struct {
+	Fault
+	control *Control
+	system  http.Handler
+}
+
+func (i incident) happen(w http.ResponseWriter, r *http.Request) {
+	if i.Kind != "timeout" && i.Delay > 0 && !i.control.pause(r.Context(), i.Delay) {
+		abort()
+	}
+	if act, ok := kinds[i.Kind]; ok {
+		act(i, w, r)
+		return
+	}
+	p, ok := i.control.protocol.named[i.Kind]
+	if !ok {
+		p.status = i.status()
+	}
+	p.retryAfter = i.RetryAfter
+	if p.status == http.StatusTooManyRequests {
+		p.retryAfter = max(p.retryAfter, 1)
+	}
+	i.takeBody(w, r)
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	i.control.protocol.fail(w, r, p)
+}
+
+// takeBody reads the request's body when the fault comes after it, and else arranges that the answer need not
+// wait for it.
+func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
+	if i.AfterBody {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			abort()
+		}
+		return
+	}
+	answerEarly(w)
+}
+
+func (i incident) pass(w http.ResponseWriter, r *http.Request) { i.system.ServeHTTP(w, r) }
+
+func (i incident) empty413(w http.ResponseWriter, r *http.Request) {
+	i.takeBody(w, r)
+	w.WriteHeader(http.StatusRequestEntityTooLarge)
+}
+
+func (i incident) html502(w http.ResponseWriter, r *http.Request) {
+	i.takeBody(w, r)
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = io.WriteString(w, "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n"+
+		"<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n")
+}
+
+func (i incident) timeout(_ http.ResponseWriter, r *http.Request) {
+	if i.AfterBody {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			abort() // the client is gone already
+		}
+	}
+	i.control.pause(r.Context(), i.Delay)
+	abort()
+}
+
+func (i incident) cut(w http.ResponseWriter, r *http.Request) {
+	i.bend(w, r, gate{left: i.AfterBytes, then: abort})
+}
+
+func (i incident) stall(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	i.bend(w, r, gate{left: i.AfterBytes, then: func() {
+		i.control.pause(ctx, 0)
+		abort()
+	}})
+}
+
+func (i incident) throttle(w http.ResponseWriter, r *http.Request) {
+	i.bend(w, r, gate{left: unlimited, perSecond: i.BytesPerSecond})
+}
+
+// bend serves the request with the gate in both directions, each counted for itself.
+func (i incident) bend(w http.ResponseWriter, r *http.Request, g gate) {
+	r.Body = &bentBody{ReadCloser: r.Body, gate: g}
+	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: g}, r)
+}
+
+func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
+	i.system.ServeHTTP(&nowhere{header: http.Header{}}, r)
+	abort()
+}
+
+func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
+	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: unlimited}, headers: dropLength}, r)
+	extra := i.ExtraBytes
+	if extra == 0 {
+		extra = 64 << 10
+	}
+	_, _ = io.CopyN(w, rand.Reader, extra)
+}
+
+func (i incident) shortBody(w http.ResponseWriter, r *http.Request) {
+	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: i.AfterBytes}, headers: dropLength}, r)
+}
+
+func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("If-Range") != "" {
+		r.Header.Del("Range")
+	}
+	tag := `"` + rand.Text() + `"`
+	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: unlimited}, headers: func(h http.Header) {
+		h.Set("ETag", tag)
+	}}, r)
+}
+
+func (i incident) ignoreRange(w http.ResponseWriter, r *http.Request) {
+	r.Header.Del("Range")
+	i.system.ServeHTTP(w, r)
+}
+
+func dropLength(h http.Header) { h.Del("Content-Length") }
+
+// pause waits for d, or without end when d is 0; false when the client left or the faults were cleared before.
+// A client that leaves while its body is unread is not seen: nothing tells us but the bytes that we do not read.
+func (c *Control) pause(ctx context.Context, d time.Duration) bool {
+	c.mu.Lock()
+	released := c.released
+	c.mu.Unlock()
+	var over <-chan time.Time
+	if d > 0 {
+		over = time.After(d)
+	}
+	select {
+	case <-over:
+		return true
+	case <-released:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// abort drops the connection without an answer; net/http takes this panic as a request to do so, silently.
+func abort() { panic(http.ErrAbortHandler) }
+
+// answerEarly lets the answer go out although the request's body was not read: a connection that is to be kept
+// would first wait for up to 256 KiB of it, which a slow client may never send.
+func answerEarly(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
