@@ -47,8 +47,10 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	services, ctx := errgroup.WithContext(ctx)
 	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
+		hasty := *deliveries // a chat's updates wait for each other, and the job's message shows the end anyway
+		hasty.CancelPatience = 300 * time.Millisecond
 		telegramBot := bot.New(bot.Options{
-			Telegram: app.telegram, Store: app.store, Deliveries: deliveries, Catalog: files, Status: whole, Log: log,
+			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Catalog: files, Status: whole, Log: log,
 			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })

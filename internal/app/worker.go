@@ -98,7 +98,8 @@ func (a *common) courier() (*activities.Courier, error) {
 func (a *common) deliveries() *delivery.Client {
 	return &delivery.Client{
 		Temporal: a.temporal, Store: a.store, MaxFileSize: a.config.Delivery.MaxFileSize, Log: a.log,
-		OnEnqueued: func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+		CancelPatience: 3 * time.Second,
+		OnEnqueued:     func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
 	}
 }
 

@@ -83,7 +83,8 @@ func (s *Store) EventsAfter(ctx context.Context, after Cursor, owner int64, limi
 		strconv.FormatUint(after.XID, 10), after.ID, owner, limit)
 }
 
-// EventsNow gives the end of the stream: the place from which only later events follow.
+// EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last
+// moment, when an older transaction is still under way.
 func (s *Store) EventsNow(ctx context.Context) (Cursor, error) {
 	var xid int64
 	err := s.pool.QueryRow(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1`).Scan(&xid)

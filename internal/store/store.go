@@ -31,12 +31,16 @@ type Store struct {
 	sealer sealer
 }
 
+// connections is the least size of the pool: the doors, the boards and the bot's lock use it at once.
+const connections = 16
+
 // Open connects to the database at url, without waiting for it. key seals OAuth tokens at rest: 32 bytes.
 func Open(ctx context.Context, url string, key []byte) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
 	}
+	config.MaxConns = max(config.MaxConns, connections)
 	seal, err := newSealer(key)
 	if err != nil {
 		return nil, err

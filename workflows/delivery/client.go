@@ -27,10 +27,9 @@ type Client struct {
 	MaxFileSize int64 // bytes
 	Log         *slog.Logger
 	OnEnqueued  func(source string) // counts new jobs
+	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
+	CancelPatience time.Duration
 }
-
-// cancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
-const cancelPatience = 3 * time.Second
 
 // IdempotencyKey is the key of one request: the same user, file and nonce are the same job.
 func IdempotencyKey(userID, fileID int64, nonce string) string {
@@ -140,7 +139,7 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
 		return store.Job{}, err
 	}
-	deadline := time.Now().Add(cancelPatience)
+	deadline := time.Now().Add(c.CancelPatience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		job, err = c.Store.JobByID(ctx, jobID)
 		if err != nil || Rules.Terminal(job.State) || time.Now().After(deadline) {

@@ -42,15 +42,25 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome
 	job.enter(ctx, store.JobQueued)
 
 	riding, cancel := workflow.WithCancel(ctx)
-	ride := workflow.ExecuteActivity(workflow.WithActivityOptions(riding, w.rideOptions()), courier.Deliver, jobID)
 	job.listen(ctx, cancel)
-
-	outcome, err := job.finish(ctx, ride)
+	outcome, err := job.finish(ctx, w.ride(riding, jobID))
 	if err != nil {
 		return outcome, err
 	}
 	job.close(ctx, outcome)
 	return outcome, ending(outcome)
+}
+
+// ride puts the job in line for what is left of its TTL: it may have waited long for any worker at all.
+func (w *Workflow) ride(ctx workflow.Context, jobID int64) workflow.Future {
+	options := w.rideOptions()
+	options.ScheduleToStartTimeout -= workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
+	if options.ScheduleToStartTimeout <= 0 {
+		late, settable := workflow.NewFuture(ctx)
+		settable.SetError(temporal.NewApplicationError("no worker in time", string(fault.NotClaimedInTime)))
+		return late
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), courier.Deliver, jobID)
 }
 
 // rideOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
@@ -109,7 +119,8 @@ func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.Job
 	switch {
 	case r.cancelled || temporal.IsCanceledError(err) || ctx.Err() != nil && timedOut:
 		end.Action, end.Reason = store.JobActionCancel, fault.CancelledByUser
-	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
+	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START,
+		failed && failure.Type() == string(fault.NotClaimedInTime):
 		end.Action, end.Reason = store.JobActionExpire, fault.NotClaimedInTime
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
 		end.Reason = fault.JobTimeout

@@ -1,0 +1,206 @@
+package bot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// boardKind is how the entities of one workload are shown.
+type boardKind struct {
+	// draw shows the entity to the viewer as it is now.
+	draw func(ctx context.Context, viewer store.User, id int64) (face, error)
+	// ended says whether an entity in this state changes no more.
+	ended func(state string) bool
+}
+
+// face is what a board shows.
+type face struct {
+	view
+	ended bool // it will not change any more
+}
+
+// hash tells faces apart.
+func (f face) hash() string {
+	shown := []byte(f.text)
+	for _, row := range f.rows {
+		for _, button := range row {
+			shown = fmt.Appendf(shown, "\n%q %q", button.Text, button.CallbackData)
+		}
+	}
+	sum := sha256.Sum256(shown)
+	return hex.EncodeToString(sum[:8])
+}
+
+const (
+	boardTick     = 300 * time.Millisecond
+	boardLease    = 30 * time.Second // longer than one board may take
+	boardsPerTick = 40
+	boardsAtOnce  = 8
+	longFlood     = 20 * time.Second // a wait of this length is meant for the whole bot
+)
+
+// keepBoards keeps every board up to date until ctx ends.
+func (b *Bot) keepBoards(ctx context.Context) {
+	events, err := b.store.EventsNow(ctx)
+	for sleep(ctx, boardTick) {
+		if b.pace.silent() {
+			continue
+		}
+		if err != nil {
+			events, err = b.store.EventsNow(ctx)
+		}
+		if err == nil {
+			events, err = b.hurryEnded(ctx, events)
+		}
+		if err == nil {
+			err = b.refreshBoards(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn("bot: boards wait", "error", err)
+			sleep(ctx, firstPause)
+		}
+	}
+}
+
+// hurryEnded makes the boards of entities that ended since the cursor due at once; it gives the cursor after them.
+func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor, error) {
+	events, err := b.store.EventsAfter(ctx, after, 0, 500)
+	if err != nil {
+		return after, err
+	}
+	for _, event := range events {
+		kind, shown := b.boards[event.Workload]
+		id, notANumber := strconv.ParseInt(event.EntityID, 10, 64)
+		if shown && notANumber == nil && kind.ended(event.To) {
+			if err := b.store.HurryBoard(ctx, event.Workload, id); err != nil {
+				return after, err
+			}
+		}
+		after = event.Cursor()
+	}
+	return after, nil
+}
+
+// refreshBoards looks at the boards that are due.
+func (b *Bot) refreshBoards(ctx context.Context) error {
+	boards, err := b.store.ClaimBoards(ctx, boardsPerTick, boardLease)
+	if err != nil {
+		return err
+	}
+	work, done := withGrace(ctx)
+	defer done()
+	slots := make(chan struct{}, boardsAtOnce)
+	var refreshing sync.WaitGroup
+	for _, board := range boards {
+		slots <- struct{}{}
+		refreshing.Go(func() {
+			defer func() { <-slots }()
+			if err := b.refresh(work, board); err != nil {
+				b.log.Warn("bot: board waits for its lease", "workload", board.Workload, "entity", board.EntityID, "error", err)
+			}
+		})
+	}
+	refreshing.Wait()
+	return nil
+}
+
+// refresh brings one board up to date.
+func (b *Bot) refresh(ctx context.Context, board store.Board) error {
+	now, err := b.draw(ctx, board)
+	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
+		board.State = store.BoardLost
+		return b.store.SaveBoard(ctx, board, b.editEvery)
+	}
+	if err != nil {
+		return err
+	}
+	silentPost := board.MessageID == nil && board.State == store.BoardSending && !now.ended
+	switch {
+	case silentPost: // the first message may have arrived, and a second one would show the same twice: wait for the end
+		return b.store.SaveBoard(ctx, board, b.editEvery)
+	case board.ShownHash == now.hash():
+		return b.store.SaveBoard(ctx, board, b.editEvery)
+	case !now.ended && !b.pace.turn(board.ChatID):
+		return b.store.SaveBoard(ctx, board, b.pace.inChat)
+	}
+	if err := b.pace.limiter.Wait(ctx); err != nil {
+		return err
+	}
+	if board.MessageID != nil {
+		return b.settle(ctx, board, now, b.edit(ctx, board.ChatID, *board.MessageID, now.view))
+	}
+	return b.first(ctx, board, now)
+}
+
+func (b *Bot) draw(ctx context.Context, board store.Board) (face, error) {
+	kind, known := b.boards[board.Workload]
+	if !known { // a newer version of the program made it
+		return face{}, fmt.Errorf("no board for workload %q", board.Workload)
+	}
+	viewer, err := b.store.UserByTelegram(ctx, board.ChatID)
+	if err != nil {
+		return face{}, err
+	}
+	return kind.draw(ctx, viewer, board.EntityID)
+}
+
+// first sends a board's message. That it is being sent is recorded before, so that whatever happens meanwhile no
+// second one follows while the entity lives. The end is worth a message even when the fate of the first is unknown.
+func (b *Bot) first(ctx context.Context, board store.Board, now face) error {
+	before := board.State
+	if !now.ended {
+		board.State = store.BoardSending
+		if err := b.store.HoldBoard(ctx, board, boardLease); err != nil {
+			return err
+		}
+	}
+	message, err := b.send(ctx, board.ChatID, now.view)
+	switch outcome, _ := fateOf(err); {
+	case outcome == done:
+		board.MessageID = &message
+	case outcome == unknown && now.ended: // said once, perhaps in vain
+		board.State = store.BoardFinal
+		return b.save(ctx, board, b.editEvery)
+	case outcome == unknown:
+		b.log.Warn("bot: first message of a board without an answer", "workload", board.Workload, "entity", board.EntityID, "error", err)
+		return b.save(ctx, board, b.editEvery)
+	case outcome == later:
+		board.State = before
+	}
+	return b.settle(ctx, board, now, err)
+}
+
+// settle records what a request about a board led to.
+func (b *Bot) settle(ctx context.Context, board store.Board, now face, err error) error {
+	switch outcome, wait := fateOf(err); outcome {
+	case done:
+		board.ShownHash, board.State = now.hash(), store.BoardShown
+		if now.ended {
+			board.State = store.BoardFinal
+		}
+		return b.save(ctx, board, b.editEvery)
+	case later, unknown: // an edit may be made twice
+		if wait >= longFlood {
+			b.pace.beSilent(wait)
+		}
+		b.log.Info("bot: board is held", "workload", board.Workload, "entity", board.EntityID, "wait", wait, "error", err)
+		return store.Patiently(ctx, func() error { return b.store.HoldBoard(ctx, board, wait) })
+	default:
+		b.log.Info("bot: board is lost", "workload", board.Workload, "entity", board.EntityID, "error", err)
+		board.State = store.BoardLost
+		return b.save(ctx, board, b.editEvery)
+	}
+}
+
+// save records a board after something was sent: that must not be forgotten because PostgreSQL is away for a moment.
+func (b *Bot) save(ctx context.Context, board store.Board, pause time.Duration) error {
+	return store.Patiently(ctx, func() error { return b.store.SaveBoard(ctx, board, pause) })
+}

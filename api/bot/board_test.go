@@ -1,0 +1,208 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// known lets a person be somebody the bot may write to.
+func (w *world) known(person int64, language string) {
+	w.t.Helper()
+	w.writes(person, language, "/help")
+	w.user(person)
+	w.eventually("the language", func() bool { return w.user(person).Language == language })
+}
+
+// board gives the messages about a job.
+func (w *world) board(person int64, name string) (found []sim.Message) {
+	for _, m := range w.messages(person) {
+		if strings.Contains(m.Text, name) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func TestABoardFollowsItsJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.EditEvery = 2 * time.Second
+	w.run(w.bot())
+	w.known(anna, "ru")
+	job := w.job(anna, "film.mp4")
+	w.sees(anna, "№1 <b>film.mp4</b> (977 КБ)", "В очереди, место 1", "✖️ Отменить")
+	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	w.sees(anna, "Открываю файл")
+	w.moves(job.ID, func(j *store.Job) { j.State = store.JobStreaming })
+	for percent := range 50 {
+		w.moves(job.ID, func(j *store.Job) { j.BytesSent = int64(percent * 20_000) })
+		time.Sleep(50 * time.Millisecond)
+	}
+	w.sees(anna, "Отправляю: 98% (957 КБ из 977 КБ)", "▓")
+	w.moves(job.ID, func(j *store.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
+	w.sees(anna, "Telegram загружает")
+	if err := w.store.RequestJobCancel(t.Context(), job.ID); err != nil {
+		t.Fatal(err)
+	}
+	if m := w.sees(anna, "останавливается"); len(m.Buttons) != 0 {
+		t.Error("a job that is being stopped can be stopped again")
+	}
+	ended := time.Now()
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	last := w.sees(anna, "✅ Доставлено")
+	if late := time.Since(ended); late > 1500*time.Millisecond {
+		t.Errorf("the end was shown after %v", late)
+	}
+	if len(last.Buttons) != 0 || len(w.board(anna, "film.mp4")) != 1 {
+		t.Errorf("the board: %+v", w.board(anna, "film.mp4"))
+	}
+	for i, edit := range last.Edits[1 : len(last.Edits)-1] { // all but the end
+		if gap := edit.At.Sub(last.Edits[i].At); gap < 1950*time.Millisecond {
+			t.Errorf("edit %d came %v after the one before", i+1, gap)
+		}
+	}
+	w.eventually("rest", func() bool {
+		due, err := w.store.ClaimBoards(t.Context(), 10, 0)
+		return err == nil && len(due) == 0
+	})
+}
+
+func TestHowBoardsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.known(anna, "en")
+	for name, end := range map[string]struct {
+		state store.JobState
+		code  fault.Code
+		shown []string
+	}{
+		"unknown.bin": {store.JobFailed, fault.OutcomeUnknown, []string{"Not delivered", "look in this chat before you press again"}},
+		"locked.bin":  {store.JobFailed, fault.YandexLocked, []string{"Not delivered", "The file is locked now"}},
+		"weird.bin":   {store.JobFailed, "something_else", []string{"Not delivered", "Something went wrong"}},
+		"mine.bin":    {store.JobCancelled, fault.CancelledByUser, []string{"🚫 Cancelled"}},
+		"theirs.bin":  {store.JobCancelled, fault.TerminatedByOperator, []string{"🚫 Cancelled", "An operator stopped it"}},
+		"late.bin":    {store.JobExpired, fault.NotClaimedInTime, []string{"It waited too long"}},
+	} {
+		job := w.job(anna, name)
+		w.sees(anna, name, "Cancel")
+		w.moves(job.ID, func(j *store.Job) { j.State, j.LastError = end.state, string(end.code) })
+		w.sees(anna, append(end.shown, name)...)
+	}
+	job := w.job(anna, "again.bin")
+	w.moves(job.ID, func(j *store.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
+	w.sees(anna, "again.bin", "try 2 of 3", "The files cannot be reached now", "In line")
+	for _, m := range w.messages(anna) {
+		if strings.Contains(m.Text, "Yandex") || strings.Contains(m.Text, "disk:") {
+			t.Error("the storage has a name:", m.Text)
+		}
+	}
+}
+
+func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.run(w.bot())
+	w.known(anna, "en")
+	stop()
+	job := w.job(anna, "quick.txt")
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.run(w.bot())
+	m := w.sees(anna, "quick.txt", "Delivered")
+	time.Sleep(time.Second)
+	if len(w.board(anna, "quick.txt")) != 1 || len(m.Edits) != 0 {
+		t.Errorf("the board: %+v", w.board(anna, "quick.txt"))
+	}
+}
+
+func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.run(w.bot())
+	w.known(anna, "en")
+	stop()
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
+	stop = w.run(w.bot())
+	job := w.job(anna, "a.txt")
+	w.sees(anna, "a.txt", "In line")
+	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	time.Sleep(time.Second)
+	stop()
+	w.run(w.bot()) // nor does a new process
+	time.Sleep(time.Second)
+	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
+		t.Fatalf("the board: %+v", shown)
+	}
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.sees(anna, "a.txt", "Delivered")
+	time.Sleep(time.Second)
+	if shown := w.board(anna, "a.txt"); len(shown) != 2 {
+		t.Errorf("the end was shown %d times", len(shown)-1)
+	}
+}
+
+func TestFloodWaitIsObeyed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.known(anna, "en")
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 2, Times: 1})
+	job := w.job(anna, "a.txt")
+	asked := time.Now()
+	w.sees(anna, "a.txt", "In line")
+	if waited := time.Since(asked); waited < 2*time.Second {
+		t.Errorf("the first message came after %v", waited)
+	}
+	w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: "429", RetryAfter: 2, Times: 1})
+	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	w.eventually("a refusal", func() bool {
+		return slices.ContainsFunc(w.telegram.Requests(), func(r sim.Request) bool { return r.Status == 429 && strings.Contains(r.Path, "edit") })
+	})
+	refused := time.Now()
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID }) // hurries the board
+	w.sees(anna, "a.txt", "Delivered")
+	if waited := time.Since(refused); waited < 1900*time.Millisecond {
+		t.Errorf("the flood wait was not obeyed, an edit came after %v", waited)
+	}
+	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
+		t.Errorf("the board: %+v", shown)
+	}
+}
+
+func TestBoardsThatCannotBeEdited(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"blocked", "deleted", "500", "lost_answer"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.run(w.bot())
+			w.known(anna, "en")
+			job := w.job(anna, "a.txt")
+			w.sees(anna, "a.txt", "In line")
+			if kind == "deleted" {
+				board := w.board(anna, "a.txt")[0]
+				b := w.bot()
+				w.remove(b, anna, board.MessageID)
+			} else {
+				w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: kind, Times: 1})
+			}
+			w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+			switch kind {
+			case "500", "lost_answer":
+				w.sees(anna, "a.txt", "Delivered")
+				w.eventually("rest", func() bool { return w.boardState(job.ID) == store.BoardFinal })
+			default:
+				w.eventually("a lost board", func() bool { return w.boardState(job.ID) == store.BoardLost })
+			}
+			if shown := w.board(anna, "a.txt"); len(shown) > 1 {
+				t.Errorf("the board: %+v", shown)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+// Package bot is the Telegram door: people browse the shared folder, ask for files and watch their jobs, and
+// administrators let people in.
+//
+//	getUpdates → read (updates.go) → who is it, may they (access.go) → command or button (dispatch.go) → handler
+//	boards: what changed → drawn → one message per entity, edited (board.go)
+//
+// A workload adds a file with its commands and buttons, and a file that draws its board; both are listed in New.
+package bot
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// Catalog shows the shared folder.
+type Catalog interface {
+	// FolderByID lists a part of a folder; id 0 is the top.
+	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
+	// File finds a file.
+	File(ctx context.Context, id int64) (store.File, error)
+	// Search finds entries by words in their names; indexing: not everything is known yet, more may be found soon.
+	Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error)
+}
+
+// StatusSource tells how the service is doing.
+type StatusSource interface {
+	Now(ctx context.Context) (status.Status, error)
+}
+
+// Options are what the bot works with.
+type Options struct {
+	Telegram       *telego.Bot
+	Store          *store.Store
+	Deliveries     *delivery.Client
+	Catalog        Catalog
+	Status         StatusSource
+	Log            *slog.Logger
+	ActivateAtOnce bool          // new people need no approval
+	AdminIDs       []int64       // Telegram ids of people who are administrators unless they were blocked
+	EditEvery      time.Duration // the shortest pause between edits of one message; 0: 3 s
+	PollTimeout    time.Duration // how long Telegram may wait for news, whole seconds; 0: 50 s
+}
+
+// Bot is the Telegram door.
+type Bot struct {
+	telegram       *telego.Bot
+	store          *store.Store
+	deliveries     *delivery.Client
+	catalog        Catalog
+	status         StatusSource
+	log            *slog.Logger
+	activateAtOnce bool
+	adminIDs       []int64
+	editEvery      time.Duration
+	pollTimeout    time.Duration
+
+	commands []command
+	buttons  []button
+	boards   map[string]boardKind // by workload
+	pace     *pace
+}
+
+const (
+	standBy = 2 * time.Second // between attempts to become the one process that serves the bot
+	grace   = 5 * time.Second // for finishing what was begun when the process is told to stop
+)
+
+// New makes the bot; Run lets it work.
+func New(o Options) *Bot {
+	b := &Bot{
+		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, catalog: o.Catalog, status: o.Status, log: o.Log,
+		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
+		editEvery:   cmp.Or(o.EditEvery, 3*time.Second),
+		pollTimeout: cmp.Or(o.PollTimeout, 50*time.Second),
+	}
+	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.adminCommands())
+	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.adminButtons())
+	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard()}
+	b.pace = newPace(b.editEvery)
+	return b
+}
+
+// Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.
+func (b *Bot) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if _, err := b.store.OnlyBot(ctx, b.serve); err != nil && ctx.Err() == nil {
+			b.log.Warn("bot: standing by", "error", err)
+		}
+		sleep(ctx, standBy)
+	}
+	return nil
+}
+
+// serve works while this process is the only one; it ends with ctx.
+func (b *Bot) serve(ctx context.Context) error {
+	var loops sync.WaitGroup
+	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.sendAlerts} {
+		loops.Go(func() { loop(ctx) })
+	}
+	loops.Wait()
+	return ctx.Err()
+}
+
+// withGrace gives a context that outlives ctx by the grace: what was begun is finished, not cut in the middle.
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		sleep(work, grace)
+		cancel()
+	})
+	return work, func() {
+		stop()
+		cancel()
+	}
+}
+
+// sleep waits for d; false when ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

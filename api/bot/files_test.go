@@ -1,0 +1,158 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+)
+
+func TestWalkingTheFolders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 20 {
+		w.catalog.add(t, fmt.Sprintf("/books/file %02d.pdf", i), int64(i)*1_000_000)
+	}
+	w.catalog.add(t, "/books/old & new/deep.txt", 1536)
+	w.run(w.bot())
+
+	w.writes(anna, "ru", "/files")
+	menu := w.sees(anna, "<b>Файлы</b>", "📁 books")
+	w.presses(anna, "📁 books")
+	w.sees(anna, "Файлы › books", "file 00.pdf", "1/3", "⬆️ Вверх", "🔎 Поиск")
+	w.presses(anna, "»")
+	w.sees(anna, "file 16.pdf", "3/3")
+	w.presses(anna, "‹")
+	w.sees(anna, "file 08.pdf", "2/3")
+	w.presses(anna, "file 12.pdf")
+	card := w.sees(anna, "<b>file 12.pdf</b>", "Папка: Файлы › books", "Размер: 11,4 МБ", "⬇️ Скачать")
+	w.presses(anna, "⬅️ Назад")
+	w.sees(anna, "2/3", "file 12.pdf")
+	w.presses(anna, "›")
+	w.presses(anna, "old & new")
+	w.sees(anna, "Файлы › books › old &amp; new", "deep.txt")
+	w.presses(anna, "⬆️")
+	w.sees(anna, "Файлы › books", "1/3")
+	w.presses(anna, "⬆️")
+	top := w.sees(anna, "📁 books")
+	if card.MessageID != menu.MessageID || top.MessageID != menu.MessageID || len(w.messages(anna)) != 1 {
+		t.Errorf("the menu is not one message: %+v", w.messages(anna))
+	}
+
+	w.writes(anna, "ru", "/files")
+	w.eventually("a new menu in the old one's place", func() bool {
+		shown := w.messages(anna)
+		return len(shown) == 1 && shown[0].MessageID != menu.MessageID
+	})
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 10 {
+		w.catalog.add(t, fmt.Sprintf("/a/Report %d.doc", i), 100)
+	}
+	w.run(w.bot())
+	w.writes(anna, "en", "/files")
+	w.presses(anna, "📁 a")
+	w.presses(anna, "🔎 Search")
+	asked := w.sees(anna, "Write a part of the name")
+	w.writes(anna, "en", "  report \n ")
+	found := w.sees(anna, "🔎 <b>report</b>", "Report 0.doc", "1/2")
+	if found.MessageID != asked.MessageID {
+		t.Error("the results are not in the menu")
+	}
+	w.presses(anna, "›")
+	w.sees(anna, "Report 9.doc", "2/2")
+	w.presses(anna, "Report 9.doc")
+	w.sees(anna, "<b>Report 9.doc</b>", "Folder: Files › a", "Size: 100 B")
+	w.presses(anna, "Back")
+	w.sees(anna, "Report 9.doc", "2/2")
+	w.presses(anna, "📁 Files")
+	w.sees(anna, "Files › a")
+
+	w.writes(anna, "en", "<b>nothing")
+	if m := w.sees(anna, "Nothing was found", "&lt;b&gt;nothing"); m.MessageID == found.MessageID {
+		t.Error("words out of the blue changed a menu that may be out of sight")
+	}
+	w.writes(anna, "en", "")
+	w.sees(anna, "words and buttons only")
+}
+
+func TestNamesOfAllKinds(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		`<b>bold & "quoted" 'name' 🚀.txt`,
+		strings.Repeat("🚀", 62) + ".tar.gz",
+		strings.Repeat("я", 125) + ".mp3",
+		strings.Repeat("x", 255),
+		"line\nbreak\u202egpj.exe",
+		" ",
+	}
+	w := newWorld(t)
+	w.run(w.bot())
+	for i, name := range names {
+		file := w.catalog.add(t, fmt.Sprintf("/%d/%s", i, name), 5_000_000)
+		w.writes(anna, "en", "/files")
+		w.presses(anna, fmt.Sprintf("📁 %d", i))
+		w.presses(anna, fmt.Sprintf("i:%d:", file.ID))
+		card := w.sees(anna, "Size: 4.8 MB", "d:"+number64(file.ID))
+		w.presses(anna, "d:"+number64(file.ID))
+		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has begun")
+		board := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
+		for _, m := range []sim.Message{card, board} {
+			if strings.Contains(m.Text, "<b>bold") || strings.ContainsAny(m.Text, "\u202e") {
+				t.Errorf("the name is not made harmless: %q", m.Text)
+			}
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"short.txt": "short.txt",
+		"a very long name of a document, part 2.pdf": "a very long…rt 2.pdf",
+		strings.Repeat("я", 30) + ".jpeg":            "яяяяяяяяяя…яяяя.jpeg",
+		strings.Repeat("🚀", 21):                      "🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀…🚀🚀🚀🚀",
+		"." + strings.Repeat("e", 40):                ".eeeeeeee…eeeeeeeeee",
+	} {
+		if got := shorten(name, 20); got != want {
+			t.Errorf("shorten(%q) = %q, not %q", name, got, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64][2]string{
+		0: {"0 B", "0 Б"}, 1023: {"1023 B", "1023 Б"}, 1024: {"1.0 KB", "1,0 КБ"}, 1536: {"1.5 KB", "1,5 КБ"},
+		1<<20 - 1: {"1.0 MB", "1,0 МБ"}, 2_097_152_000: {"2.0 GB", "2,0 ГБ"}, 500 << 20: {"500 MB", "500 МБ"},
+	} {
+		if got := [2]string{sizeIn(english, bytes), sizeIn(russian, bytes)}; got != want {
+			t.Errorf("%d bytes are %v, not %v", bytes, got, want)
+		}
+	}
+}
+
+func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	empty := w.catalog.add(t, "/empty.txt", 0)
+	w.catalog.add(t, "/big.iso", 3<<30)
+	w.run(w.bot())
+	w.writes(anna, "en", "/files")
+	w.presses(anna, "big.iso")
+	if card := w.sees(anna, "<b>big.iso</b>", "too big"); findButton(card, "d:") != "" {
+		t.Error("a file that is too big can be asked for")
+	}
+	w.presses(anna, "Back")
+	w.presses(anna, fmt.Sprintf("i:%d", empty.ID))
+	w.sees(anna, "<b>empty.txt</b>", "The file is empty")
+
+	w.catalog.fail(fault.New(fault.YandexTimeout, "secret").Retry())
+	w.presses(anna, "Back")
+	w.notes(anna, "The files cannot be reached now")
+}

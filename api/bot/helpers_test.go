@@ -1,0 +1,53 @@
+package bot
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/mymmrac/telego"
+)
+
+func number64(n int64) string { return strconv.FormatInt(n, 10) }
+
+// remove deletes a message, as the person could.
+func (w *world) remove(b *Bot, chat, message int64) {
+	w.t.Helper()
+	err := b.telegram.DeleteMessage(w.t.Context(), &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: chat}, MessageID: int(message)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// boardState looks up what the record says of a job's board.
+func (w *world) boardState(job int64) (state string) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(w.t.Context()) }()
+	if err := conn.QueryRow(w.t.Context(), `SELECT state FROM boards WHERE entity_id = $1`, job).Scan(&state); err != nil {
+		w.t.Fatal(err)
+	}
+	return state
+}
+
+// logBuffer keeps a log for several writers.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,105 @@
+package bot
+
+import (
+	"context"
+	"html"
+	"strings"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// deliveryBoard shows delivery jobs.
+func (b *Bot) deliveryBoard() boardKind {
+	return boardKind{
+		draw:  b.drawJob,
+		ended: func(state string) bool { return delivery.Rules.Terminal(store.JobState(state)) },
+	}
+}
+
+func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, error) {
+	job, err := b.store.JobByID(ctx, id)
+	if err != nil {
+		return face{}, err
+	}
+	place := 0
+	if job.State == store.JobQueued {
+		places, err := b.store.PlacesInLine(ctx, []int64{id})
+		if err != nil {
+			return face{}, err
+		}
+		place = places[id] // 0 when it was claimed this moment
+	}
+	return jobFace(viewer, job, place), nil
+}
+
+// jobFace is what a job's message shows.
+func jobFace(viewer store.User, job store.Job, place int) face {
+	language := viewer.Language
+	lines := []string{textJobTitle.in(language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size))}
+	switch job.State {
+	case store.JobQueued:
+		if job.Attempt > 0 {
+			lines = append(lines, textRetrying.in(language, job.Attempt+1, store.JobTries),
+				faultText(fault.Code(job.LastError)).in(language))
+		}
+		lines = append(lines, queued(language, place))
+	case store.JobClaimed, store.JobDownloading:
+		lines = append(lines, textStarting.in(language))
+	case store.JobStreaming:
+		lines = append(lines, streaming(language, job)...)
+	case store.JobFailed:
+		lines = append(lines, textFailed.in(language), faultText(fault.Code(job.LastError)).in(language))
+	case store.JobCancelled:
+		lines = append(lines, textCancelled.in(language))
+		if code := fault.Code(job.LastError); code != "" && code != fault.CancelledByUser {
+			lines = append(lines, faultText(code).in(language))
+		}
+	case store.JobDelivered:
+		lines = append(lines, textDelivered.in(language))
+	case store.JobExpired:
+		lines = append(lines, textExpired.in(language))
+	}
+	if delivery.Rules.Terminal(job.State) {
+		return face{view: view{text: strings.Join(lines, "\n")}, ended: true}
+	}
+	var stop []telego.InlineKeyboardButton
+	if canStop(viewer, job) {
+		stop = press(labelStop.in(language), "c", job.ID)
+	}
+	if job.CancelRequestedAt != nil {
+		lines = append(lines, textStoppingNow.in(language))
+	}
+	return face{view: view{text: strings.Join(lines, "\n"), rows: rows(stop)}}
+}
+
+func queued(language string, place int) string {
+	if place == 0 {
+		return textQueued.in(language)
+	}
+	return textInLine.in(language, place)
+}
+
+// streaming tells how far the bytes are. They go to Telegram's server first; what it does with them after the last
+// one shows no progress, and saying "100 %" then would be a lie.
+func streaming(language string, job store.Job) []string {
+	percent := 0
+	if job.Size > 0 {
+		percent = int(min(job.BytesSent*100/job.Size, 100))
+	}
+	if job.AckPendingAt != nil || percent == 100 {
+		return []string{bar(100), textUploading.in(language)}
+	}
+	return []string{bar(percent), textSending.in(language, percent, sizeIn(language, job.BytesSent), sizeIn(language, job.Size))}
+}
+
+// jobState is a job's state in a word or two.
+func jobState(job store.Job) text {
+	if job.CancelRequestedAt != nil && !delivery.Rules.Terminal(job.State) {
+		return textStoppingNow
+	}
+	return jobStates[job.State]
+}

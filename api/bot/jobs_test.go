@@ -1,0 +1,111 @@
+package bot
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/serviceerror"
+
+	"stagecoach/internal/store"
+)
+
+func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.catalog.add(t, "/a.txt", 10)
+	stop := w.run(w.bot())
+	w.writes(anna, "en", "/files")
+	w.presses(anna, "a.txt")
+	button := findButton(w.sees(anna, "Download"), "d:")
+	stop()
+
+	// Both presses wait when the bot comes back.
+	for range 2 {
+		if err := w.telegram.Click(anna, button); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(w.bot())
+	w.notes(anna, "Delivery #1 has begun")
+	w.notes(anna, "asked for already")
+	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != store.SourceBot {
+		t.Fatalf("jobs: %+v", jobs)
+	}
+	fresh := findButton(w.sees(anna, "Download"), "d:")
+	if fresh == button {
+		t.Fatal("the button is the same after it was pressed")
+	}
+	w.presses(anna, fresh)
+	w.eventually("a second job", func() bool { return len(w.jobs()) == 2 })
+	w.notes(anna, "Delivery #"+number64(w.jobs()[0].ID)+" has begun")
+	w.temporal.AssertNumberOfCalls(t, "ExecuteWorkflow", 2)
+}
+
+func TestListingAndCancellingJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	// No workflow is there: the client cancels in the record alone.
+	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		Return(serviceerror.NewNotFound("none")).Maybe()
+	w.run(w.bot())
+	w.writes(anna, "ru", "/jobs")
+	w.sees(anna, "Пока ни одной")
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "<l>"} {
+		w.job(anna, name+".txt")
+	}
+	foreign := w.job(boss, "boss.txt")
+
+	w.writes(anna, "ru", "/jobs")
+	list := w.sees(anna, "№12 &lt;l&gt;.txt — 🕓 в очереди", "№3 c.txt", "✖️ Отменить №12", "Раньше")
+	if strings.Contains(list.Text, "№2 ") || strings.Contains(list.Text, "boss.txt") {
+		t.Error("the list is too long:", list.Text)
+	}
+	w.presses(anna, "Раньше")
+	w.sees(anna, "№2 b.txt", "№1 a.txt", "Последние")
+	w.presses(anna, "Последние")
+	w.presses(anna, "✖️ Отменить №12")
+	w.notes(anna, "Доставка №12 отменена")
+	w.sees(anna, "№12 &lt;l&gt;.txt — 🚫 отменено")
+
+	w.writes(anna, "ru", "/cancel #11")
+	w.sees(anna, "Доставка №11 отменена")
+	for command, answer := range map[string]string{
+		"/cancel 11":                         "Уже завершено",
+		"/cancel 99":                         "Такой доставки нет",
+		"/cancel":                            "Укажите номер",
+		"/cancel x":                          "Укажите номер",
+		"/cancel " + number64(foreign.ID):    "Такой доставки нет",
+		"/cancel 99999999999999999999999999": "Укажите номер",
+	} {
+		before := len(w.messages(anna))
+		w.writes(anna, "ru", command)
+		w.eventually("an answer", func() bool { return len(w.messages(anna)) > before })
+		if said := w.messages(anna)[before].Text; !strings.Contains(said, answer) {
+			t.Errorf("%s: %s", command, said)
+		}
+	}
+
+	w.writes(boss, "en", "/cancel 10")
+	w.sees(boss, "Delivery #10 is cancelled")
+	w.eventually("an audit entry", func() bool { return w.audited("bot:/cancel", "delivery/10", store.OutcomeDone) })
+	w.sees(anna, "🚫 Отменено", "j.txt")
+}
+
+func TestACancelWaitsForTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	signal := func() *mock.Call {
+		return w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything)
+	}
+	signal().Return(errors.New("connection refused")).Twice()
+	signal().Return(serviceerror.NewNotFound("none")).Once()
+	w.run(w.bot())
+	w.writes(anna, "en", "/help")
+	w.user(anna)
+	job := w.job(anna, "a.txt")
+	w.presses(anna, "c:"+number64(job.ID))
+	w.notes(anna, "is cancelled")
+	w.sees(anna, "a.txt", "🚫 Cancelled")
+}

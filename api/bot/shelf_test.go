@@ -1,0 +1,114 @@
+package bot
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+)
+
+// shelf is a catalog of what tests put into it.
+type shelf struct {
+	store *store.Store
+	mu    sync.Mutex
+	files []store.File
+	panic bool
+	fails error
+}
+
+// add puts a file at a path, and the folders above it.
+func (s *shelf) add(t *testing.T, path string, size int64) store.File {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var last store.File
+	parts := strings.Split(path[1:], "/")
+	for i, name := range parts {
+		folder := "/" + strings.Join(parts[:i], "/")
+		entry := store.File{Path: strings.TrimSuffix(folder, "/") + "/" + name, Parent: folder, Name: name, IsFolder: i < len(parts)-1, ModifiedAt: time.Now()}
+		if !entry.IsFolder {
+			entry.Size = size
+		}
+		saved, err := s.store.SaveFiles(t.Context(), []store.File{entry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = saved[0]
+		if !slices.ContainsFunc(s.files, func(f store.File) bool { return f.ID == last.ID }) {
+			s.files = append(s.files, last)
+		}
+	}
+	return last
+}
+
+// fail lets listings fail from now on.
+func (s *shelf) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+func (s *shelf) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.panic {
+		panic("the shelf fell down")
+	}
+	if s.fails != nil {
+		return catalog.Listing{}, s.fails
+	}
+	folder := store.File{Path: "/", IsFolder: true}
+	for _, file := range s.files {
+		if file.ID == id {
+			folder = file
+		}
+	}
+	if folder.ID != id {
+		return catalog.Listing{}, fault.New(fault.FileNotFound, "gone")
+	}
+	var in []store.File
+	for _, file := range s.files {
+		if file.Parent == folder.Path {
+			in = append(in, file)
+		}
+	}
+	return catalog.Listing{Folder: folder, Files: part(in, limit, offset), Total: len(in), Offset: offset}, nil
+}
+
+func (s *shelf) File(ctx context.Context, id int64) (store.File, error) {
+	return s.store.FileByID(ctx, id)
+}
+
+func (s *shelf) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []store.File
+	for _, file := range s.files {
+		if strings.Contains(strings.ToLower(file.Name), strings.ToLower(words)) {
+			found = append(found, file)
+		}
+	}
+	return part(found, limit, offset), false, nil
+}
+
+func part(files []store.File, limit, offset int) []store.File {
+	return files[min(offset, len(files)):min(offset+limit, len(files))]
+}
+
+// steady is a status that does not change.
+type steady struct{}
+
+func (steady) Now(context.Context) (status.Status, error) {
+	age := 4.2
+	return status.Status{
+		QueueDepth: 3, WorkerHeartbeatAge: &age, JobsInState: map[store.JobState]int64{store.JobQueued: 3},
+		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
+	}, nil
+}

@@ -1,0 +1,169 @@
+package bot
+
+import (
+	"fmt"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Languages, as a user's row names them.
+const (
+	english = "en"
+	russian = "ru"
+)
+
+// text is one thing that the bot says, in each language. Placeholders are those of fmt; what stands in their place in
+// a message must be HTML.
+type text struct{ en, ru string }
+
+// in gives the text in a language.
+func (t text) in(language string, args ...any) string {
+	pattern := t.en
+	if language == russian {
+		pattern = t.ru
+	}
+	return fmt.Sprintf(pattern, args...)
+}
+
+// What the commands are for.
+var (
+	aboutStart   = text{"begin", "начать"}
+	aboutHelp    = text{"what I can do", "что я умею"}
+	aboutFiles   = text{"browse the files", "посмотреть файлы"}
+	aboutJobs    = text{"your latest deliveries", "ваши последние доставки"}
+	aboutCancel  = text{"stop a delivery: /cancel 12", "остановить доставку: /cancel 12"}
+	aboutStatus  = text{"how the service is doing", "состояние сервиса"}
+	aboutApprove = text{"let a user in: /approve 7; without a number: who waits", "впустить пользователя: /approve 7; без номера — кто ждёт"}
+	aboutBlock   = text{"keep a user out: /block 7", "закрыть доступ: /block 7"}
+)
+
+// Labels of buttons.
+var (
+	labelFiles    = text{"📁 Files", "📁 Файлы"}
+	labelTop      = text{"Files", "Файлы"}
+	labelSearch   = text{"🔎 Search", "🔎 Поиск"}
+	labelAgain    = text{"🔄 Search again", "🔄 Искать ещё раз"}
+	labelUp       = text{"⬆️ Up", "⬆️ Вверх"}
+	labelBack     = text{"⬅️ Back", "⬅️ Назад"}
+	labelDownload = text{"⬇️ Download", "⬇️ Скачать"}
+	labelStop     = text{"✖️ Cancel", "✖️ Отменить"}
+	labelStopJob  = text{"✖️ Cancel #%d", "✖️ Отменить №%d"}
+	labelNewest   = text{"« Newest", "« Последние"}
+	labelOlder    = text{"Older ›", "Раньше ›"}
+	labelApprove  = text{"✅ Approve %d", "✅ Впустить %d"}
+	labelBlock    = text{"⛔ Block %d", "⛔ Закрыть %d"}
+)
+
+// Access.
+var (
+	textWelcome        = text{"Hello! Choose a file, and I will send it to this chat.", "Здравствуйте! Выберите файл, и я пришлю его в этот чат."}
+	textWelcomePending = text{"Hello! An administrator will look at your request. I will write to you when you can begin.", "Здравствуйте! Администратор рассмотрит вашу заявку. Я напишу, когда можно будет начать."}
+	textApproved       = text{"You have been approved: choose a file, and I will send it to this chat.", "Доступ открыт: выберите файл, и я пришлю его в этот чат."}
+	textPending        = text{"An administrator has not approved you yet. I will write to you when that happens.", "Администратор ещё не открыл вам доступ. Я напишу, когда это случится."}
+	textBlocked        = text{"You have no access.", "У вас нет доступа."}
+	textAdminsOnly     = text{"This is for administrators only.", "Это могут только администраторы."}
+	textPrivateOnly    = text{"I work in private chats only: write to me there.", "Я работаю только в личных чатах: напишите мне туда."}
+	textNewcomer       = text{"👤 <b>%s</b> asks for access. User %d.", "👤 <b>%s</b> просит доступ. Пользователь %d."}
+	textPendingUsers   = text{"<b>Waiting for approval</b>", "<b>Ждут доступа</b>"}
+	textPendingUser    = text{"%d: %s", "%d: %s"}
+	textNobodyWaits    = text{"Nobody is waiting for approval.", "Никто не ждёт доступа."}
+	textUserActive     = text{"✅ User %d, <b>%s</b>, has access.", "✅ Пользователь %d, <b>%s</b>: доступ открыт."}
+	textUserBlocked    = text{"⛔ User %d, <b>%s</b>, has no access.", "⛔ Пользователь %d, <b>%s</b>: доступ закрыт."}
+	textUserUsage      = text{"Name the user by number, like this: /approve 7 or /block 7", "Укажите номер пользователя, например: /approve 7 или /block 7"}
+)
+
+// Help, and what is not understood.
+var (
+	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл.\n"}
+	textUnknownCommand = text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
+	textOnlyWords      = text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
+	textStaleButton    = text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
+)
+
+// Files.
+var (
+	textEmptyFolder  = text{"This folder is empty.", "В этой папке пусто."}
+	textStaleListing = text{"⚠️ The files cannot be looked at now: this is how the folder was a while ago.", "⚠️ Сейчас до файлов не добраться: папка показана такой, какой была раньше."}
+	textFile         = text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nChanged: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
+	textAskWords     = text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
+	textResults      = text{"🔎 <b>%s</b>", "🔎 <b>%s</b>"}
+	textNothingFound = text{"Nothing was found.", "Ничего не нашлось."}
+	textIndexing     = text{"The folder is still being read: more may be found soon.", "Папка ещё читается: скоро может найтись больше."}
+	textAsked        = text{"Delivery #%d has begun.", "Доставка №%d началась."}
+	textAskedBefore  = text{"This is delivery #%d, asked for already.", "Это доставка №%d, она уже заказана."}
+)
+
+// Deliveries.
+var (
+	textJobs        = text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
+	textNoJobs      = text{"There are none yet: /files", "Пока ни одной: /files"}
+	textJobLine     = text{"#%d %s — %s", "№%d %s — %s"}
+	textJobTitle    = text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
+	textQueued      = text{"🕓 Waiting to begin", "🕓 Ждёт начала"}
+	textInLine      = text{"🕓 In line, place %d", "🕓 В очереди, место %d"}
+	textRetrying    = text{"🔁 It did not work, try %d of %d follows:", "🔁 Не получилось, будет попытка %d из %d:"}
+	textStarting    = text{"⏳ Opening the file", "⏳ Открываю файл"}
+	textSending     = text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
+	textUploading   = text{"📤 All of it is handed over, Telegram is uploading the file", "📤 Всё передано, Telegram загружает файл"}
+	textDelivered   = text{"✅ Delivered", "✅ Доставлено"}
+	textFailed      = text{"❌ Not delivered", "❌ Не доставлено"}
+	textCancelled   = text{"🚫 Cancelled", "🚫 Отменено"}
+	textExpired     = text{"⌛ It waited too long and was given up. Try again later.", "⌛ Ждала слишком долго и снята с очереди. Попробуйте позже."}
+	textStopping    = text{"Delivery #%d is being stopped.", "Доставка №%d останавливается."}
+	textStoppingNow = text{"🚫 stopping…", "🚫 останавливается…"}
+	textStopped     = text{"Delivery #%d is cancelled.", "Доставка №%d отменена."}
+	textCancelUsage = text{"Name the delivery by number, like this: /cancel 12", "Укажите номер доставки, например: /cancel 12"}
+)
+
+// jobStates name a job's state in the list.
+var jobStates = map[store.JobState]text{
+	store.JobQueued:      {"🕓 in line", "🕓 в очереди"},
+	store.JobClaimed:     {"⏳ starting", "⏳ начинается"},
+	store.JobDownloading: {"⏳ starting", "⏳ начинается"},
+	store.JobStreaming:   {"📤 sending", "📤 отправляется"},
+	store.JobDelivered:   {"✅ delivered", "✅ доставлено"},
+	store.JobFailed:      {"❌ not delivered", "❌ не доставлено"},
+	store.JobCancelled:   {"🚫 cancelled", "🚫 отменено"},
+	store.JobExpired:     {"⌛ given up", "⌛ снято с очереди"},
+}
+
+// Status and alerts.
+var (
+	textStatus     = text{"<b>Status</b>", "<b>Состояние</b>"}
+	textQueueDepth = text{"Queue: %d", "Очередь: %d"}
+	textHeartbeat  = text{"Worker last heard of: %s", "Последний сигнал обработчика: %s"}
+	textToken      = text{"Storage token ends in: %s", "Токен хранилища истекает через: %s"}
+	textInState    = text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textTopErrors  = text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
+	textStuck      = text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
+	textSeconds    = text{"%.0f s", "%.0f с"}
+	textNotKnown   = text{"not known", "неизвестно"}
+)
+
+// alertTexts name the incidents that administrators are told of.
+var alertTexts = map[string]text{
+	store.AlertStorageToken: {
+		"The storage refuses our token, also after a refresh: deliveries fail until somebody authorises the service anew.",
+		"Хранилище не принимает наш токен даже после обновления: доставки не будут работать, пока доступ не выдадут заново.",
+	},
+	store.AlertTelegramToken: {
+		"Telegram refused our token: deliveries failed until it was replaced.",
+		"Telegram не принимал наш токен: доставки не работали, пока его не заменили.",
+	},
+}
+
+func alertText(kind string) text {
+	if known, ok := alertTexts[kind]; ok {
+		return known
+	}
+	return text{"Something needs attention: " + kind, "Что-то требует внимания: " + kind}
+}
+
+// faultText gives the plain words for a fault.
+func faultText(code fault.Code) text {
+	if known, ok := faultTexts[code]; ok {
+		return known
+	}
+	return textTrouble
+}

@@ -1,0 +1,73 @@
+package bot
+
+import "stagecoach/internal/fault"
+
+// What several faults mean to a person.
+var (
+	textTrouble         = text{"Something went wrong on our side. Try again later.", "Что-то пошло не так с нашей стороны. Попробуйте позже."}
+	textNotUnderstood   = text{"I did not understand that. /help lists what I can do.", "Не получилось понять. Что я умею: /help"}
+	textStorageAway     = text{"The files cannot be reached now. Try again later.", "Сейчас до файлов не добраться. Попробуйте позже."}
+	textTelegramAway    = text{"Telegram did not take the file. Try again later.", "Telegram не принял файл. Попробуйте позже."}
+	textTelegramRefused = text{"Telegram refused the file.", "Telegram отказался принять файл."}
+	textServiceAway     = text{"The service is busy with itself. Press again in a minute.", "Сервис временно недоступен. Нажмите ещё раз через минуту."}
+	textNoFile          = text{"This file or folder is not there any more.", "Этого файла или папки больше нет."}
+)
+
+// faultTexts says every fault in plain words, free of HTML. The names of the systems behind the service stay inside.
+var faultTexts = map[fault.Code]text{
+	fault.Validation:         textNotUnderstood,
+	fault.Unauthenticated:    textBlocked,
+	fault.InsufficientAccess: textAdminsOnly,
+	fault.NotFound:           {"There is no such thing.", "Такого нет."},
+	fault.DeliveryNotFound:   {"There is no such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
+	fault.UserNotFound:       {"There is no such user.", "Такого пользователя нет."},
+	fault.UserExists:         {"There is such a user already.", "Такой пользователь уже есть."},
+	fault.InvalidTransition:  {"It has ended already: nothing to stop.", "Уже завершено: останавливать нечего."},
+	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
+	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
+	fault.OwnAccess:          {"You cannot decide about yourself.", "Решать о себе самом нельзя."},
+	fault.IdempotencyKey:     textNotUnderstood,
+	fault.BodyTooLarge:       textNotUnderstood,
+	fault.MediaType:          textNotUnderstood,
+	fault.MethodNotAllowed:   textNotUnderstood,
+	fault.RequestTimeout:     textNotUnderstood,
+
+	fault.FileNotFound: textNoFile,
+	fault.FileTooBig:   {"The file is too big: Telegram takes about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
+	fault.FileEmpty:    {"The file is empty: Telegram does not take empty files.", "Файл пустой: Telegram не принимает пустые файлы."},
+	fault.FileIsFolder: {"This is a folder: choose a file in it.", "Это папка: выберите файл в ней."},
+	fault.FileChanged:  {"The file changed while it was being sent. Try again.", "Файл изменился во время отправки. Попробуйте ещё раз."},
+
+	fault.YandexUnauthorized: textStorageAway,
+	fault.YandexRateLimited:  textStorageAway,
+	fault.YandexLocked:       {"The file is locked now. Try again later.", "Файл сейчас заблокирован. Попробуйте позже."},
+	fault.YandexUnavailable:  textStorageAway,
+	fault.YandexTimeout:      textStorageAway,
+	fault.YandexUnreachable:  textStorageAway,
+	fault.YandexProtocol:     textStorageAway,
+
+	fault.TelegramUnauthorized: textTelegramAway,
+	fault.TelegramForbidden:    {"Telegram does not let me write to this chat.", "Telegram не разрешает мне писать в этот чат."},
+	fault.TelegramRejected:     textTelegramRefused,
+	fault.TelegramRateLimited:  textTelegramAway,
+	fault.TelegramUnavailable:  textTelegramAway,
+	fault.TelegramTimeout:      textTelegramAway,
+	fault.TelegramUnreachable:  textTelegramAway,
+	fault.TelegramFileID:       textTelegramRefused,
+
+	fault.OutcomeUnknown: {
+		"It is not known whether the file arrived. Please look in this chat before you press again.",
+		"Неизвестно, дошёл ли файл. Пожалуйста, посмотрите в этом чате, прежде чем нажать ещё раз.",
+	},
+	fault.JobTimeout:           {"It took too long and was stopped. Try again later.", "Это длилось слишком долго и было остановлено. Попробуйте позже."},
+	fault.TooManyAttempts:      {"Several tries did not work. Try again later.", "Несколько попыток не удались. Попробуйте позже."},
+	fault.WorkerLost:           textTrouble,
+	fault.TerminatedByOperator: {"An operator stopped it.", "Остановлено оператором."},
+	fault.WorkflowLost:         textTrouble,
+	fault.CancelledByUser:      {"It was cancelled.", "Отменено."},
+	fault.NotClaimedInTime:     {"It waited too long in line. Try again later.", "Слишком долгое ожидание в очереди. Попробуйте позже."},
+	fault.SpoolFull:            textServiceAway,
+	fault.Internal:             textTrouble,
+	fault.StoreUnavailable:     textServiceAway,
+	fault.TemporalUnavailable:  textServiceAway,
+}

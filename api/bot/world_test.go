@@ -1,0 +1,249 @@
+package bot
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/mocks"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/telegram"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/delivery"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+const (
+	botToken = "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	boss     = int64(100) // a Telegram id
+	anna     = int64(200)
+)
+
+// world is a Telegram with people, a database, a Temporal that agrees to everything, and bots.
+type world struct {
+	t        *testing.T
+	telegram *sim.Telegram
+	url      string
+	store    *store.Store
+	wire     *wire // between the bots and PostgreSQL
+	temporal *mocks.Client
+	catalog  *shelf
+	options  Options
+	log      *logBuffer
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, log: &logBuffer{}}
+	var err error
+	if w.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: t.TempDir(), Token: botToken}); err != nil {
+		t.Fatal(err)
+	}
+	address, stop, err := sim.Start("127.0.0.1:0", w.telegram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = w.telegram.Close()
+		if t.Failed() {
+			t.Log(w.log.String())
+		}
+	})
+	w.url = address
+	w.wire = newWire(t, testdb.URL(t))
+	if w.store, err = store.Open(t.Context(), w.wire.url, testdb.Key); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.store.Close)
+	w.temporal = mocks.NewClient(t)
+	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	w.catalog = &shelf{store: w.store}
+	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second}
+	return w
+}
+
+// bot makes a bot; run it, or call it.
+func (w *world) bot() *Bot {
+	w.t.Helper()
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	client, err := telegram.New(telegram.Options{Token: botToken, APIURL: w.url, ConnectTimeout: time.Second})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	o := w.options
+	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
+	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log}
+	o.Status = steady{}
+	return New(o)
+}
+
+// run lets a bot work until the test ends, or until stop.
+func (w *world) run(b *Bot) (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := b.Run(ctx); err != nil {
+			w.t.Error(err)
+		}
+	})
+	stop = func() { cancel(); running.Wait() }
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// writes lets a person write to the bot.
+func (w *world) writes(person int64, language, words string) {
+	w.t.Helper()
+	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language})
+	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
+	if err != nil || answer.StatusCode != http.StatusOK {
+		w.t.Fatal(answer, err)
+	}
+	_ = answer.Body.Close()
+}
+
+// presses lets a person press the button whose data or label begins so, on the newest message that has one.
+func (w *world) presses(person int64, button string) {
+	w.t.Helper()
+	w.eventually("a button "+button, func() bool {
+		for _, message := range slices.Backward(w.messages(person)) {
+			if data := findButton(message, button); data != "" {
+				return w.telegram.Click(person, data) == nil
+			}
+		}
+		return false
+	})
+}
+
+func findButton(m sim.Message, begins string) string {
+	for _, b := range slices.Concat(m.Buttons...) {
+		if strings.HasPrefix(b.Data, begins) || strings.Contains(b.Text, begins) {
+			return b.Data
+		}
+	}
+	return ""
+}
+
+// messages gives what the bot shows in a chat now.
+func (w *world) messages(person int64) []sim.Message {
+	var shown []sim.Message
+	for _, m := range w.telegram.Chat(person).Messages {
+		if m.FromBot && !m.Deleted {
+			shown = append(shown, m)
+		}
+	}
+	return shown
+}
+
+// sees waits until the chat shows a message with all these parts, and gives it.
+func (w *world) sees(person int64, parts ...string) (seen sim.Message) {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("a message with %q", parts), func() bool {
+		for _, m := range slices.Backward(w.messages(person)) {
+			missing := func(part string) bool { return !strings.Contains(m.Text, part) && findButton(m, part) == "" }
+			if !slices.ContainsFunc(parts, missing) {
+				seen = m
+				return true
+			}
+		}
+		return false
+	})
+	return seen
+}
+
+// notes waits until a press was answered with these words.
+func (w *world) notes(person int64, words string) {
+	w.t.Helper()
+	w.eventually("a note with "+words, func() bool {
+		return slices.ContainsFunc(w.telegram.Callbacks(), func(c sim.Callback) bool {
+			return c.UserID == person && strings.Contains(c.Text, words)
+		})
+	})
+}
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			for _, person := range []int64{boss, anna} {
+				for _, m := range w.telegram.Chat(person).Messages {
+					w.t.Logf("%d: bot=%v deleted=%v %q %v", person, m.FromBot, m.Deleted, m.Text, m.Buttons)
+				}
+			}
+			w.t.Fatalf("there was not %s", what)
+		}
+	}
+}
+
+func (w *world) user(person int64) (user store.User) {
+	w.t.Helper()
+	w.eventually("a user", func() (found bool) {
+		var err error
+		user, err = w.store.UserByTelegram(w.t.Context(), person)
+		return err == nil
+	})
+	return user
+}
+
+// job makes a job of a person for a file of 1,000,000 bytes.
+func (w *world) job(person int64, name string) store.Job {
+	w.t.Helper()
+	user, _, err := w.store.EnsureTelegramUser(w.t.Context(), store.User{TelegramID: &person, Status: store.UserActive})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	file := w.catalog.add(w.t, "/"+name, 1_000_000)
+	client := w.bot().deliveries
+	job, _, err := client.Request(w.t.Context(), user, file, newNonce(), store.SourceBot)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return job
+}
+
+// moves changes a job as a worker would.
+func (w *world) moves(id int64, change func(*store.Job)) {
+	w.t.Helper()
+	_, err := w.store.ChangeJob(w.t.Context(), id, func(j *store.Job) ([]store.Event, error) {
+		from, now := j.State, time.Now()
+		j.ClaimedAt, j.HeartbeatAt = &now, &now
+		change(j)
+		return []store.Event{{Type: "test", From: string(from), To: string(j.State)}}, nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) jobs() []store.Job {
+	w.t.Helper()
+	jobs, err := w.store.Jobs(w.t.Context(), store.JobFilter{Limit: 100})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return jobs
+}
+
+// audited says whether the log has such an entry.
+func (w *world) audited(action, subject, outcome string) bool {
+	entries, err := w.store.AuditLog(w.t.Context(), 0, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
+		return e.Action == action && e.Subject == subject && e.Outcome == outcome && e.Door == store.DoorBot
+	})
+}

@@ -1,0 +1,106 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// endpoint is one operation with a request that nothing but the access is wrong with.
+type endpoint struct {
+	id, method, target string
+	body               any
+	admin              bool
+	subject            string
+}
+
+func endpoints() []endpoint {
+	return []endpoint{
+		{id: "list-files", method: "GET", target: "/v1/files"},
+		{id: "create-delivery", method: "POST", target: "/v1/deliveries", body: map[string]any{"file_id": "1"}},
+		{id: "list-deliveries", method: "GET", target: "/v1/deliveries"},
+		{id: "get-delivery", method: "GET", target: "/v1/deliveries/1", subject: "delivery/1"},
+		{id: "list-delivery-events", method: "GET", target: "/v1/deliveries/1/events", subject: "delivery/1"},
+		{id: "cancel-delivery", method: "POST", target: "/v1/deliveries/1/cancel", subject: "delivery/1"},
+		{id: "stream-events", method: "GET", target: "/v1/events"},
+		{id: "get-status", method: "GET", target: "/v1/status", admin: true},
+		{id: "create-user", method: "POST", target: "/v1/users", body: map[string]any{"name": "x"}, admin: true},
+		{id: "list-users", method: "GET", target: "/v1/users", admin: true},
+		{id: "get-user", method: "GET", target: "/v1/users/2", admin: true, subject: "user/2"},
+		{id: "change-user", method: "PATCH", target: "/v1/users/2", body: map[string]any{"name": "x"}, admin: true, subject: "user/2"},
+		{id: "renew-user-token", method: "POST", target: "/v1/users/2/token", admin: true, subject: "user/2"},
+		{id: "list-audit", method: "GET", target: "/v1/audit", admin: true},
+	}
+}
+
+func TestWhoMayCallWhat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, e := range endpoints() {
+		before := len(w.audited())
+		call := func(authorization string) reply {
+			return w.send("", e.method, e.target, e.body, "Authorization", authorization, "Idempotency-Key", "k")
+		}
+		for _, authorization := range []string{"", "Bearer", "Bearer ", "Basic " + w.adminToken, w.adminToken, "Bearer sc_wrong", "Bearer " + w.adminToken + "x", "Bearer \u00e9"} {
+			a := call(authorization).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("%s: no WWW-Authenticate", a.call)
+			}
+		}
+		if rows := w.audited()[before:]; len(rows) != 0 {
+			t.Errorf("%s: unknown people are audited: %v", e.id, rows)
+		}
+		call("Bearer "+w.pendingToken).refused(http.StatusForbidden, fault.UserNotActive, "")
+		call("Bearer "+w.blockedToken).refused(http.StatusForbidden, fault.UserNotActive, "")
+		want := []string{
+			fmt.Sprintf("4 %s %s refused http", e.id, e.subject),
+			fmt.Sprintf("5 %s %s refused http", e.id, e.subject),
+		}
+		if e.admin {
+			call("Bearer "+w.adaToken).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+			want = append(want, fmt.Sprintf("%d %s %s refused http", w.ada.ID, e.id, e.subject))
+		}
+		if rows := w.audited()[before:]; !slices.Equal(rows, want) {
+			t.Errorf("%s is audited as %v, want %v", e.id, rows, want)
+		}
+	}
+}
+
+func TestTheMatrixKnowsEveryOperation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	known := []string{"get-health", "get-metrics", "get-ready"} // for anyone
+	for _, e := range endpoints() {
+		known = append(known, e.id)
+	}
+	var served []string
+	for _, item := range w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body["paths"].(map[string]any) {
+		for _, operation := range item.(map[string]any) {
+			served = append(served, operation.(map[string]any)["operationId"].(string))
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(served)
+	if !slices.Equal(known, served) {
+		t.Errorf("served %v, tested %v", served, known)
+	}
+}
+
+func TestSchemesHaveNoCase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.send("", "GET", "/v1/deliveries", nil, "Authorization", "bearer  "+w.adaToken).ok(http.StatusOK)
+}
+
+func TestWhoIsBlockedIsOutAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
+	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": store.UserBlocked}).ok(http.StatusOK)
+	w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusForbidden, fault.UserNotActive, "")
+}

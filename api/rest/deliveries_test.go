@@ -1,0 +1,165 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+func (w *world) deliver(token string, file store.File, key string) reply {
+	w.t.Helper()
+	return w.send(token, "POST", "/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "Idempotency-Key", key)
+}
+
+func TestADelivery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := w.file("/films/a.mkv", 1000)
+	made := w.deliver(w.adaToken, file, "key-1").ok(http.StatusCreated).body
+	id := made["id"].(string)
+	for name, want := range map[string]any{
+		"state": "QUEUED", "attempt": 0.0, "file_id": fmt.Sprint(file.ID), "file_name": "a.mkv", "size": 1000.0, "bytes_sent": 0.0,
+		"place_in_line": 1.0, "last_error": nil, "user_id": fmt.Sprint(w.ada.ID), "source": "api", "message_id": nil,
+		"cancel_requested": false, "workflow_id": "delivery/" + delivery.IdempotencyKey(w.ada.ID, file.ID, "key-1"),
+	} {
+		if got, ok := made[name]; !ok || got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if fmt.Sprint(made["allowed_actions"]) != "[cancel]" || made["created_at"] == nil || made["updated_at"] == nil {
+		t.Errorf("delivery %v", made)
+	}
+	if again := w.deliver(w.adaToken, file, "key-1").ok(http.StatusOK).body; again["id"] != id {
+		t.Errorf("the same key made another delivery: %v", again)
+	}
+	if other := w.deliver(w.bobToken, file, "key-1").ok(http.StatusCreated).body; other["id"] == id || other["place_in_line"] != 2.0 {
+		t.Errorf("another's key: %v", other)
+	}
+	if len(w.temporal.started) != 2 {
+		t.Errorf("started %v", w.temporal.started)
+	}
+
+	got := w.send(w.adaToken, "GET", "/v1/deliveries/"+id, nil).ok(http.StatusOK).body
+	if got["id"] != id || got["place_in_line"] != 1.0 {
+		t.Errorf("got %v", got)
+	}
+	events := w.send(w.adaToken, "GET", "/v1/deliveries/"+id+"/events", nil).ok(http.StatusOK)
+	if e := events.items(); len(e) != 1 || e[0]["type"] != "enqueued" || e[0]["to"] != "QUEUED" || e[0]["seq"] != 1.0 || e[0]["actor_id"] != fmt.Sprint(w.ada.ID) {
+		t.Errorf("events %v", e)
+	}
+
+	cancelled := w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).ok(http.StatusOK).body
+	if cancelled["state"] != "CANCELLED" || cancelled["place_in_line"] != nil || fmt.Sprint(cancelled["allowed_actions"]) != "[]" ||
+		cancelled["last_error"] != string(fault.CancelledByUser) {
+		t.Errorf("cancelled %v", cancelled)
+	}
+	again := w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(http.StatusConflict, fault.InvalidTransition, "")
+	if details := again.body["details"].(map[string]any); details["current"] != "CANCELLED" || details["requested"] != "cancel" {
+		t.Errorf("details %v", details)
+	}
+	if rows := w.audited(); len(rows) != 0 {
+		t.Errorf("people who use what is theirs are audited: %v", rows)
+	}
+}
+
+func TestAnothersDeliveryIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
+	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
+		w.send(w.bobToken, call[0], "/v1/deliveries/"+id+call[1], nil).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
+		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
+			w.send(w.bobToken, call[0], "/v1/deliveries/"+nobodys+call[1], nil).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
+		}
+	}
+	want := []string{
+		fmt.Sprintf("%d get-delivery delivery/%s refused http", w.bob.ID, id),
+		fmt.Sprintf("%d list-delivery-events delivery/%s refused http", w.bob.ID, id),
+		fmt.Sprintf("%d cancel-delivery delivery/%s refused http", w.bob.ID, id),
+	}
+	if rows := w.audited(); !slices.Equal(rows, want) {
+		t.Errorf("audited %v, want %v", rows, want)
+	}
+	w.send(w.adminToken, "GET", "/v1/deliveries/"+id, nil).ok(http.StatusOK)
+	w.send(w.adminToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).ok(http.StatusOK)
+	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-delivery delivery/%s done http", w.admin.ID, id) {
+		t.Errorf("audited %v", rows)
+	}
+}
+
+func TestFilesThatCannotBeDelivered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	folder, err := w.store.SaveFiles(t.Context(), []store.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := w.file("/gone", 1)
+	w.exec(`UPDATE files SET gone = true WHERE id = $1`, gone.ID)
+	good := w.file("/good", 1)
+	w.deliver(w.adaToken, folder[0], "k").refused(http.StatusUnprocessableEntity, fault.FileIsFolder, "file_id")
+	w.deliver(w.adaToken, w.file("/empty", 0), "k").refused(http.StatusUnprocessableEntity, fault.FileEmpty, "file_id")
+	w.deliver(w.adaToken, w.file("/big", 2_097_152_001), "k").refused(http.StatusUnprocessableEntity, fault.FileTooBig, "file_id")
+	w.deliver(w.adaToken, w.file("/limit", 2_097_152_000), "k").ok(http.StatusCreated)
+	w.deliver(w.adaToken, gone, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
+	w.deliver(w.adaToken, store.File{ID: 999_999}, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
+	w.exec(`UPDATE users SET telegram_id = NULL WHERE id = $1`, w.bob.ID)
+	w.deliver(w.bobToken, good, "k").refused(http.StatusConflict, fault.NoTelegramChat, "")
+}
+
+func TestADeliveryIsNotLostWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.temporal.setDown(true)
+	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
+	w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	w.temporal.setDown(false)
+	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusOK)
+	if len(w.temporal.started) != 1 {
+		t.Errorf("started %v", w.temporal.started)
+	}
+}
+
+func TestListsOfDeliveries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := w.file("/a", 1)
+	var adas, all []string
+	for i := range 23 {
+		token := w.adaToken
+		if i%3 == 0 {
+			token = w.bobToken
+		}
+		id := w.deliver(token, file, fmt.Sprint(i)).ok(http.StatusCreated).body["id"].(string)
+		all = append(all, id)
+		if token == w.adaToken {
+			adas = append(adas, id)
+		}
+	}
+	w.send(w.adaToken, "POST", "/v1/deliveries/"+adas[4]+"/cancel", nil).ok(http.StatusOK)
+	slices.Reverse(adas)
+	slices.Reverse(all)
+	for _, limit := range []int{1, 2, 5, 15, 200} {
+		if got := w.walk(w.adaToken, fmt.Sprintf("/v1/deliveries?limit=%d", limit), "id"); !slices.Equal(got, adas) {
+			t.Errorf("limit %d: %v, want %v", limit, got, adas)
+		}
+		if got := w.walk(w.adminToken, fmt.Sprintf("/v1/deliveries?limit=%d", limit), "id"); !slices.Equal(got, all) {
+			t.Errorf("limit %d: %v, want %v", limit, got, all)
+		}
+	}
+	if got := w.walk(w.adaToken, "/v1/deliveries?state=CANCELLED", "id"); !slices.Equal(got, adas[len(adas)-5:len(adas)-4]) {
+		t.Errorf("cancelled %v", got)
+	}
+	if got := w.walk(w.adaToken, "/v1/deliveries?state=FAILED", "id"); len(got) != 0 {
+		t.Errorf("failed %v", got)
+	}
+	empty := w.send(w.adaToken, "GET", "/v1/deliveries?state=FAILED", nil).ok(http.StatusOK)
+	if next, ok := empty.body["next_cursor"]; !ok || next != nil {
+		t.Errorf("an empty list is %s", empty.raw)
+	}
+}

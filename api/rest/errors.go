@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/internal/fault"
+)
+
+// kind is how a code looks over HTTP: its status, and what it means in general.
+type kind struct {
+	status int
+	title  string
+}
+
+// statusCallerLeft is seen in the access log only.
+const statusCallerLeft = 499
+
+// kinds is every code that this door can answer with. A code that is missing here is answered as INTERNAL.
+var kinds = map[fault.Code]kind{
+	fault.Validation:         {http.StatusUnprocessableEntity, "The input is wrong"},
+	fault.IdempotencyKey:     {http.StatusUnprocessableEntity, "An Idempotency-Key is required"},
+	fault.BodyTooLarge:       {http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB"},
+	fault.MediaType:          {http.StatusUnsupportedMediaType, "The body is not JSON"},
+	fault.RequestTimeout:     {http.StatusRequestTimeout, "The body came too slowly"},
+	fault.MethodNotAllowed:   {http.StatusMethodNotAllowed, "The method is not possible here"},
+	fault.Unauthenticated:    {http.StatusUnauthorized, "A valid token is required"},
+	fault.UserNotActive:      {http.StatusForbidden, "The user is not active"},
+	fault.InsufficientAccess: {http.StatusForbidden, "Administrators only"},
+	fault.OwnAccess:          {http.StatusConflict, "Nobody takes their own access away"},
+	fault.NotFound:           {http.StatusNotFound, "There is no such thing"},
+	fault.UserNotFound:       {http.StatusNotFound, "There is no such user"},
+	fault.UserExists:         {http.StatusConflict, "The user exists already"},
+	fault.DeliveryNotFound:   {http.StatusNotFound, "There is no such delivery"},
+	fault.InvalidTransition:  {http.StatusConflict, "Not possible in this state"},
+	fault.NoTelegramChat:     {http.StatusConflict, "The user has no Telegram chat"},
+	fault.FileNotFound:       {http.StatusNotFound, "There is no such file or folder"},
+	fault.FileIsFolder:       {http.StatusUnprocessableEntity, "This is a folder"},
+	fault.FileEmpty:          {http.StatusUnprocessableEntity, "The file is empty"},
+	fault.FileTooBig:         {http.StatusUnprocessableEntity, "The file is too big"},
+	fault.FileChanged:        {http.StatusConflict, "The file has changed"},
+
+	fault.YandexUnauthorized:  {http.StatusServiceUnavailable, "The file storage refuses the service"},
+	fault.YandexRateLimited:   {http.StatusServiceUnavailable, "The file storage is busy"},
+	fault.YandexLocked:        {http.StatusServiceUnavailable, "The file is locked"},
+	fault.YandexUnavailable:   {http.StatusServiceUnavailable, "The file storage has a problem"},
+	fault.YandexTimeout:       {http.StatusServiceUnavailable, "The file storage is slow"},
+	fault.YandexUnreachable:   {http.StatusServiceUnavailable, "The file storage cannot be reached"},
+	fault.YandexProtocol:      {http.StatusServiceUnavailable, "The file storage makes no sense"},
+	fault.StoreUnavailable:    {http.StatusServiceUnavailable, "The database cannot be reached"},
+	fault.TemporalUnavailable: {http.StatusServiceUnavailable, "The workflow service cannot be reached"},
+	fault.Internal:            {http.StatusInternalServerError, "Something is wrong with the service"},
+}
+
+// problem is a failure as RFC 9457 has it.
+type problem struct {
+	Type    string         `json:"type" example:"/docs#DELIVERY_NOT_FOUND" doc:"Where the code is explained"`
+	Title   string         `json:"title" example:"There is no such delivery" doc:"What the code means in general"`
+	Status  int            `json:"status" example:"404"`
+	Detail  string         `json:"detail" example:"there is no such delivery" doc:"What is wrong this time"`
+	Code    fault.Code     `json:"code" example:"DELIVERY_NOT_FOUND" doc:"For machines"`
+	Details map[string]any `json:"details" doc:"More for machines; depends on the code"`
+	Errors  []fieldError   `json:"errors" doc:"The fields at fault"`
+
+	header http.Header
+}
+
+// fieldError says what is wrong with one field of the input.
+type fieldError struct {
+	Field   string `json:"field" example:"file_id" doc:"The name of a parameter, a header or a field of the body"`
+	Message string `json:"message" example:"is required"`
+}
+
+func newProblem(code fault.Code, detail string) *problem {
+	return &problem{
+		Type: "/docs#" + string(code), Title: kinds[code].title, Status: kinds[code].status, Detail: detail, Code: code,
+		Details: map[string]any{}, Errors: []fieldError{}, header: http.Header{},
+	}
+}
+
+// Error, GetStatus, GetHeaders and ContentType let huma write a problem as it is.
+func (p *problem) Error() string             { return p.Detail }
+func (p *problem) GetStatus() int            { return p.Status }
+func (p *problem) GetHeaders() http.Header   { return p.header }
+func (p *problem) ContentType(string) string { return problemJSON }
+
+// problem turns any error into what the caller may see of it; the rest goes to the log.
+func (s *server) problem(ctx context.Context, err error) *problem {
+	f := fault.As(err)
+	if f != nil && kinds[f.Code].status == 0 || f == nil {
+		f = fault.New(fault.Internal, "the service has failed; the request id tells its operators more").WithCause(err)
+	}
+	p := newProblem(f.Code, f.Message)
+	maps.Copy(p.Details, f.Details)
+	if f.Field != "" {
+		p.Errors = append(p.Errors, fieldError{f.Field, f.Message})
+	}
+	if f.RetryAfter > 0 {
+		p.header.Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
+	}
+	if errors.Is(ctx.Err(), context.Canceled) { // nobody reads this any more, and nothing has failed
+		p.Status = statusCallerLeft
+	}
+	if p.Status >= 500 {
+		s.o.Log.Error("a request failed", "request", noteOf(ctx).id, "code", f.Code, "error", f.Cause)
+	}
+	return p
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), p.header)
+	w.Header().Set("Content-Type", problemJSON)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // whoever asked has left
+}
+
+// Huma keeps how it makes errors, and these habits, for the whole program.
+func init() {
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		return refused(status, message, errs)
+	}
+	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
+		return refused(status, message, errs)
+	}
+	huma.ValidateStrictCasing = true
+	huma.DefaultArrayNullable = false
+}
+
+// refused is what huma itself found wrong with a request.
+func refused(status int, message string, errs []error) *problem {
+	unread := status == http.StatusInternalServerError && message == "cannot read request body" // it was cut off
+	p := newProblem(fault.Internal, "the service has failed; the request id tells its operators more")
+	switch {
+	case status == http.StatusBadRequest, unread:
+		p = newProblem(fault.Validation, "the body cannot be read")
+		p.Status = http.StatusBadRequest
+	case status == http.StatusUnprocessableEntity:
+		p = newProblem(fault.Validation, "the input is wrong: see errors")
+	case status == http.StatusRequestEntityTooLarge:
+		p = newProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
+	case status == http.StatusUnsupportedMediaType:
+		p = newProblem(fault.MediaType, "send the body as application/json")
+	case status == http.StatusRequestTimeout:
+		p = newProblem(fault.RequestTimeout, "the body did not come in time")
+	}
+	for _, err := range errs {
+		if detail, ok := errors.AsType[*huma.ErrorDetail](err); ok {
+			p.Errors = append(p.Errors, fieldOf(detail))
+		}
+	}
+	if len(p.Errors) == 0 && p.Status < 500 {
+		p.Errors = []fieldError{{"body", p.Detail}}
+	}
+	for _, e := range p.Errors {
+		if e.Field == idempotencyKey {
+			p.Code = fault.IdempotencyKey
+			p.Type, p.Title = "/docs#"+string(p.Code), kinds[p.Code].title
+		}
+	}
+	return p
+}
+
+var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
+
+// fieldOf names a field as its caller does: "file_id", not "body.file_id".
+func fieldOf(detail *huma.ErrorDetail) fieldError {
+	field, message := detail.Location, detail.Message
+	if m := missing.FindStringSubmatch(message); m != nil {
+		field, message = field+"."+m[1], "is required"
+	}
+	if strings.HasPrefix(message, "required ") && strings.HasSuffix(message, " parameter is missing") {
+		message = "is required"
+	}
+	if field == "body" && message != "expected object" {
+		message = "this is not the JSON that was expected" // the parser's own words name types of ours
+	}
+	for _, place := range []string{"body.", "query.", "path.", "header."} {
+		if name, ok := strings.CutPrefix(field, place); ok {
+			field = name
+			break
+		}
+	}
+	return fieldError{field, message}
+}

@@ -1,0 +1,263 @@
+package rest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+type streamed struct {
+	ID   string
+	Data map[string]any
+}
+
+// listen opens a stream; it ends with the test, or by the function it gives.
+func (w *world) listen(token, after string) (<-chan streamed, func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", w.url+"/v1/events", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		w.t.Fatalf("the stream answers %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
+	}
+	events := make(chan streamed, 10_000)
+	ready := make(chan struct{})
+	go func() {
+		defer close(events)
+		defer func() { _ = response.Body.Close() }()
+		var event streamed
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			line := lines.Text()
+			if id, ok := strings.CutPrefix(line, "id: "); ok {
+				event.ID = id
+			} else if data, ok := strings.CutPrefix(line, "data: "); ok {
+				_ = json.Unmarshal([]byte(data), &event.Data)
+			} else if line == ": ready" {
+				close(ready)
+			} else if line == "" && event.ID != "" {
+				events <- event
+				event = streamed{}
+			}
+		}
+	}()
+	select {
+	case <-ready:
+	case <-time.After(10 * time.Second):
+		w.t.Fatal("the stream says nothing")
+	}
+	return events, cancel
+}
+
+func (w *world) next(events <-chan streamed) streamed {
+	w.t.Helper()
+	select {
+	case event, ok := <-events:
+		if !ok {
+			w.t.Fatal("the stream has ended")
+		}
+		return event
+	case <-time.After(10 * time.Second):
+		w.t.Fatal("no event came")
+	}
+	return streamed{}
+}
+
+func (w *world) ends(events <-chan streamed) {
+	w.t.Helper()
+	for deadline := time.After(10 * time.Second); ; {
+		select {
+		case event, ok := <-events:
+			if !ok {
+				return
+			}
+			w.t.Errorf("got %v", event)
+		case <-deadline:
+			w.t.Fatal("the stream does not end")
+		}
+	}
+}
+
+func TestTheStreamShowsWhatOneMaySee(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := w.file("/a", 1)
+	before := w.deliver(w.adaToken, file, "before").ok(http.StatusCreated).body["id"]
+	ada, _ := w.listen(w.adaToken, "")
+	admin, _ := w.listen(w.adminToken, "")
+	w.deliver(w.bobToken, file, "bob").ok(http.StatusCreated)
+	id := w.deliver(w.adaToken, file, "ada").ok(http.StatusCreated).body["id"].(string)
+	w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).ok(http.StatusOK)
+
+	// A transaction of another test may still be under way: then a stream begins a little earlier than now.
+	next := func(events <-chan streamed) streamed {
+		for {
+			if event := w.next(events); event.Data["entity_id"] != before {
+				return event
+			}
+		}
+	}
+	first := next(ada)
+	for name, want := range map[string]any{
+		"workload": "delivery", "entity_id": id, "owner_id": fmt.Sprint(w.ada.ID), "actor_id": fmt.Sprint(w.ada.ID),
+		"seq": 1.0, "type": "enqueued", "from": "", "to": "QUEUED",
+	} {
+		if first.Data[name] != want {
+			t.Errorf("%s is %v, want %v", name, first.Data[name], want)
+		}
+	}
+	if second := next(ada); second.Data["to"] != "CANCELLED" || second.Data["from"] != "QUEUED" {
+		t.Errorf("second %v", second)
+	}
+	var owners []any
+	for range 3 {
+		owners = append(owners, next(admin).Data["owner_id"])
+	}
+	if want := []any{fmt.Sprint(w.bob.ID), fmt.Sprint(w.ada.ID), fmt.Sprint(w.ada.ID)}; !slices.Equal(owners, want) {
+		t.Errorf("an administrator saw %v, want %v", owners, want)
+	}
+	resumed, _ := w.listen(w.adaToken, first.ID)
+	if again := next(resumed); again.Data["to"] != "CANCELLED" {
+		t.Errorf("resumed after %s with %v", first.ID, again)
+	}
+	if all, _ := w.listen(w.adaToken, "0-0"); w.next(all).Data["entity_id"] != "1" {
+		t.Error("from the very beginning: not the first event")
+	}
+}
+
+// TestNothingIsLostOrRepeated drops the stream again and again while many write, some of whom commit late.
+func TestNothingIsLostOrRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const writers, each = 8, 60
+	var wg sync.WaitGroup
+	for n := range writers {
+		wg.Go(func() {
+			for i := range each {
+				tx, err := w.db.Begin(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = tx.Exec(t.Context(), `INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
+					VALUES ('delivery', $1, $2, $3, 'x', 'y')`, fmt.Sprint(n), i+1, w.ada.ID)
+				if err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Duration((n*7+i*3)%20) * time.Millisecond)
+				if err := tx.Commit(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	last := "0-0"
+	seen := map[string]int{}
+	for lap := 0; len(seen) < writers*each; lap++ {
+		events, leave := w.listen(w.adaToken, last)
+		for range 1 + lap*13%40 {
+			if len(seen) == writers*each {
+				break
+			}
+			event := w.next(events)
+			last = event.ID
+			seen[fmt.Sprint(event.Data["entity_id"], "/", event.Data["seq"])]++
+		}
+		leave()
+	}
+	wg.Wait()
+	for event, times := range seen {
+		if times != 1 {
+			t.Errorf("%s came %d times", event, times)
+		}
+	}
+}
+
+func TestTheStreamEndsWithTheAccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := w.file("/a", 1)
+	events, _ := w.listen(w.adaToken, "")
+	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := w.store.CreateJob(t.Context(), store.Job{
+		IdempotencyKey: strings.Repeat("a", 64), UserID: w.ada.ID, FileID: file.ID, FileName: "a", Size: 1, Source: "api",
+	}, store.Event{Type: "enqueued", To: "QUEUED"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ends(events)
+	w.send(w.adaToken, "GET", "/v1/events", nil).refused(http.StatusForbidden, fault.UserNotActive, "")
+}
+
+func TestARoleThatChangesChangesTheStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := w.file("/a", 1)
+	events, _ := w.listen(w.adaToken, "")
+	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`).ok(http.StatusOK)
+	w.deliver(w.adaToken, file, "1").ok(http.StatusCreated)
+	w.next(events)
+	w.deliver(w.bobToken, file, "1").ok(http.StatusCreated)
+	if event := w.next(events); event.Data["owner_id"] != fmt.Sprint(w.bob.ID) {
+		t.Errorf("got %v", event)
+	}
+	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"USER"}`).ok(http.StatusOK)
+	w.deliver(w.bobToken, file, "2").ok(http.StatusCreated)
+	mine := w.deliver(w.adaToken, file, "2").ok(http.StatusCreated).body["id"]
+	if event := w.next(events); event.Data["entity_id"] != mine {
+		t.Errorf("got %v", event)
+	}
+}
+
+func TestTheStreamEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	events, _ := w.listen(w.adaToken, "")
+	w.stop()
+	w.ends(events)
+}
+
+func TestASlowClientHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", w.url+"/v1/events?last_event_id=0-0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+w.adaToken)
+	slow, err := http.DefaultClient.Do(r) // and never reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Body.Close() }()
+	quick, _ := w.listen(w.adaToken, "")
+	w.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, comment)
+		SELECT 'delivery', 'many', n, $1, 'x', 'y', repeat('z', 5000) FROM generate_series(1, 3000) n`, w.ada.ID)
+	for i := range 3000 {
+		if event := w.next(quick); event.Data["seq"] != float64(i+1) {
+			t.Fatalf("event %d is %v", i+1, event.Data["seq"])
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/api/rest"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+func TestHealthAndReadiness(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if a := w.send("", "GET", "/health", nil).ok(http.StatusOK); strings.TrimSpace(a.raw) != `{"ok":true}` {
+		t.Errorf("health is %s", a.raw)
+	}
+	if a := w.send("", "GET", "/ready", nil).ok(http.StatusOK); a.body["postgres"] != true || a.body["temporal"] != true {
+		t.Errorf("ready is %s", a.raw)
+	}
+	w.temporal.setDown(true)
+	a := w.send("", "GET", "/ready", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	if details := a.body["details"].(map[string]any); details["postgres"] != true || details["temporal"] != false {
+		t.Errorf("details %v", details)
+	}
+	w.store.Close()
+	w.send("", "GET", "/ready", nil).refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
+	w.send("", "GET", "/health", nil).ok(http.StatusOK)
+}
+
+func TestWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), "postgres://nobody@127.0.0.1:1/none", testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	server := httptest.NewServer(rest.New(rest.Options{Store: s}))
+	t.Cleanup(server.Close)
+	w := &world{t: t, url: server.URL}
+	for _, e := range endpoints() {
+		w.send("sc_any", e.method, e.target, e.body, "Idempotency-Key", "k").refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
+	}
+}
+
+func TestWhatFailsInsideStaysInside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`ALTER TABLE users RENAME TO people`) // a statement fails: that is our own fault
+	a := w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusInternalServerError, fault.Internal, "")
+	if log := w.log.String(); !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, "SQLSTATE") {
+		t.Errorf("the log does not tell why:\n%s", log)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated)
+	got := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body
+	states, _ := got["jobs_in_state"].(map[string]any)
+	if len(states) != len(store.JobStates) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {
+		t.Errorf("states %v", states)
+	}
+	for _, name := range []string{"queue_depth", "worker_heartbeat_age_seconds", "oauth_token_expires_in_seconds", "top_errors", "stuck", "stuck_jobs"} {
+		if _, ok := got[name]; !ok {
+			t.Errorf("no %s in %v", name, got)
+		}
+	}
+	metrics := w.send("", "GET", "/metrics", nil).ok(http.StatusOK)
+	for _, line := range []string{`jobs_enqueued_total{source="api"} 1`, `jobs_in_state_current{state="QUEUED"} 1`, "queue_depth_current 0"} {
+		if !strings.Contains(metrics.raw, line+"\n") {
+			t.Errorf("no %s in the metrics", line)
+		}
+	}
+}
+
+func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, path := range []string{"/", "/v1", "/v2/files", "/v1/deliveries/", "/v1/deliveries/1/nothing", "/openapi.yaml", "/docs/", "/schemas/User.json", "/%00", "/..%2f"} {
+		w.send(w.adminToken, "GET", path, nil).refused(http.StatusNotFound, fault.NotFound, "")
+	}
+	for path, allow := range map[string]string{"/v1/deliveries": "GET, HEAD, POST", "/v1/users/1": "GET, HEAD, PATCH", "/v1/deliveries/1/cancel": "POST", "/health": "GET, HEAD"} {
+		for _, method := range []string{"DELETE", "PUT", "OPTIONS", "BREW"} {
+			a := w.send("", method, path, nil).refused(http.StatusMethodNotAllowed, fault.MethodNotAllowed, "")
+			if a.header.Get("Allow") != allow {
+				t.Errorf("%s %s allows %q, want %q", method, path, a.header.Get("Allow"), allow)
+			}
+		}
+	}
+	if a := w.send(w.adaToken, "HEAD", "/v1/events", nil); a.status != http.StatusOK {
+		t.Errorf("HEAD of the stream answers %d", a.status)
+	}
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	log := &logs{}
+	handler := rest.New(rest.Options{Log: logger(log)}) // without anything below, every operation panics
+	answer := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/v1/deliveries", nil)
+	r.Header.Set("Authorization", "Bearer secret")
+	handler.ServeHTTP(answer, r)
+	if answer.Code != http.StatusInternalServerError || !strings.Contains(answer.Body.String(), `"code":"INTERNAL"`) || strings.Contains(answer.Body.String(), "nil pointer") {
+		t.Errorf("answered %d: %s", answer.Code, answer.Body)
+	}
+	if !strings.Contains(log.String(), "nil pointer") || strings.Contains(log.String(), "secret") {
+		t.Errorf("logged\n%s", log)
+	}
+}
+
+func TestTheAccessLogTellsNothingPrivate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.disk.put("/private/diary.txt", 1)
+	w.send(w.adaToken, "GET", "/v1/files?path=/private", nil).ok(http.StatusOK)
+	w.send(w.adaToken, "GET", "/v1/files?path=/private/other", nil).refused(http.StatusNotFound, fault.FileNotFound, "path")
+	w.send(w.adminToken, "POST", "/v1/users", `{"name":"Nobody Special","telegram_id":987654321}`).ok(http.StatusCreated)
+	w.send("", "GET", "/private/else", nil).refused(http.StatusNotFound, fault.NotFound, "")
+	log := w.log.String()
+	for _, word := range []string{"private", "diary", w.adaToken, w.adminToken, "Special", "987654321", "other"} {
+		if strings.Contains(log, word) {
+			t.Errorf("the log holds %q:\n%s", word, log)
+		}
+	}
+	for _, word := range []string{`"route":"GET /v1/files"`, `"status":200`, `"route":"none"`, `"user":"`} {
+		if !strings.Contains(log, word) {
+			t.Errorf("the log lacks %s:\n%s", word, log)
+		}
+	}
+}
+
+func TestTheDocument(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
+	if version, _ := document["openapi"].(string); !strings.HasPrefix(version, "3.1") {
+		t.Errorf("version %q", version)
+	}
+	refs(t, document, document)
+	for path, item := range document["paths"].(map[string]any) {
+		for method, o := range item.(map[string]any) {
+			operation := o.(map[string]any)
+			responses := operation["responses"].(map[string]any)
+			open := slices.Contains([]string{"/health", "/ready", "/metrics"}, path)
+			if (operation["security"] == nil) != open {
+				t.Errorf("%s %s: security %v", method, path, operation["security"])
+			}
+			good := 0
+			for status, r := range responses {
+				content, _ := r.(map[string]any)["content"].(map[string]any)
+				if status < "400" {
+					good++
+					continue
+				}
+				if _, ok := content["application/problem+json"]; !ok || len(content) != 1 {
+					t.Errorf("%s %s: %s is %v", method, path, status, content)
+				}
+			}
+			if needed := []string{"422", "500", "503"}; good == 0 || slices.ContainsFunc(needed, func(s string) bool { return responses[s] == nil }) {
+				t.Errorf("%s %s answers %v", method, path, responses)
+			}
+		}
+	}
+}
+
+// refs checks that every reference points at something.
+func refs(t *testing.T, document map[string]any, value any) {
+	t.Helper()
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			refs(t, document, one)
+		}
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			var at any = document
+			for _, part := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+				object, _ := at.(map[string]any)
+				at = object[part]
+			}
+			if at == nil {
+				t.Errorf("%s points nowhere", ref)
+			}
+		}
+		for _, one := range v {
+			refs(t, document, one)
+		}
+	}
+}
+
+func TestThePageOfTheDocument(t *testing.T) {
+	t.Parallel()
+	handler := rest.New(rest.Options{Version: "<1>"})
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/docs", nil))
+	page := answer.Body.String()
+	if answer.Code != http.StatusOK || !strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") {
+		t.Fatalf("answered %d", answer.Code)
+	}
+	for _, word := range []string{"/v1/deliveries/{id}/cancel", "Idempotency-Key", "FILE_NOT_FOUND", `id="INVALID_TRANSITION"`, `id="schema-Problem"`, "&lt;1&gt;"} {
+		if !strings.Contains(page, word) {
+			t.Errorf("the page lacks %s", word)
+		}
+	}
+	for _, word := range []string{"http://", "https://", "<script", "<link"} {
+		if strings.Contains(page, word) {
+			t.Errorf("the page has %s", word)
+		}
+	}
+	if policy := answer.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "style-src 'sha256-") {
+		t.Errorf("policy %q", policy)
+	}
+}
+
+// TestThePageInABrowser checks in a real browser, where there is one, that the policy lets the style through.
+func TestThePageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no browser here")
+	}
+	t.Parallel()
+	server := httptest.NewServer(rest.New(rest.Options{}))
+	t.Cleanup(server.Close)
+	picture := filepath.Join(t.TempDir(), "docs.png")
+	out, err := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900",
+		"--enable-logging=stderr", "--user-data-dir="+t.TempDir(), "--screenshot="+picture, server.URL+"/docs").CombinedOutput()
+	if err != nil {
+		t.Skipf("the browser does not start: %v", err)
+	}
+	if strings.Contains(string(out), "Content Security Policy") {
+		t.Errorf("the browser says\n%s", out)
+	}
+	if info, err := os.Stat(picture); err != nil || info.Size() < 20_000 {
+		t.Errorf("the page looks empty: %v", err)
+	}
+}
+
+func TestExamplesInTheDocumentAreValid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
+	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+	for _, name := range []string{"Delivery", "File", "User", "Problem", "Event", "Status", "DeliveryRequest", "UserRequest"} {
+		schema, ok := schemas[name].(map[string]any)
+		if !ok {
+			t.Errorf("no schema %s", name)
+			continue
+		}
+		if strict := strings.HasSuffix(name, "Request"); (schema["additionalProperties"] == false) != strict {
+			t.Errorf("%s: additionalProperties is %v", name, schema["additionalProperties"])
+		}
+	}
+	text, _ := json.Marshal(document)
+	if strings.Contains(string(text), "$schema") {
+		t.Error("the document links to schemas that are not served")
+	}
+	if got := fmt.Sprint(document["info"].(map[string]any)["version"]); got != "1.2.3" {
+		t.Errorf("version %s", got)
+	}
+}

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// Paging is what every list takes. It is exported, as all embedded types here, for huma to see its fields.
+type Paging struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"How many items to give"`
+	Cursor string `query:"cursor" doc:"The next_cursor of the page before"`
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items      []T     `json:"items"`
+	NextCursor *string `json:"next_cursor" doc:"Gives the next page; null on the last one"`
+}
+
+// after reads the place that the cursor of a list names; 0 at the beginning.
+func (p Paging) after(list string) (int64, error) {
+	if p.Cursor == "" {
+		return 0, nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(p.Cursor)
+	place, ok := strings.CutPrefix(string(raw), list+" ")
+	at, known := parseID(place)
+	if err != nil || !ok || !known {
+		return 0, fault.New(fault.Validation, "this is not a cursor of this list").WithField("cursor")
+	}
+	return at, nil
+}
+
+// cursorAt makes the cursor of a list that names a place.
+func cursorAt(list string, place int64) *string {
+	text := base64.RawURLEncoding.EncodeToString([]byte(list + " " + formatID(place)))
+	return &text
+}
+
+// pageOf makes a page of rows. One row more than the limit was asked for: it only tells that there is a next page.
+func pageOf[Row, Body any](list string, limit int, rows []Row, place func(Row) int64, body func(Row) Body) Page[Body] {
+	var next *string
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = cursorAt(list, place(rows[limit-1]))
+	}
+	items := make([]Body, len(rows))
+	for i, row := range rows {
+		items[i] = body(row)
+	}
+	return Page[Body]{Items: items, NextCursor: next}
+}
+
+// formatID writes an id as clients see it.
+func formatID(id int64) string { return strconv.FormatInt(id, 10) }
+
+// parseID reads what formatID wrote. Whatever else comes names nothing.
+func parseID(text string) (int64, bool) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && id > 0 && formatID(id) == text
+}
+
+func formatOptionalID(id *int64) *string {
+	if id == nil {
+		return nil
+	}
+	text := formatID(*id)
+	return &text
+}
+
+// optional is nil for an empty text.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func utc(t time.Time) time.Time { return t.UTC() }

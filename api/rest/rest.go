@@ -1,0 +1,81 @@
+// Package rest is the HTTP door: JSON under /v1, a stream of events, and what operators need to watch a process.
+//
+// There is one file per resource. Each registers its operations with what the OpenAPI document, the page at /docs, the
+// access check and the audit log need to know about them, so that none of these can differ from what is served. Every
+// failure leaves through one type, problem, whatever noticed it.
+package rest
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// Options are what the door stands on. All but Log, Version and Stop are required.
+type Options struct {
+	Store      *store.Store
+	Deliveries *delivery.Client
+	Catalog    *catalog.Catalog
+	Status     *status.Reporter
+	Metrics    *metrics.Metrics
+	Temporal   client.Client   // for /ready
+	Log        *slog.Logger    // default: none
+	Version    string          // of the program; default "dev"
+	Stop       <-chan struct{} // closed when the process ends: event streams end then, a server's Shutdown waits for them
+}
+
+// server is the door with its machinery.
+type server struct {
+	o   Options
+	mux *http.ServeMux
+	api huma.API
+}
+
+// New makes the handler of all HTTP requests. It limits bodies; time-outs are the server's.
+func New(o Options) http.Handler {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Version = cmp.Or(o.Version, "dev")
+	mux := http.NewServeMux()
+	s := &server{o: o, mux: mux, api: humago.New(mux, config(o.Version))}
+
+	s.registerFiles()
+	s.registerDeliveries()
+	s.registerEvents()
+	s.registerStatus()
+	s.registerUsers()
+	s.registerAudit()
+	s.registerHealth()
+	s.registerDocs() // last: it shows all the others
+	return s.outside()
+}
+
+// config describes the API as a whole. Huma's own pages are left out: they load scripts from elsewhere.
+func config(version string) huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "Stagecoach",
+				Version:     version,
+				Description: "Ids are strings, times are RFC 3339 in UTC, sizes are bytes. Answers may get more fields: ignore those that you do not know.",
+			},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you."}},
+			},
+		},
+		Formats:                      huma.DefaultFormats,
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+	}
+}

@@ -1,0 +1,50 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+type statusBody struct {
+	At                  time.Time                `json:"at" example:"2026-03-01T12:00:00Z"`
+	QueueDepth          int64                    `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
+	JobsInState         map[store.JobState]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
+	WorkerHeartbeatAge  *float64                 `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
+	OAuthTokenExpiresIn *float64                 `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
+	TopErrors           []errorCountBody         `json:"top_errors" doc:"Of the last 24 hours"`
+	Stuck               bool                     `json:"stuck" doc:"Whether any job is"`
+	StuckJobs           []string                 `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+}
+
+type errorCountBody struct {
+	Code  string `json:"code" example:"TELEGRAM_TIMEOUT"`
+	Count int64  `json:"count" example:"3"`
+}
+
+func (s *server) registerStatus() {
+	register(s, operation{
+		id: "get-status", method: http.MethodGet, path: "/v1/status", tag: "Operations", access: forAdmins,
+		summary: "How the whole is doing",
+	}, s.getStatus)
+}
+
+func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody], error) {
+	now, err := s.o.Status.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body := statusBody{
+		At: utc(now.At), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
+		OAuthTokenExpiresIn: now.TokenExpiresIn, TopErrors: []errorCountBody{}, Stuck: now.Stuck(), StuckJobs: []string{},
+	}
+	for _, e := range now.TopErrors {
+		body.TopErrors = append(body.TopErrors, errorCountBody(e))
+	}
+	for _, id := range now.StuckJobs {
+		body.StuckJobs = append(body.StuckJobs, formatID(id))
+	}
+	return answered(body), nil
+}

@@ -1,0 +1,208 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const usersCursor = "users"
+
+type userBody struct {
+	ID         string    `json:"id" example:"3"`
+	Name       string    `json:"name" example:"Ada"`
+	TelegramID *string   `json:"telegram_id" example:"123456789" doc:"null for one who has no Telegram account here"`
+	Language   string    `json:"language" enum:"en,ru"`
+	Role       string    `json:"role" enum:"USER,ADMIN"`
+	Status     string    `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
+	Token      string    `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
+	CreatedAt  time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
+}
+
+func userFrom(u store.User) userBody {
+	return userBody{
+		ID: formatID(u.ID), Name: u.Name, TelegramID: formatOptionalID(u.TelegramID), Language: u.Language,
+		Role: u.Role, Status: u.Status, CreatedAt: utc(u.CreatedAt),
+	}
+}
+
+func userWithToken(u store.User, token string) userBody {
+	body := userFrom(u)
+	body.Token = token
+	return body
+}
+
+// telegramID comes as text, as all ids do, or as the number that Telegram itself shows.
+type telegramID int64
+
+// Schema implements huma.SchemaProvider.
+func (telegramID) Schema(huma.Registry) *huma.Schema {
+	least, most := 1.0, float64(1<<52)
+	return &huma.Schema{
+		Description: "The id of a Telegram account, as text or as a number", Examples: []any{"123456789"},
+		AnyOf: []*huma.Schema{
+			{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,14}$"},
+			{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+		},
+	}
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *telegramID) UnmarshalJSON(data []byte) error {
+	var number float64
+	if err := json.Unmarshal(bytes.Trim(data, `"`), &number); err != nil || number < 1 || number > 1<<52 {
+		return errors.New("this is not the id of a Telegram account")
+	}
+	*t = telegramID(number)
+	return nil
+}
+
+type createUserInput struct {
+	Body struct {
+		Name       string      `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		TelegramID *telegramID `json:"telegram_id,omitempty"`
+		Role       string      `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
+		Language   string      `json:"language,omitempty" enum:"en,ru" default:"en"`
+	} `nameHint:"UserRequest"`
+}
+
+type changeUserInput struct {
+	ID   string `path:"id" example:"3" doc:"The id of a user"`
+	Body struct {
+		Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		Role     string `json:"role,omitempty" enum:"USER,ADMIN"`
+		Status   string `json:"status,omitempty" enum:"PENDING,ACTIVE,BLOCKED"`
+		Language string `json:"language,omitempty" enum:"en,ru"`
+	} `nameHint:"UserChange"`
+}
+
+type listUsersInput struct {
+	Paging
+	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only those with this status"`
+}
+
+type userInput struct {
+	ID string `path:"id" example:"3" doc:"The id of a user"`
+}
+
+var (
+	createUser = operation{
+		id: "create-user", method: http.MethodPost, path: "/v1/users", tag: "Users", access: forAdmins, subject: "user",
+		summary: "Add a user, who is ACTIVE at once", status: http.StatusCreated, faults: []fault.Code{fault.UserExists},
+		description: "The answer holds the user's API token, this once.",
+	}
+	listUsers = operation{
+		id: "list-users", method: http.MethodGet, path: "/v1/users", tag: "Users", access: forAdmins, summary: "List users, the oldest first",
+	}
+	getUser = operation{
+		id: "get-user", method: http.MethodGet, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
+		summary: "Look at a user", faults: []fault.Code{fault.UserNotFound},
+	}
+	changeUser = operation{
+		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
+		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess},
+		description: "What is left out stays. Administrators cannot take their own role or status away.",
+	}
+	renewToken = operation{
+		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, subject: "user",
+		summary: "Give a user a new API token", faults: []fault.Code{fault.UserNotFound},
+		description: "The answer holds the token, this once. The old one is of no use from now on.",
+	}
+)
+
+func (s *server) registerUsers() {
+	register(s, createUser, s.createUser)
+	register(s, listUsers, s.listUsers)
+	register(s, getUser, s.getUser)
+	register(s, changeUser, s.changeUser)
+	register(s, renewToken, s.renewToken)
+}
+
+func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[userBody], error) {
+	token := store.NewToken()
+	user, err := s.o.Store.CreateUser(ctx, store.User{
+		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language, Status: store.UserActive,
+	}, token)
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, caller(ctx), createUser, formatID(user.ID), store.OutcomeDone)
+	return answered(userWithToken(user, token)), nil
+}
+
+func (s *server) listUsers(ctx context.Context, in *listUsersInput) (*answer[Page[userBody]], error) {
+	after, err := in.after(usersCursor)
+	if err != nil {
+		return nil, err
+	}
+	users, err := s.o.Store.Users(ctx, in.Status, after, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	return answered(pageOf(usersCursor, in.Limit, users, func(u store.User) int64 { return u.ID }, userFrom)), nil
+}
+
+func (s *server) getUser(ctx context.Context, in *userInput) (*answer[userBody], error) {
+	id, err := userID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.o.Store.UserByID(ctx, id)
+	return answered(userFrom(user)), err
+}
+
+func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[userBody], error) {
+	change := store.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
+	if change == (store.UserChange{}) {
+		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
+	}
+	id, err := userID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	admin := caller(ctx)
+	if id == admin.ID {
+		if change.Role != "" && change.Role != store.RoleAdmin {
+			return nil, fault.New(fault.OwnAccess, "another administrator has to change your role").WithField("role")
+		}
+		if change.Status != "" && change.Status != store.UserActive {
+			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
+		}
+	}
+	user, err := s.o.Store.ChangeUser(ctx, id, change)
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, admin, changeUser, in.ID, store.OutcomeDone)
+	return answered(userFrom(user)), nil
+}
+
+func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[userBody], error) {
+	id, err := userID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	token := store.NewToken()
+	user, err := s.o.Store.ChangeUser(ctx, id, store.UserChange{Token: token})
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, caller(ctx), renewToken, in.ID, store.OutcomeDone)
+	return answered(userWithToken(user, token)), nil
+}
+
+func userID(text string) (int64, error) {
+	id, ok := parseID(text)
+	if !ok {
+		return 0, fault.New(fault.UserNotFound, "there is no such user")
+	}
+	return id, nil
+}

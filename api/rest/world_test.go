@@ -1,0 +1,279 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stagecoach/api/rest"
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/delivery"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// world is the door with all that it stands on; Temporal and the storage are stubs.
+type world struct {
+	t        *testing.T
+	store    *store.Store
+	db       *pgxpool.Pool // behind the store's back
+	temporal *temporalStub
+	disk     *disk
+	url      string
+	log      *logs
+	stop     func()
+
+	admin, ada, bob store.User
+	adminToken, adaToken, bobToken,
+	pendingToken, blockedToken string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	url := testdb.URL(t)
+	s, err := store.Open(t.Context(), url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	db, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	w := &world{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), log: &logs{}}
+	log := logger(w.log)
+	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
+	t.Cleanup(c.Close)
+	stop := make(chan struct{})
+	w.stop = sync.OnceFunc(func() { close(stop) })
+	m := metrics.New()
+	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue})
+	m.Registry.MustRegister(reporter)
+	server := httptest.NewServer(rest.New(rest.Options{
+		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
+		Deliveries: &delivery.Client{Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
+			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() }},
+	}))
+	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
+	w.url = server.URL
+	w.admin, w.adminToken = w.user("Root", 100, store.RoleAdmin, store.UserActive)
+	w.ada, w.adaToken = w.user("Ada", 101, store.RoleUser, store.UserActive)
+	w.bob, w.bobToken = w.user("Bob", 102, store.RoleUser, store.UserActive)
+	_, w.pendingToken = w.user("Pen", 103, store.RoleAdmin, store.UserPending)
+	_, w.blockedToken = w.user("Blo", 104, store.RoleAdmin, store.UserBlocked)
+	return w
+}
+
+// logger writes lines of JSON.
+func logger(to io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (w *world) user(name string, telegram int64, role, status string) (store.User, string) {
+	w.t.Helper()
+	token := store.NewToken()
+	user, err := w.store.CreateUser(w.t.Context(), store.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return user, token
+}
+
+// file puts a file into the shared folder and into the record.
+func (w *world) file(p string, size int64) store.File {
+	w.t.Helper()
+	w.disk.put(p, size)
+	files, err := w.store.SaveFiles(w.t.Context(), []store.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return files[0]
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.t.Helper()
+	if _, err := w.db.Exec(w.t.Context(), sql, args...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reply is what the door answered.
+type reply struct {
+	t      *testing.T
+	call   string
+	status int
+	header http.Header
+	raw    string
+	body   map[string]any
+}
+
+// send makes a request. body is text, or is written as JSON; headers are pairs.
+func (w *world) send(token, method, target string, body any, headers ...string) reply {
+	w.t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		reader = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+target, reader)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return w.do(r)
+}
+
+func (w *world) do(r *http.Request) reply {
+	w.t.Helper()
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a := reply{t: w.t, call: r.Method + " " + r.URL.RequestURI(), status: response.StatusCode, header: response.Header, raw: string(raw)}
+	if strings.Contains(response.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(raw, &a.body); err != nil {
+			w.t.Fatalf("%s answers what is no JSON: %v\n%s", a.call, err, raw)
+		}
+	}
+	a.discreet()
+	return a
+}
+
+// discreet checks that an answer shows nothing of the inside.
+func (a reply) discreet() {
+	a.t.Helper()
+	if a.header.Get("X-Request-Id") == "" {
+		a.t.Errorf("%s: no request id", a.call)
+	}
+	if a.status < 400 {
+		return
+	}
+	for _, word := range []string{"SQLSTATE", "pgx", "json:", "goroutine", ".go:", "huma", "rest.", "secret"} {
+		if strings.Contains(a.raw, word) {
+			a.t.Errorf("%s shows %q:\n%s", a.call, word, a.raw)
+		}
+	}
+}
+
+// ok checks the status of a success.
+func (a reply) ok(status int) reply {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s answers %d, want %d:\n%s", a.call, a.status, status, a.raw)
+	}
+	return a
+}
+
+// refused checks that the answer is a problem with this status, code and, when given, field.
+func (a reply) refused(status int, code fault.Code, field string) reply {
+	a.t.Helper()
+	if a.status != status || a.body["code"] != string(code) || a.body["status"] != float64(status) {
+		a.t.Fatalf("%s answers %d, want %d %s:\n%s", a.call, a.status, status, code, a.raw)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		a.t.Errorf("%s: content type %q", a.call, got)
+	}
+	for _, name := range []string{"type", "title", "detail"} {
+		if text, _ := a.body[name].(string); text == "" {
+			a.t.Errorf("%s: no %s in\n%s", a.call, name, a.raw)
+		}
+	}
+	if _, ok := a.body["details"].(map[string]any); !ok {
+		a.t.Errorf("%s: no details in\n%s", a.call, a.raw)
+	}
+	fields, ok := a.body["errors"].([]any)
+	if !ok {
+		a.t.Fatalf("%s: no errors in\n%s", a.call, a.raw)
+	}
+	named := slices.ContainsFunc(fields, func(e any) bool { return e.(map[string]any)["field"] == field })
+	if field != "" && !named {
+		a.t.Errorf("%s does not name %q:\n%s", a.call, field, a.raw)
+	}
+	return a
+}
+
+func (a reply) items() []map[string]any {
+	a.t.Helper()
+	list, ok := a.body["items"].([]any)
+	if !ok {
+		a.t.Fatalf("%s has no items:\n%s", a.call, a.raw)
+	}
+	items := make([]map[string]any, len(list))
+	for i, item := range list {
+		items[i] = item.(map[string]any)
+	}
+	return items
+}
+
+// walk follows next_cursor to the end and gives the named field of each item.
+func (w *world) walk(token, target, field string) []string {
+	w.t.Helper()
+	var all []string
+	separator := "?"
+	if strings.Contains(target, "?") {
+		separator = "&"
+	}
+	for cursor := ""; ; {
+		page := w.send(token, http.MethodGet, target+cursor, nil).ok(http.StatusOK)
+		for _, item := range page.items() {
+			all = append(all, fmt.Sprint(item[field]))
+		}
+		next, _ := page.body["next_cursor"].(string)
+		if next == "" {
+			return all
+		}
+		cursor = separator + "cursor=" + next
+	}
+}
+
+// audited lists the rows of the audit log, the oldest first.
+func (w *world) audited() []string {
+	w.t.Helper()
+	entries, err := w.store.AuditLog(w.t.Context(), 0, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var rows []string
+	for _, e := range slices.Backward(entries) {
+		rows = append(rows, fmt.Sprintf("%d %s %s %s %s", *e.ActorID, e.Action, e.Subject, e.Outcome, e.Door))
+	}
+	return rows
+}

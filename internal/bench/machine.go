@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+
+	"stagecoach/internal/dev"
+	"stagecoach/internal/store"
+)
+
+// machine is what all figures share: the built worker, PostgreSQL, and a folder for everything that a run leaves.
+type machine struct {
+	dir      string
+	worker   string // path of the program
+	key      []byte // seals tokens in the record
+	postgres *dev.Postgres
+	store    *store.Store
+	serial   atomic.Int64 // numbers users, files and requests over the whole run
+}
+
+func newMachine(ctx context.Context) (m *machine, err error) {
+	m = &machine{key: make([]byte, 32)}
+	rand.Read(m.key)
+	if m.dir, err = os.MkdirTemp("", "stagecoach-bench-"); err != nil {
+		return m, err
+	}
+	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who must pass through
+		return m, err
+	}
+	m.worker = filepath.Join(m.dir, "worker")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", m.worker, "stagecoach/worker").CombinedOutput(); err != nil {
+		return m, fmt.Errorf("the worker cannot be built: %w\n%s", err, out)
+	}
+	if m.postgres, err = dev.StartPostgres(ctx, dev.PostgresOptions{Dir: filepath.Join(m.dir, "postgres")}); err != nil {
+		return m, err
+	}
+	if m.store, err = store.Open(ctx, m.postgres.URL, m.key); err != nil {
+		return m, err
+	}
+	return m, m.store.Migrate(ctx)
+}
+
+func (m *machine) close() (err error) {
+	if m.store != nil {
+		m.store.Close()
+	}
+	if m.postgres != nil {
+		err = m.postgres.Stop()
+	}
+	return errors.Join(err, os.RemoveAll(m.dir))
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	smallJobs     = 300
+	smallInFlight = 100
+	smallParallel = 50 // activities at a time, in ours and in the baseline
+	smallWarmUp   = 20
+)
+
+// measureSmall counts jobs per second in a closed loop, against a workflow that does nothing.
+func measureSmall(ctx context.Context, m *machine) ([]row, error) {
+	var ours, bare []float64
+	for range rounds {
+		// A rig of its own each time: an in-memory server slows as it fills.
+		err := m.withRig(ctx, rigOptions{settings: map[string]string{
+			"STAGECOACH_DELIVERY_PARALLEL": fmt.Sprint(smallParallel),
+			"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not what is measured
+		}}, func(r *rig) error {
+			perSecond, err := r.smallJobs(ctx)
+			ours = append(ours, perSecond)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			perSecond, err := r.bareJobs(ctx)
+			bare = append(bare, perSecond)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return []row{
+		measured("small jobs of 1 KiB, 100 in flight", "jobs/s", ours...).against(bareName, bare...).atLeast(0.6),
+	}, nil
+}
+
+func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
+	users := make([]store.User, smallWarmUp+smallJobs)
+	files := make([]store.File, len(users))
+	sums := make([]string, len(users))
+	for i := range users {
+		if users[i], err = r.user(ctx); err != nil {
+			return 0, err
+		}
+		if files[i], sums[i], err = r.randomFile(ctx, 1024); err != nil {
+			return 0, err
+		}
+	}
+	perSecond, err = closedLoop(func(i int) error {
+		job, err := r.request(ctx, users[i], files[i])
+		if err != nil {
+			return err
+		}
+		return r.await(ctx, job)
+	})
+	for i := range users {
+		if err == nil {
+			err = r.checkChat(ctx, *users[i].TelegramID, 1, sums[i])
+		}
+	}
+	return perSecond, err
+}
+
+// closedLoop starts a job whenever one has ended, and gives how many ended per second.
+func closedLoop(job func(i int) error) (perSecond float64, err error) {
+	series := func(from, to int) error {
+		var jobs errgroup.Group
+		jobs.SetLimit(smallInFlight)
+		for i := from; i < to; i++ {
+			jobs.Go(func() error { return job(i) })
+		}
+		return jobs.Wait()
+	}
+	if err := series(0, smallWarmUp); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err = series(smallWarmUp, smallWarmUp+smallJobs)
+	return smallJobs / time.Since(began).Seconds(), err
+}
+
+const (
+	bareQueue = "bench-bare"
+	bareName  = "a workflow with one empty activity"
+)
+
+// bareJobs does the same with nothing to do. The worker of the rig is there and idle.
+func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
+	if err := r.startBareWorker(); err != nil {
+		return 0, err
+	}
+	return closedLoop(func(int) error { _, err := r.bareJob(ctx); return err })
+}
+
+func (r *rig) startBareWorker() error {
+	bare, _, err := startChild("bare", r.temporal.Address)
+	if err == nil {
+		r.children = append(r.children, bare)
+	}
+	return err
+}
+
+func (r *rig) bareJob(ctx context.Context) (client.WorkflowRun, error) {
+	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: bareQueue}, bareWorkflow, 1)
+	if err != nil {
+		return nil, err
+	}
+	return run, run.Get(ctx, nil)
+}
+
+func bareWorkflow(ctx workflow.Context, n int) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	return workflow.ExecuteActivity(ctx, bareActivity, n).Get(ctx, nil)
+}
+
+func bareActivity(context.Context, int) error { return nil }
+
+// runBareWorker is the baseline's worker process.
+func runBareWorker(ctx context.Context, address string, out io.Writer) error {
+	temporal, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	w := worker.New(temporal, bareQueue, worker.Options{MaxConcurrentActivityExecutionSize: smallParallel})
+	w.RegisterWorkflow(bareWorkflow)
+	w.RegisterActivityWithOptions(bareActivity, activity.RegisterOptions{})
+	if err := w.Start(); err != nil {
+		return err
+	}
+	defer w.Stop()
+	fmt.Fprintln(out, "ready")
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,145 @@
+// Package catalog shows the shared folder to people. What the storage showed is kept in PostgreSQL: a folder that was
+// listed a moment ago is answered from there, any other one costs a request or two to the storage while somebody waits
+// and is read whole in the background.
+//
+// Folders stand before files wherever one request to the storage shows the whole folder. A bigger folder keeps the
+// storage's own order by name, on every page and from whichever source: nobody can tell where its subfolders are
+// before all of it was read, and an order that changed between two pages would lose and repeat entries.
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/yandex"
+)
+
+const (
+	upstreamPage  = 1000             // entries of one request: the most that the storage gives
+	answerTime    = 30 * time.Second // for the storage, while somebody waits
+	refreshTime   = 5 * time.Minute  // for the whole of one folder, in the background
+	crawlTime     = 30 * time.Minute // for the whole tree
+	crawlEvery    = 5 * time.Minute
+	crawlFolders  = 4 // folders read at a time
+	crawlPatience = 400 * time.Millisecond
+)
+
+// Upstream is the storage.
+type Upstream interface {
+	List(ctx context.Context, path string, limit, offset int) (yandex.Page, error)
+	Stat(ctx context.Context, path string) (yandex.Item, error)
+}
+
+// Options configure a Catalog.
+type Options struct {
+	Store    *store.Store
+	Upstream Upstream
+	TTL      time.Duration       // how long a listing is shown without asking again; default 1 min
+	Log      *slog.Logger        // default: none
+	Observe  func(time.Duration) // is told how long a person waited for a folder; may be nil
+}
+
+// Catalog answers what the shared folder holds. It is safe for concurrent use.
+type Catalog struct {
+	o      Options
+	flight singleflight.Group // one question to the storage at a time and subject
+
+	ctx    context.Context // of background work
+	cancel context.CancelFunc
+	mu     sync.Mutex // guards closed, and that nothing starts after it
+	closed bool
+	work   sync.WaitGroup
+}
+
+// New makes a Catalog; it asks nobody yet.
+func New(o Options) *Catalog {
+	o.TTL = cmp.Or(o.TTL, time.Minute)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Catalog{o: o, ctx: ctx, cancel: cancel}
+}
+
+// Close stops work in the background and waits for its end.
+func (c *Catalog) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.work.Wait()
+}
+
+// inBackground runs fn, unless the catalog is closed already.
+func (c *Catalog) inBackground(fn func(ctx context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.work.Go(func() { fn(c.ctx) })
+	}
+}
+
+// Listing is a part of a folder.
+type Listing struct {
+	Folder store.File
+	Files  []store.File
+	Total  int  // entries in the whole folder
+	Offset int  // entries before these
+	Stale  bool // the storage cannot be reached: this is what it showed the last time
+}
+
+// Folder gives a part of the folder at a path, "/" for the top. Nothing there: FILE_NOT_FOUND; a file there, or no path
+// at all: VALIDATION_ERROR.
+func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (Listing, error) {
+	defer c.observe(time.Now())
+	if err := checkPath(path); err != nil {
+		return Listing{}, err
+	}
+	folder, err := c.folderAt(ctx, path)
+	if err != nil {
+		return Listing{}, err
+	}
+	return c.list(ctx, folder, limit, offset)
+}
+
+// FolderByID gives a part of a folder by its id in the record, 0 for the top.
+func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (Listing, error) {
+	if id == 0 {
+		return c.Folder(ctx, "/", limit, offset)
+	}
+	defer c.observe(time.Now())
+	folder, err := c.File(ctx, id)
+	if err != nil {
+		return Listing{}, err
+	}
+	if !folder.IsFolder {
+		return Listing{}, notAFolder
+	}
+	return c.list(ctx, folder, limit, offset)
+}
+
+// File gives an entry from the record; FILE_NOT_FOUND when it is unknown or gone.
+func (c *Catalog) File(ctx context.Context, id int64) (store.File, error) {
+	file, err := c.o.Store.FileByID(ctx, id)
+	if err == nil && file.Gone {
+		return store.File{}, noFile
+	}
+	return file, err
+}
+
+func (c *Catalog) observe(began time.Time) {
+	if c.o.Observe != nil {
+		c.o.Observe(time.Since(began))
+	}
+}
+
+var (
+	noFile     = fault.New(fault.FileNotFound, "there is no such file or folder")
+	noFolder   = noFile.WithField("path")
+	notAFolder = fault.New(fault.Validation, "this is a file, not a folder").WithField("path")
+)

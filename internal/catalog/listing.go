@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/yandex"
+)
+
+// folderAt finds a folder in the record, else at the storage.
+func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error) {
+	file, err := c.o.Store.FileByPath(ctx, path)
+	switch {
+	case err == nil && !file.Gone && !file.IsFolder:
+		return store.File{}, notAFolder
+	case err == nil && !file.Gone, err != nil && fault.CodeOf(err) != fault.FileNotFound:
+		return file, err
+	case path == "/":
+		shared := top
+		shared.ModifiedAt = time.Now()
+		return c.save(ctx, shared)
+	}
+	item, err := share(ctx, c, "stat "+path, func(ctx context.Context) (yandex.Item, error) {
+		return c.o.Upstream.Stat(ctx, path)
+	})
+	if fault.CodeOf(err) == fault.FileNotFound {
+		return store.File{}, noFolder.WithCause(err)
+	}
+	if err != nil {
+		return store.File{}, err
+	}
+	found, ok := entry(item, file.Place)
+	if !ok {
+		return store.File{}, noFolder
+	}
+	if !found.IsFolder {
+		return store.File{}, notAFolder
+	}
+	return c.save(ctx, found)
+}
+
+func (c *Catalog) save(ctx context.Context, file store.File) (store.File, error) {
+	saved, err := c.o.Store.SaveFiles(ctx, []store.File{file})
+	if err != nil {
+		return store.File{}, err
+	}
+	return saved[0], nil
+}
+
+// list gives a part of a folder from the record while that is fresh, else from the storage; from a record that is not
+// fresh only when the storage cannot be reached.
+func (c *Catalog) list(ctx context.Context, folder store.File, limit, offset int) (Listing, error) {
+	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
+	listedAt, err := c.o.Store.ListedAt(ctx, folder.Path)
+	if err != nil {
+		return Listing{}, err
+	}
+	known := listedAt.Unix() > 0
+	if known && time.Since(listedAt) < c.o.TTL {
+		return c.recorded(ctx, folder, limit, offset)
+	}
+	listing, err := c.ask(ctx, folder, known, limit, offset)
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+		return listing, nil
+	case code == fault.FileNotFound:
+		if folder.Path != "/" {
+			if dropErr := c.o.Store.DropFolder(ctx, folder.Path); dropErr != nil {
+				return Listing{}, dropErr
+			}
+		}
+		return Listing{}, noFolder.WithCause(err)
+	case known && ofStorage(code):
+		c.o.Log.Warn("the storage cannot be asked, an old listing is shown", "folder", folder.ID, "error", err)
+		listing, err = c.recorded(ctx, folder, limit, offset)
+		listing.Stale = true
+	}
+	return listing, err
+}
+
+// recorded answers from PostgreSQL alone.
+func (c *Catalog) recorded(ctx context.Context, folder store.File, limit, offset int) (Listing, error) {
+	total, err := c.o.Store.CountFiles(ctx, folder.Path)
+	if err != nil {
+		return Listing{}, err
+	}
+	files, err := c.o.Store.Listing(ctx, folder.Path, total <= upstreamPage, limit, offset)
+	return Listing{Folder: folder, Files: files, Total: total, Offset: offset}, err
+}
+
+// ask answers from the storage. A folder that fits in one page of it is recorded whole at once, and the record puts it
+// in order; of a bigger one the part that is wanted is recorded now and the rest later.
+func (c *Catalog) ask(ctx context.Context, folder store.File, known bool, limit, offset int) (Listing, error) {
+	big := false
+	if known {
+		total, err := c.o.Store.CountFiles(ctx, folder.Path)
+		if err != nil {
+			return Listing{}, err
+		}
+		big = total > upstreamPage
+	}
+	if !big {
+		first, err := c.firstPage(ctx, folder.Path)
+		if err != nil {
+			return Listing{}, err
+		}
+		if first.Total <= upstreamPage {
+			return c.recorded(ctx, folder, limit, offset)
+		}
+		c.refreshLater(folder.Path)
+		if end := min(offset+limit, first.Total); offset < end && end <= len(first.Items) {
+			first.Items, first.Offset = first.Items[offset:end], offset
+			return c.part(ctx, folder, first)
+		}
+	}
+	c.refreshLater(folder.Path)
+	page, err := share(ctx, c, fmt.Sprint("page ", limit, " ", offset, " ", folder.Path), func(ctx context.Context) (yandex.Page, error) {
+		return c.o.Upstream.List(ctx, folder.Path, limit, offset)
+	})
+	if err != nil {
+		return Listing{}, err
+	}
+	return c.part(ctx, folder, page)
+}
+
+// firstPage reads the beginning of a folder and records it when it is all there is.
+func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, error) {
+	return share(ctx, c, "first "+path, func(ctx context.Context) (yandex.Page, error) {
+		page, err := c.o.Upstream.List(ctx, path, upstreamPage, 0)
+		if err != nil || page.Total > upstreamPage {
+			return page, err
+		}
+		return page, c.o.Store.ReplaceListing(ctx, path, c.entries(page))
+	})
+}
+
+// part answers with a page of the storage, once its entries have ids.
+func (c *Catalog) part(ctx context.Context, folder store.File, page yandex.Page) (Listing, error) {
+	files, err := c.o.Store.SaveFiles(ctx, c.entries(page))
+	return Listing{Folder: folder, Files: files, Total: page.Total, Offset: page.Offset}, err
+}
+
+// entries turns a page into records and leaves out what cannot be named or comes twice.
+func (c *Catalog) entries(page yandex.Page) []store.File {
+	files := make([]store.File, 0, len(page.Items))
+	seen := make(map[string]bool, len(page.Items))
+	for i, item := range page.Items {
+		file, ok := entry(item, page.Offset+i)
+		if ok && !seen[file.Path] {
+			files = append(files, file)
+		}
+		seen[file.Path] = true
+	}
+	if skipped := len(page.Items) - len(files); skipped > 0 {
+		c.o.Log.Warn("entries of the shared folder are left out: their paths are too long, or are none", "entries", skipped)
+	}
+	return files
+}
+
+// share runs fn once for all who ask the same at the same time. Nobody's going away ends it for the others.
+func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.Context) (T, error)) (T, error) {
+	result := c.flight.DoChan(key, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+		defer cancel()
+		return fn(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		var zero T
+		return zero, ctx.Err()
+	case r := <-result:
+		value, _ := r.Val.(T)
+		return value, r.Err
+	}
+}
+
+// ofStorage says whether a fault is the storage's, and not about what was asked.
+func ofStorage(code fault.Code) bool {
+	switch code {
+	case fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexLocked, fault.YandexUnavailable,
+		fault.YandexTimeout, fault.YandexUnreachable, fault.YandexProtocol:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	wholeTree = "*" // stands for all folders among the listings; no path looks like this
+	maxWords  = 255 // bytes: the longest name
+)
+
+// Search finds entries by a part of their name among those that are known. When the tree was not read for a while it is
+// read in the background; indexing says that this happens for the first time, so that more may be found soon.
+func (c *Catalog) Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error) {
+	words = strings.TrimSpace(words)
+	if words == "" || len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
+		return nil, false, fault.New(fault.Validation, "give 1 to 255 bytes of a name to look for").WithField("q")
+	}
+	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
+	crawledAt, err := c.o.Store.ListedAt(ctx, wholeTree)
+	if err != nil {
+		return nil, false, err
+	}
+	if time.Since(crawledAt) > crawlEvery {
+		ended := c.crawlLater()
+		if crawledAt.Unix() <= 0 {
+			indexing = !endsSoon(ctx, ended)
+		}
+	}
+	files, err = c.o.Store.SearchFiles(ctx, words, limit, offset)
+	return files, indexing, err
+}
+
+// endsSoon waits a moment: a small tree is read before anybody notices.
+func endsSoon(ctx context.Context, ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+	case <-time.After(crawlPatience):
+	}
+	return false
+}
+
+// crawlLater reads the whole tree in the background, once at a time; the channel is closed at the end.
+func (c *Catalog) crawlLater() <-chan struct{} {
+	ended := make(chan struct{})
+	c.inBackground(func(ctx context.Context) {
+		defer close(ended)
+		_, err, _ := c.flight.Do(wholeTree, func() (any, error) {
+			ctx, cancel := context.WithTimeout(ctx, crawlTime)
+			defer cancel()
+			return nil, c.crawl(ctx)
+		})
+		if err != nil && ctx.Err() == nil {
+			c.o.Log.Warn("the shared folder could not be read for the search", "error", err)
+		}
+	})
+	return ended
+}
+
+// crawl reads all folders, level by level.
+func (c *Catalog) crawl(ctx context.Context) error {
+	for level := []string{"/"}; len(level) > 0; {
+		below := make([][]string, len(level))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(crawlFolders)
+		for i, path := range level {
+			group.Go(func() (err error) {
+				below[i], err = c.refresh(ctx, path)
+				if fault.CodeOf(err) == fault.FileNotFound && path != "/" {
+					return nil // it went away since its parent was read
+				}
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		level = nil
+		for _, paths := range below {
+			level = append(level, paths...)
+		}
+	}
+	return c.o.Store.MarkListed(ctx, wholeTree)
+}

@@ -1,0 +1,51 @@
+package status
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stagecoach/internal/store"
+)
+
+// collectTime is how long a scrape waits for the record.
+const collectTime = 5 * time.Second
+
+var (
+	jobsInState = prometheus.NewDesc("jobs_in_state_current", "Delivery jobs now, by state.", []string{"state"}, nil)
+	queueDepth  = prometheus.NewDesc("queue_depth_current", "Deliveries that wait for a worker.", nil, nil)
+	heartbeat   = prometheus.NewDesc("worker_heartbeat_age_seconds", "Since a worker was last heard of; absent when there is none.", nil, nil)
+	tokenLeft   = prometheus.NewDesc("oauth_token_expires_in_seconds", "Until the storage's access token ends; absent when unknown or endless.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (r *Reporter) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{jobsInState, queueDepth, heartbeat, tokenLeft} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector. Without the record these metrics are absent; the others are still served.
+func (r *Reporter) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
+	defer cancel()
+	s, err := r.Now(ctx)
+	if err != nil {
+		r.o.Log.Warn("the status cannot be made for the metrics", "error", err)
+		return
+	}
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	for _, state := range store.JobStates {
+		gauge(jobsInState, float64(s.JobsInState[state]), string(state))
+	}
+	gauge(queueDepth, float64(s.QueueDepth))
+	if s.WorkerHeartbeatAge != nil {
+		gauge(heartbeat, *s.WorkerHeartbeatAge)
+	}
+	if s.TokenExpiresIn != nil {
+		gauge(tokenLeft, *s.TokenExpiresIn)
+	}
+}

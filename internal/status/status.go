@@ -1,0 +1,165 @@
+// Package status tells how the whole is doing: what waits, what is held and for how long, whether a worker lives, what
+// goes wrong. The HTTP door, the bot and the metrics show the same.
+package status
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	freshFor     = time.Second // a status is not made anew within this time
+	errorsWithin = 24 * time.Hour
+	maxErrors    = 10
+	maxStuck     = 100
+)
+
+// Options configure a Reporter.
+type Options struct {
+	Store      *store.Store
+	Temporal   client.Client
+	Namespace  string        // of Temporal; default "default"
+	Queue      string        // the task queue that deliveries wait in
+	StuckAfter time.Duration // how old a held job's heartbeat may grow; default 30 s
+	Log        *slog.Logger  // default: none
+
+	// TokenExpiry says when the storage's access token ends; zero when there is none, or when it never ends.
+	TokenExpiry func(context.Context) (time.Time, error)
+}
+
+// Reporter makes the status. It is safe for concurrent use.
+type Reporter struct {
+	o Options
+
+	mu   sync.Mutex // guards what follows; held while a status is made, so that many who ask cost one
+	last Status
+}
+
+// New makes a Reporter; it asks nobody yet.
+func New(o Options) *Reporter {
+	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
+	o.StuckAfter = cmp.Or(o.StuckAfter, 30*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Reporter{o: o}
+}
+
+// Status is how the whole is doing. Times are seconds.
+type Status struct {
+	At                 time.Time
+	QueueDepth         int64                    // deliveries that wait for a worker
+	QueueKnown         bool                     // Temporal told the depth; else it is the record's count of QUEUED
+	JobsInState        map[store.JobState]int64 // all states
+	WorkerHeartbeatAge *float64                 // since a worker was last heard of; nil when there is none
+	TokenExpiresIn     *float64                 // of the storage's access token; nil when unknown or endless
+	TopErrors          []store.ErrorCount       // of the last 24 hours
+	StuckJobs          []int64                  // held jobs whose heartbeat is too old
+}
+
+// Stuck says whether any job is.
+func (s Status) Stuck() bool { return len(s.StuckJobs) > 0 }
+
+// Now gives a status that is at most a second old. Only the record has to be there: what Temporal or the token's keeper
+// cannot say is left out.
+func (r *Reporter) Now(ctx context.Context) (Status, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.last.At) < freshFor {
+		return r.last, nil
+	}
+	status, err := r.make(ctx)
+	if err == nil {
+		r.last = status
+	}
+	return status, err
+}
+
+func (r *Reporter) make(ctx context.Context) (Status, error) {
+	s := Status{At: time.Now()}
+	var err error
+	if s.JobsInState, err = r.jobsInState(ctx); err != nil {
+		return s, err
+	}
+	if s.TopErrors, err = r.topErrors(ctx); err != nil {
+		return s, err
+	}
+	if s.StuckJobs, err = r.stuckJobs(ctx); err != nil {
+		return s, err
+	}
+	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
+		return s, err
+	}
+	s.QueueDepth = s.JobsInState[store.JobQueued]
+	if queue, err := r.queue(ctx); err == nil {
+		s.QueueDepth, s.QueueKnown = queue.depth, true
+		s.WorkerHeartbeatAge = younger(s.WorkerHeartbeatAge, queue.heartbeatAge)
+	} else {
+		r.o.Log.Warn("the task queue cannot be looked at", "error", err)
+	}
+	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
+	return s, nil
+}
+
+func (r *Reporter) jobsInState(ctx context.Context) (map[store.JobState]int64, error) {
+	counts, err := r.o.Store.JobsInState(ctx)
+	states := make(map[store.JobState]int64, len(store.JobStates))
+	for _, state := range store.JobStates {
+		states[state] = 0
+	}
+	for _, count := range counts {
+		states[count.State] = count.Count
+	}
+	return states, err
+}
+
+// code is what an error of a job looks like; anything else that got there is not shown.
+var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
+
+func (r *Reporter) topErrors(ctx context.Context) ([]store.ErrorCount, error) {
+	found, err := r.o.Store.TopErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
+	for i := range found {
+		if !code.MatchString(found[i].Code) {
+			found[i].Code = "OTHER"
+		}
+	}
+	return found, err
+}
+
+func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {
+	jobs, err := r.o.Store.StuckJobs(ctx, r.o.StuckAfter, maxStuck)
+	ids := make([]int64, len(jobs))
+	for i, job := range jobs {
+		ids[i] = job.ID
+	}
+	return ids, err
+}
+
+func (r *Reporter) tokenExpiresIn(ctx context.Context) *float64 {
+	if r.o.TokenExpiry == nil {
+		return nil
+	}
+	at, err := r.o.TokenExpiry(ctx)
+	if err != nil {
+		r.o.Log.Warn("the end of the storage's token is unknown", "error", err)
+		return nil
+	}
+	if at.IsZero() {
+		return nil
+	}
+	left := max(0, time.Until(at).Seconds())
+	return &left
+}
+
+func younger(a, b *float64) *float64 {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}

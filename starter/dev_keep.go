@@ -1,0 +1,77 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"stagecoach/internal/store"
+)
+
+// kept is what dev makes up once and keeps, so that a restart finds its data readable and its addresses the same.
+type kept struct {
+	EncryptionKey string    `json:"encryption_key"` // 32 bytes in base64
+	AdminToken    string    `json:"admin_token"`
+	UserToken     string    `json:"user_token"`
+	TelegramToken string    `json:"telegram_token"`
+	ClientID      string    `json:"client_id"`
+	ClientSecret  string    `json:"client_secret"`
+	RefreshToken  string    `json:"refresh_token"` // the first one: the current one is in the database
+	Ports         portsKept `json:"ports"`
+}
+
+// portsKept are the ports of the last run: wishes, for they may be busy now.
+type portsKept struct {
+	API      int `json:"api"`
+	Temporal int `json:"temporal"`
+	WebUI    int `json:"web_ui"`
+	Postgres int `json:"postgres"`
+	Telegram int `json:"telegram"`
+	Yandex   int `json:"yandex"`
+}
+
+func keptFile(state string) string { return filepath.Join(state, "keep.json") }
+
+// loadKept reads what is kept in the state folder, or makes it up.
+func loadKept(state string) (kept, error) {
+	var k kept
+	name := keptFile(state)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		k = newKept()
+		return k, k.save(state)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("%s cannot be read: restore it, or remove the whole folder to begin anew: %w", name, err)
+	}
+	return k, nil
+}
+
+func (k kept) save(state string) error { return writePrivate(keptFile(state), k) }
+
+func newKept() kept {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return kept{
+		EncryptionKey: base64.StdEncoding.EncodeToString(key),
+		AdminToken:    store.NewToken(),
+		UserToken:     store.NewToken(),
+		TelegramToken: "1000000:" + (rand.Text() + rand.Text())[:35], // the shape of a real one
+		ClientID:      "stagecoach-dev",
+		ClientSecret:  rand.Text(),
+		RefreshToken:  rand.Text(),
+		// The customary ports, so that tools find their server without being told.
+		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082},
+	}
+}
+
+// key gives the encryption key.
+func (k kept) key() ([]byte, error) { return base64.StdEncoding.DecodeString(k.EncryptionKey) }

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/internal/fault"
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+// unreachable says that no API answered.
+type unreachable struct {
+	base string // empty: no address is known
+	err  error
+}
+
+func (e *unreachable) Error() string {
+	if e.base == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%s does not answer: %v", e.base, e.err)
+}
+
+func (e *unreachable) Unwrap() error { return e.err }
+
+// exitCode is the one map from errors to exit codes.
+func exitCode(err error) int {
+	var usage usageError
+	var away *unreachable
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return 2
+	case errors.As(err, &away):
+		return 3
+	default:
+		return 1
+	}
+}
+
+// explain writes what went wrong and what to do next.
+func explain(w io.Writer, cmd *cobra.Command, err error) {
+	var usage usageError
+	var away *unreachable
+	var no *refusal
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "%s\nnext: %s --help\n", printable(usage.text), cmd.CommandPath())
+	case errors.As(err, &away):
+		fmt.Fprintf(w, "%s\nnext: start it (starter dev), or name a running one with --api or STAGECOACH_API_URL\n", printable(away.Error()))
+	case errors.As(err, &no):
+		fmt.Fprintf(w, "%s: %s\n", printable(no.Code), printable(no.sentence()))
+		for _, e := range no.Errors {
+			fmt.Fprintf(w, "field: %s: %s\n", printable(e.Field), printable(e.Message))
+		}
+		if next := nextStep(no); next != "" {
+			fmt.Fprintf(w, "next: %s\n", next)
+		}
+	default:
+		// Errors of dev may quote the last lines of a server's log, each of which keeps its line.
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintln(w, printable(strings.TrimRight(line, "\n")))
+		}
+	}
+}
+
+// nextStep says what a person can do about a refusal; nothing when the refusal itself says it.
+func nextStep(r *refusal) string {
+	switch fault.Code(r.Code) {
+	case fault.Unauthenticated:
+		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
+	case fault.InsufficientAccess:
+		return "use an administrator's token"
+	case fault.UserNotActive:
+		return "ask an administrator for: starter user approve ID"
+	case fault.NoTelegramChat:
+		return "let the user send /start to the bot, or ask for the delivery as another user"
+	case fault.FileNotFound, fault.FileIsFolder:
+		return "look what is there: starter files [PATH]"
+	case fault.FileTooBig, fault.FileEmpty:
+		return "choose another file: Telegram does not take this one"
+	case fault.DeliveryNotFound:
+		return "look which there are: starter deliver list"
+	case fault.UserNotFound:
+		return "look which there are: starter user list"
+	case fault.InvalidTransition:
+		return "look at its state: starter deliver show ID"
+	}
+	if r.Status >= 500 || r.Status == 429 {
+		return "try again in a moment; starter status tells administrators more"
+	}
+	return ""
+}
+
+// group makes a command that only holds others. A word that is none of them is an error, which cobra leaves to those
+// commands that can run.
+func group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(members...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			text += ": do you mean " + strings.Join(near, " or ") + "?"
+		}
+		return usageError{text}
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.DisableFlagsInUseLine = true
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// between lets a command take at least and at most so many arguments.
+func between(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usageError{"wrong number of arguments: " + cmd.UseLine()}
+		}
+		return nil
+	}
+}

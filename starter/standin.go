@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/internal/sim"
+)
+
+// standIn is a server that stands in for an outside system.
+type standIn interface {
+	http.Handler
+	io.Closer
+}
+
+func newStandIn() *cobra.Command {
+	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
+		newTelegramStandIn(), newYandexStandIn())
+}
+
+func newTelegramStandIn() *cobra.Command {
+	var o sim.TelegramOptions
+	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
+		func() (standIn, error) { return sim.NewTelegram(o) })
+	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
+	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)")
+	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of uploads (default: unlimited)")
+	return cmd
+}
+
+func newYandexStandIn() *cobra.Command {
+	var o sim.YandexOptions
+	cmd := standInCommand("yandex", "Stands in for Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
+		func() (standIn, error) { return sim.NewYandex(o) })
+	cmd.Flags().StringVar(&o.ClientID, "client-id", "stand-in", "the OAuth application's id")
+	cmd.Flags().StringVar(&o.ClientSecret, "client-secret", "stand-in", "and its secret")
+	cmd.Flags().StringVar(&o.RefreshToken, "refresh-token", "stand-in-refresh", "the first valid refresh token")
+	cmd.Flags().StringVar(&o.AccessToken, "access-token", "", "the first valid access token (default: none)")
+	cmd.Flags().StringVar(&o.StateFile, "state-file", "", "keeps the tokens over a restart (default: memory only)")
+	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of downloads (default: unlimited)")
+	return cmd
+}
+
+func standInCommand(name, short, addr string, dir *string, holds string, open func() (standIn, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if *dir == "" {
+				return usageError{"--dir is required: the folder that holds " + holds}
+			}
+			ctx, stopListening := untilAsked(cmd.Context())
+			defer stopListening()
+			return serveStandIn(ctx, cmd, name, addr, open)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", addr, "where it listens")
+	cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+	return cmd
+}
+
+func serveStandIn(ctx context.Context, cmd *cobra.Command, name, addr string, open func() (standIn, error)) (err error) {
+	s, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	url, stop, err := sim.Start(addr, s)
+	if err != nil {
+		return fmt.Errorf("%w: choose another place with --addr", err)
+	}
+	defer stop()
+	fmt.Fprintf(cmd.OutOrStdout(), "%s stand-in: %s (steered under %s/_/, Ctrl-C stops)\n", name, url, url)
+	<-ctx.Done()
+	return nil
+}

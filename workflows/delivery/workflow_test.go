@@ -1,0 +1,203 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+var settings = Settings{TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second}
+
+const jobID = int64(42)
+
+// newRun gives an environment with skipped time in which the courier answers as deliver says.
+func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	env.RegisterActivity(&activities.Courier{})
+	env.RegisterActivity(&activities.Records{})
+	env.OnActivity(courier.Deliver, mock.Anything, jobID).Return(deliver)
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	return env
+}
+
+// wantEnd lets the workflow write exactly this end, which the record accepts.
+func wantEnd(env *testsuite.TestWorkflowEnvironment, action store.JobAction, reason fault.Code, state store.JobState) {
+	env.OnActivity(records.FinishJob, mock.Anything, activities.JobEnd{JobID: jobID, Action: action, Reason: reason}).
+		Return(activities.JobOutcome{State: state, Reason: reason}, nil).Once()
+}
+
+func TestDelivered(t *testing.T) {
+	t.Parallel()
+	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+		return activities.Receipt{State: store.JobDelivered}, nil
+	})
+	env.ExecuteWorkflow(WorkflowType, jobID)
+	var outcome activities.JobOutcome
+	if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != store.JobDelivered {
+		t.Errorf("got %+v, %v", outcome, err)
+	}
+}
+
+// TestEnds has a line for each way a ride can go wrong and what the workflow makes of it.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	timeout := func(kind enumspb.TimeoutType) error { return temporal.NewTimeoutError(kind, nil) }
+	for name, c := range map[string]struct {
+		ride   error
+		action store.JobAction
+		reason fault.Code
+		state  store.JobState
+	}{
+		"nobody took it":                    {timeout(enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START), store.JobActionExpire, fault.NotClaimedInTime, store.JobExpired},
+		"it waited too long for any worker": {temporal.NewApplicationError("x", string(fault.NotClaimedInTime)), store.JobActionExpire, fault.NotClaimedInTime, store.JobExpired},
+		"its time is up":                    {timeout(enumspb.TIMEOUT_TYPE_START_TO_CLOSE), store.JobActionFail, fault.JobTimeout, store.JobFailed},
+		"worker lost":                       {timeout(enumspb.TIMEOUT_TYPE_HEARTBEAT), store.JobActionFail, fault.WorkerLost, store.JobFailed},
+		"a reason": {temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil),
+			store.JobActionFail, fault.FileNotFound, store.JobFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) { return activities.Receipt{}, c.ride })
+			wantEnd(env, c.action, c.reason, c.state)
+			env.ExecuteWorkflow(WorkflowType, jobID)
+			failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError())
+			if !ok || failure.Type() != string(c.reason) || !failure.NonRetryable() {
+				t.Errorf("the workflow ended with %v", env.GetWorkflowError())
+			}
+			env.AssertExpectations(t)
+		})
+	}
+}
+
+// TestTriesAndPauses counts three tries with growing pauses, or the pause that the other side asked for.
+func TestTriesAndPauses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		asked time.Duration
+		want  time.Duration
+	}{
+		"backoff":     {0, 2 * settings.RetryInterval},
+		"retry_after": {10 * time.Minute, 20 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tries := 0
+			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+				tries++
+				return activities.Receipt{}, temporal.NewApplicationErrorWithOptions("x", string(fault.TelegramRateLimited),
+					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked})
+			})
+			wantEnd(env, store.JobActionFail, fault.TelegramRateLimited, store.JobFailed)
+			start := env.Now()
+			env.ExecuteWorkflow(WorkflowType, jobID)
+			if took := env.Now().Sub(start); tries != 3 || took < c.want || took > c.want+time.Minute {
+				t.Errorf("%d tries in %s, want 3 in %s", tries, took, c.want)
+			}
+			env.AssertExpectations(t)
+		})
+	}
+}
+
+// TestCancels stops a running ride by signal and by cancellation of the workflow.
+func TestCancels(t *testing.T) {
+	t.Parallel()
+	for name, cancel := range map[string]func(*testsuite.TestWorkflowEnvironment){
+		"signal":          func(env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(CancelSignal, nil) },
+		"workflow cancel": func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+				<-ctx.Done()
+				return activities.Receipt{}, temporal.NewCanceledError()
+			})
+			wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
+			env.RegisterDelayedCallback(func() { cancel(env) }, time.Second)
+			env.ExecuteWorkflow(WorkflowType, jobID)
+			if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
+				t.Errorf("the workflow ended with %v", err)
+			}
+			env.AssertExpectations(t)
+		})
+	}
+}
+
+// TestRecordAway writes the end although PostgreSQL is away for long.
+func TestRecordAway(t *testing.T) {
+	t.Parallel()
+	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+		return activities.Receipt{}, temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil)
+	})
+	calls := 0
+	env.OnActivity(records.FinishJob, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, end activities.JobEnd) (activities.JobOutcome, error) {
+			if calls++; calls < 10 {
+				return activities.JobOutcome{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+			}
+			return activities.JobOutcome{State: store.JobFailed, Reason: end.Reason}, nil
+		})
+	env.ExecuteWorkflow(WorkflowType, jobID)
+	if failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError()); !ok || failure.Type() != string(fault.FileNotFound) {
+		t.Errorf("the workflow ended with %v after %d calls", env.GetWorkflowError(), calls)
+	}
+}
+
+// TestStateQuery follows the stages that the courier tells.
+func TestStateQuery(t *testing.T) {
+	t.Parallel()
+	env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+		<-ctx.Done()
+		return activities.Receipt{}, temporal.NewCanceledError()
+	})
+	wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
+	state := func() (view lifecycle.StateView) {
+		value, err := env.QueryWorkflow(StateQuery)
+		if err == nil {
+			err = value.Get(&view)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return view
+	}
+	env.RegisterDelayedCallback(func() {
+		if got := state(); got.State != "QUEUED" || got.WaitsFor == "" {
+			t.Errorf("at first: %+v", got)
+		}
+		env.SignalWorkflow(StageSignal, store.JobStreaming)
+	}, time.Second)
+	env.RegisterDelayedCallback(func() {
+		if got := state(); got.State != "STREAMING" {
+			t.Errorf("then: %+v", got)
+		}
+		env.SignalWorkflow(CancelSignal, nil)
+	}, 2*time.Second)
+	env.ExecuteWorkflow(WorkflowType, jobID)
+	if got := state(); got.State != "CANCELLED" {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
+// quiet keeps the SDK's log out of the tests' output.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
