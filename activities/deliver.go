@@ -45,6 +45,7 @@ type Courier struct {
 
 // CourierSettings are a courier's limits.
 type CourierSettings struct {
+	TTL             time.Duration // for the first claim
 	JobTimeout      time.Duration // in workers' hands, over all tries
 	StorageTimeout  time.Duration // without a byte from the storage
 	SendInitTimeout time.Duration // until Telegram takes the first byte
@@ -88,6 +89,10 @@ func (r *ride) claim(ctx context.Context) error {
 			return nil, nil
 		}
 		steps := steps{rules: r.Rules, job: job}
+		if job.Claim == 0 && job.Now.Sub(job.CreatedAt) > r.Settings.TTL {
+			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
+			return nil, nil
+		}
 		if job.State != store.JobQueued {
 			if job.AckPendingAt != nil {
 				refusal = r.settleLost(ctx, &steps)

@@ -91,7 +91,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 		return nil, err
 	}
 	if err = patiently(ctx, log, "Temporal's search attributes", func() error {
-		return ensureSearchAttributes(ctx, app.temporal, app.namespace)
+		return EnsureSearchAttributes(ctx, app.temporal, app.namespace)
 	}); err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func patiently(ctx context.Context, log *slog.Logger, what string, step func() e
 	}
 }
 
-// ensureSearchAttributes registers the attributes of the contract; those that exist stay.
-func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+// EnsureSearchAttributes registers the attributes of the contract; those that exist stay.
+func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
 	wanted := map[string]enumspb.IndexedValueType{
 		lifecycle.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 		lifecycle.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,

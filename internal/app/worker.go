@@ -79,7 +79,7 @@ func (a *common) courier() (*activities.Courier, error) {
 		Store: a.store, Rules: delivery.Rules, Storage: a.yandex, Telegram: a.telegram, Temporal: a.temporal,
 		Metrics: a.metrics, Log: a.log,
 		Settings: activities.CourierSettings{
-			JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
+			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
 			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal,

@@ -14,10 +14,10 @@ import (
 	"stagecoach/internal/store"
 )
 
-// machine is what all figures share: the built worker, PostgreSQL, and a folder for everything that a run leaves.
+// machine is what all figures share: the built programs, PostgreSQL, and a folder for everything that a run leaves.
 type machine struct {
 	dir      string
-	worker   string // path of the program
+	programs string // folder of worker and api
 	key      []byte // seals tokens in the record
 	postgres *dev.Postgres
 	store    *store.Store
@@ -33,9 +33,10 @@ func newMachine(ctx context.Context) (m *machine, err error) {
 	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who must pass through
 		return m, err
 	}
-	m.worker = filepath.Join(m.dir, "worker")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", m.worker, "stagecoach/worker").CombinedOutput(); err != nil {
-		return m, fmt.Errorf("the worker cannot be built: %w\n%s", err, out)
+	m.programs = filepath.Join(m.dir, "programs")
+	build := exec.CommandContext(ctx, "go", "build", "-o", m.programs+"/", "stagecoach/worker", "stagecoach/api")
+	if out, err := build.CombinedOutput(); err != nil {
+		return m, fmt.Errorf("the programs cannot be built: %w\n%s", err, out)
 	}
 	if m.postgres, err = dev.StartPostgres(ctx, dev.PostgresOptions{Dir: filepath.Join(m.dir, "postgres")}); err != nil {
 		return m, err

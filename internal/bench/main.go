@@ -33,6 +33,7 @@ var figures = []figure{
 	{"repeat", "a file that Telegram has already", measureRepeat},
 	{"small", "many jobs of 1 KiB", measureSmall},
 	{"history", "what one job costs in Temporal", measureHistory},
+	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 
 func main() {

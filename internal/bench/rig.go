@@ -26,6 +26,7 @@ import (
 const (
 	botToken    = "7000000001:AAbenchBotTokenBenchBotTokenBench01"
 	accessToken = "bench-access-token"
+	adminToken  = "sc_bench-admin-token"
 )
 
 // rig is one whole Stagecoach to measure on: a Temporal server of its own, empty and in memory, for that slows as it
@@ -38,6 +39,7 @@ type rig struct {
 	files       string // the storage's folder
 	telegramURL string
 	yandexURL   string
+	apiURL      string
 	worker      *process
 	children    []*process
 }
@@ -97,11 +99,30 @@ func (r *rig) startStandIns(o rigOptions) (err error) {
 }
 
 func (r *rig) startWorker(ctx context.Context, settings map[string]string) (err error) {
-	command := exec.Command(r.machine.worker)
+	r.worker, err = r.startProgram(ctx, "worker", settings, `"worker runs"`)
+	return err
+}
+
+// startAPI runs the HTTP API alone; the caller stops it.
+func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*process, error) {
+	port, err := dev.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	r.apiURL = "http://" + addr
+	settings["STAGECOACH_API_ADDR"], settings["STAGECOACH_BOT"] = addr, "false"
+	return r.startProgram(ctx, "api", settings, `"API listens"`)
+}
+
+// startProgram runs one of our programs and waits until it logs that it is ready.
+func (r *rig) startProgram(ctx context.Context, name string, settings map[string]string, ready string) (*process, error) {
+	command := exec.Command(filepath.Join(r.programs, name))
 	command.Env = []string{
 		"DATABASE_URL=" + r.postgres.URL,
 		"TEMPORAL_ADDRESS=" + r.temporal.Address,
 		"STAGECOACH_ENCRYPTION_KEY=" + base64.StdEncoding.EncodeToString(r.key),
+		"STAGECOACH_ADMIN_TOKEN=" + adminToken,
 		"STAGECOACH_TELEGRAM_TOKEN=" + botToken,
 		"STAGECOACH_TELEGRAM_API_URL=" + r.telegramURL,
 		"STAGECOACH_YANDEX_API_URL=" + r.yandexURL,
@@ -111,10 +132,15 @@ func (r *rig) startWorker(ctx context.Context, settings map[string]string) (err 
 	for name, value := range settings {
 		command.Env = append(command.Env, name+"="+value)
 	}
-	if r.worker, err = startProcess(command); err != nil {
-		return err
+	p, err := startProcess(command)
+	if err != nil {
+		return nil, err
 	}
-	return r.worker.awaitLog(ctx, `"worker runs"`)
+	if err := p.awaitLog(ctx, ready); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%w\nits log:\n%s", err, p.log)
+	}
+	return p, nil
 }
 
 func (r *rig) close() (err error) {

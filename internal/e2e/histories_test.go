@@ -23,7 +23,7 @@ func TestRecordHistories(t *testing.T) {
 	small, _ := s.file("small.bin", 1000)
 	save := func(name string, job store.Job, state store.JobState) {
 		if got := s.ended(job, time.Minute); got.State != state {
-			t.Fatalf("%s ended %s", name, got.State)
+			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}
 		s.eventually(10*time.Second, "the workflow is over", func() bool {
 			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1

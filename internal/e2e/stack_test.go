@@ -20,6 +20,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/internal/app"
 	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
@@ -51,7 +52,7 @@ var buildPrograms = sync.OnceValue(func() error {
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	out, err := exec.Command("go", append(args, "stagecoach/worker")...).CombinedOutput()
+	out, err := exec.Command("go", append(args, "stagecoach/worker", "stagecoach/api")...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -107,6 +108,7 @@ func newStack(t testing.TB, settings map[string]string) *stack {
 	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(s.client.Close)
+	must(t, app.EnsureSearchAttributes(t.Context(), s.client, client.DefaultNamespace))
 
 	database := testdb.URL(t)
 	s.store, err = store.Open(t.Context(), database, testdb.Key)

@@ -51,15 +51,13 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome
 	return outcome, ending(outcome)
 }
 
-// ride puts the job in line for what is left of its TTL: it may have waited long for any worker at all.
+// ride puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting must
+// never decide between commands, or a change of it would break running workflows: a job whose time is up goes in line
+// all the same, and the courier refuses it.
 func (w *Workflow) ride(ctx workflow.Context, jobID int64) workflow.Future {
 	options := w.rideOptions()
-	options.ScheduleToStartTimeout -= workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
-	if options.ScheduleToStartTimeout <= 0 {
-		late, settable := workflow.NewFuture(ctx)
-		settable.SetError(temporal.NewApplicationError("no worker in time", string(fault.NotClaimedInTime)))
-		return late
-	}
+	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
+	options.ScheduleToStartTimeout = max(options.ScheduleToStartTimeout-waited, time.Second)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), courier.Deliver, jobID)
 }
 
