@@ -137,6 +137,9 @@ func (r *ride) passed(ctx context.Context, first, last bool) error {
 	switch {
 	case first && r.job().State == store.JobDownloading:
 		err := r.step(ctx, func(s *steps) error {
+			if s.job.State == store.JobStreaming {
+				return nil // this very write came through before, only its answer was lost
+			}
 			if last {
 				s.job.AckPendingAt = &s.job.Now
 			}

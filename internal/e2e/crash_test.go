@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
 )
 
@@ -104,6 +106,35 @@ func TestTemporalAway(t *testing.T) {
 	s.wantState(s.ended(meanwhile, time.Minute), store.JobDelivered, "")
 	s.wantDocument(100, longSum)
 	s.wantDocument(101, askedSum)
+}
+
+// TestPostgresAway stops and starts PostgreSQL in mid-job: no try is lost, the end is written when it is back.
+func TestPostgresAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	postgres, err := dev.StartPostgres(t.Context(), dev.PostgresOptions{Dir: dir, Fast: true})
+	must(t, err)
+	t.Cleanup(func() { postgres.Stop() })
+	migrated, err := store.Open(t.Context(), postgres.URL, testdb.Key)
+	must(t, err)
+	must(t, migrated.Migrate(t.Context()))
+	migrated.Close()
+	s := newStackOn(t, postgres.URL, nil)
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("big.bin", 16<<20)
+	s.slow(6 << 20)
+	job := s.deliver(user, file)
+	s.inState(job, store.JobStreaming)
+	postgres.Kill()
+	time.Sleep(4 * time.Second) // the last bytes and their answer fall into the outage
+	must(t, postgres.Restart(t.Context()))
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 0 {
+		t.Errorf("attempt %d: an outage of the record is no failed try", job.Attempt)
+	}
 }
 
 // TestCancel stops jobs in each live state.

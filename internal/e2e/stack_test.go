@@ -75,18 +75,25 @@ type stack struct {
 	worker     *program
 	api        *program
 
-	log *logBuffer
+	log     *logBuffer
+	answers *seen
 }
 
 // newStack starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
 // it is asked for with startAPI.
 func newStack(t testing.TB, settings map[string]string) *stack {
 	t.Helper()
+	return newStackOn(t, testdb.URL(t), settings)
+}
+
+// newStackOn is newStack on a migrated database of the test's own.
+func newStackOn(t testing.TB, database string, settings map[string]string) *stack {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("end to end tests need PostgreSQL and Temporal")
 	}
 	must(t, buildPrograms())
-	s := &stack{TB: t, env: map[string]string{}, log: &logBuffer{}}
+	s := &stack{TB: t, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
 	s.files, s.chats = t.TempDir(), t.TempDir()
 
 	var err error
@@ -110,7 +117,6 @@ func newStack(t testing.TB, settings map[string]string) *stack {
 	t.Cleanup(s.client.Close)
 	must(t, app.EnsureSearchAttributes(t.Context(), s.client, client.DefaultNamespace))
 
-	database := testdb.URL(t)
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
