@@ -110,7 +110,7 @@ func (b *Bot) download(ctx context.Context, r *request, args []string) error {
 	if err != nil {
 		return err
 	}
-	job, created, err := b.deliveries.Request(ctx, r.user, file, args[1], store.SourceBot)
+	job, created, err := b.deliveries.Request(ctx, r.user, file.ID, args[1], store.SourceBot)
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (w *world) job(person int64, name string) store.Job {
 	}
 	file := w.catalog.add(w.t, "/"+name, 1_000_000)
 	client := w.bot().deliveries
-	job, _, err := client.Request(w.t.Context(), user, file, newNonce(), store.SourceBot)
+	job, _, err := client.Request(w.t.Context(), user, file.ID, newNonce(), store.SourceBot)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -103,16 +103,9 @@ func (s *server) createDelivery(ctx context.Context, in *createDeliveryInput) (*
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a file").WithField("file_id")
 	}
-	file, err := s.o.Catalog.File(ctx, fileID)
-	if err != nil {
-		if f := fault.As(err); f != nil && f.Code == fault.FileNotFound {
-			err = f.WithField("file_id")
-		}
-		return nil, err
-	}
 	patience, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	job, created, err := s.o.Deliveries.Request(patience, user, file, in.Key, store.SourceAPI)
+	job, created, err := s.o.Deliveries.Request(patience, user, fileID, in.Key, store.SourceAPI)
 	if err != nil {
 		return nil, err
 	}

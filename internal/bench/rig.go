@@ -171,7 +171,7 @@ func (r *rig) user(ctx context.Context) (store.User, error) {
 // request asks for a delivery.
 func (r *rig) request(ctx context.Context, user store.User, file store.File) (store.Job, error) {
 	nonce := strconv.FormatInt(r.serial.Add(1), 10)
-	job, _, err := r.deliveries.Request(ctx, user, file, nonce, store.SourceAPI)
+	job, _, err := r.deliveries.Request(ctx, user, file.ID, nonce, store.SourceAPI)
 	return job, err
 }
 

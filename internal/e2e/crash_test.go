@@ -210,7 +210,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 	s.wantState(s.ended(job, 20*time.Second), store.JobFailed, string(fault.UserNotActive))
 	blocked, err := s.store.UserByID(t.Context(), user.ID)
 	must(t, err)
-	if _, _, err := s.deliveries.Request(t.Context(), blocked, file, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
+	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
 		t.Errorf("a blocked user's request gave %v", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestRepeatedRequests(t *testing.T) {
 	results := make(chan store.Job, 20)
 	for range cap(results) {
 		go func() {
-			job, _, err := s.deliveries.Request(t.Context(), user, file, "the-nonce", store.SourceBot)
+			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", store.SourceBot)
 			if err != nil {
 				t.Error(err)
 			}

@@ -245,7 +245,7 @@ func nonce() string {
 // deliver asks for a delivery.
 func (s *stack) deliver(user store.User, file store.File) store.Job {
 	s.Helper()
-	job, created, err := s.deliveries.Request(s.Context(), user, file, nonce(), store.SourceAPI)
+	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), store.SourceAPI)
 	must(s, err)
 	if !created {
 		s.Fatal("a fresh nonce gave an old job")

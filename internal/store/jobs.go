@@ -119,13 +119,18 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, cre
 	if err != nil {
 		return Job{}, false, err
 	}
-	job, err = one[Job](ctx, s, noJob, jobSelect+`WHERE idempotency_key = $1`, j.IdempotencyKey)
+	job, err = s.JobByKey(ctx, j.IdempotencyKey)
 	return job, created, err
 }
 
 // JobByID finds a job.
 func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
 	return one[Job](ctx, s, noJob, jobSelect+`WHERE j.id = $1`, id)
+}
+
+// JobByKey finds the job of an idempotency key.
+func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
+	return one[Job](ctx, s, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
 }
 
 // JobFilter chooses jobs; zero fields choose all.

@@ -58,16 +58,42 @@ func (c *Client) CheckFile(file store.File) error {
 }
 
 // Request asks for a file to be delivered to the user's chat. The same nonce again gives the job that is there and
-// created = false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it.
-func (c *Client) Request(ctx context.Context, user store.User, file store.File, nonce, source string) (job store.Job, created bool, err error) {
+// created = false, whatever became of file and user meanwhile. A job that is recorded is not lost: if Temporal cannot
+// be reached now, the reconciler starts it.
+func (c *Client) Request(ctx context.Context, user store.User, fileID int64, nonce, source string) (job store.Job, created bool, err error) {
+	key := IdempotencyKey(user.ID, fileID, nonce)
+	job, err = c.Store.JobByKey(ctx, key)
+	if fault.CodeOf(err) == fault.DeliveryNotFound {
+		job, created, err = c.create(ctx, user, fileID, key, source)
+	}
+	if err != nil {
+		return store.Job{}, false, err
+	}
+	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.State) {
+		if err := c.Start(ctx, job.ID, job.WorkflowID(), job.UserID); err != nil {
+			c.Log.Warn("delivery is recorded, its workflow will be started later", "job", job.ID, "error", err)
+		}
+	}
+	return job, created, nil
+}
+
+// create records a new job, unless the file, the user or the rules are against it.
+func (c *Client) create(ctx context.Context, user store.User, fileID int64, key, source string) (store.Job, bool, error) {
+	file, err := c.Store.FileByID(ctx, fileID)
+	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.FileNotFound {
+		err = refusal.WithField("file_id")
+	}
+	if err != nil {
+		return store.Job{}, false, err
+	}
 	if err := c.CheckFile(file); err != nil {
 		return store.Job{}, false, err
 	}
 	if user.TelegramID == nil {
 		return store.Job{}, false, fault.New(fault.NoTelegramChat, "this user has no Telegram chat to deliver to")
 	}
-	job = store.Job{
-		IdempotencyKey: IdempotencyKey(user.ID, file.ID, nonce), UserID: user.ID, UserStatus: user.Status,
+	job := store.Job{
+		IdempotencyKey: key, UserID: user.ID, UserStatus: user.Status,
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
 	rule, err := Rules.Decide("", lifecycle.Request[store.JobState, store.JobAction]{
@@ -76,19 +102,11 @@ func (c *Client) Request(ctx context.Context, user store.User, file store.File, 
 	if err != nil {
 		return store.Job{}, false, err
 	}
-	job, created, err = c.Store.CreateJob(ctx, job, store.Event{Type: rule.Event, To: string(rule.To)})
-	if err != nil {
-		return store.Job{}, false, err
-	}
+	job, created, err := c.Store.CreateJob(ctx, job, store.Event{Type: rule.Event, To: string(rule.To)})
 	if created && c.OnEnqueued != nil {
 		c.OnEnqueued(source)
 	}
-	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.State) {
-		if err := c.Start(ctx, job.ID, job.WorkflowID(), job.UserID); err != nil {
-			c.Log.Warn("delivery is recorded, its workflow will be started later", "job", job.ID, "error", err)
-		}
-	}
-	return job, created, nil
+	return job, created, err
 }
 
 // Start starts a job's workflow; one that was started before is left alone.
