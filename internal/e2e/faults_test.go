@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,5 +164,24 @@ func TestSpool(t *testing.T) {
 	s.wantDocument(100, sum)
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left in the spool: %v", left)
+	}
+}
+
+// TestSpoolShared lets a Bot API server that shares a folder read the file itself; names survive whole.
+func TestSpoolShared(t *testing.T) {
+	t.Parallel()
+	shared := t.TempDir()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})
+	s.startWorker()
+	user := s.user(100)
+	name := "100%25 \"шум\" 🎬 " + strings.Repeat("я", 100) + ".mkv"
+	file, sum := s.file(name, 1<<20)
+	s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if got := s.documents(100)[0].Name; got != name {
+		t.Errorf("the name became %q", got)
+	}
+	if left, _ := os.ReadDir(shared); len(left) > 0 {
+		t.Errorf("left in the shared folder: %v", left)
 	}
 }

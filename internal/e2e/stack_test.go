@@ -97,7 +97,7 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 	s.files, s.chats = t.TempDir(), t.TempDir()
 
 	var err error
-	s.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: s.chats, Token: botToken})
+	s.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"]})
 	must(t, err)
 	s.yandex, err = sim.NewYandex(sim.YandexOptions{
 		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,

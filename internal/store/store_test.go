@@ -1,0 +1,248 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/oauth2"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// world is a database with a user and a file.
+type world struct {
+	*store.Store
+	t    *testing.T
+	url  string
+	file store.File
+	keys int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, url: testdb.URL(t)}
+	var err error
+	w.Store, err = store.Open(t.Context(), w.url, testdb.Key)
+	w.must(err)
+	t.Cleanup(w.Close)
+	files, err := w.SaveFiles(t.Context(), []store.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}})
+	w.must(err)
+	w.file = files[0]
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) user(telegramID int64) store.User {
+	w.t.Helper()
+	user, err := w.CreateUser(w.t.Context(), store.User{TelegramID: &telegramID, Status: store.UserActive}, "")
+	w.must(err)
+	return user
+}
+
+func (w *world) job(user store.User) store.Job {
+	w.t.Helper()
+	w.keys++
+	job, _, err := w.CreateJob(w.t.Context(), store.Job{
+		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+	}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	w.must(err)
+	return job
+}
+
+// TestTokensAreSealed looks for the tokens in the database itself, and opens them with the wrong key.
+func TestTokensAreSealed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	token := oauth2.Token{AccessToken: "plain-access", RefreshToken: "plain-refresh", Expiry: time.Now().Add(time.Hour)}
+	_, err := w.TokenVault("yandex").UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil })
+	w.must(err)
+	got, err := w.TokenVault("yandex").CurrentToken(t.Context())
+	if err != nil || got.AccessToken != token.AccessToken || got.RefreshToken != token.RefreshToken || got.Expiry.Sub(token.Expiry).Abs() > time.Millisecond {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	conn, err := pgx.Connect(t.Context(), w.url)
+	w.must(err)
+	defer conn.Close(context.Background())
+	var row string
+	w.must(conn.QueryRow(t.Context(), `SELECT encode(access_token, 'escape') || encode(refresh_token, 'escape') FROM oauth_tokens`).Scan(&row))
+	if strings.Contains(row, "plain") {
+		t.Error("a token lies open in the database")
+	}
+	other, err := store.Open(t.Context(), w.url, bytes.Repeat([]byte{8}, 32))
+	w.must(err)
+	defer other.Close()
+	if _, err := other.TokenVault("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
+		t.Errorf("the wrong key gave %v", err)
+	}
+}
+
+// TestTokenIsRenewedByOne lets many renew at once: each sees what the one before has saved.
+func TestTokenIsRenewedByOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	renewals := 0
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			_, err := w.TokenVault("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
+				if current.AccessToken != "" {
+					return nil, nil
+				}
+				renewals++ // under the row's lock
+				return &oauth2.Token{AccessToken: "fresh", RefreshToken: "next"}, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if renewals != 1 {
+		t.Errorf("%d renewals", renewals)
+	}
+}
+
+// TestChangeJobIsAllOrNothing fails in the middle, and breaks the record's own rules.
+func TestChangeJobIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	job := w.job(w.user(1))
+	no := errors.New("no")
+	_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+		j.State = store.JobFailed
+		return []store.Event{{Type: "failed", To: "FAILED"}}, no
+	})
+	if !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+	for name, wrong := range map[string]func(*store.Job){
+		"delivered without a message": func(j *store.Job) { j.State = store.JobDelivered },
+		"failed without a reason":     func(j *store.Job) { j.State = store.JobFailed },
+		"held without a heartbeat":    func(j *store.Job) { j.State = store.JobClaimed },
+		"a fourth try":                func(j *store.Job) { j.Attempt = 4 },
+		"an unknown state":            func(j *store.Job) { j.State = "LOST" },
+	} {
+		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+			wrong(j)
+			return []store.Event{{Type: "x", To: string(j.State)}}, nil
+		})
+		if err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	after, err := w.JobByID(t.Context(), job.ID)
+	w.must(err)
+	events, err := w.EventsOf(t.Context(), "delivery", fmt.Sprint(job.ID))
+	w.must(err)
+	if after.State != store.JobQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
+		t.Errorf("something was written: %+v, %d events", after, len(events))
+	}
+}
+
+// TestPlacesInLine counts turns, not arrivals.
+func TestPlacesInLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann, bob := w.user(1), w.user(2)
+	a1, a2, a3 := w.job(ann), w.job(ann), w.job(ann)
+	b1 := w.job(bob)
+	places, err := w.PlacesInLine(t.Context(), []int64{a1.ID, a2.ID, a3.ID, b1.ID})
+	w.must(err)
+	want := map[int64]int{a1.ID: 1, b1.ID: 2, a2.ID: 3, a3.ID: 4}
+	for id, place := range want {
+		if places[id] != place {
+			t.Errorf("job %d has place %d, want %d", id, places[id], place)
+		}
+	}
+}
+
+// TestEventsHaveNoGap follows the stream while many write, some of them slowly: every event comes once, in an order
+// that can be resumed anywhere.
+func TestEventsHaveNoGap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := w.user(1)
+	const writers, jobs = 8, 25
+	keys := make(chan int, writers*jobs)
+	for i := range writers * jobs {
+		keys <- 1000 + i
+	}
+	close(keys)
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for key := range keys {
+				job, _, err := w.CreateJob(t.Context(), store.Job{
+					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+				}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
+					j.State, j.LastError = store.JobCancelled, "x"
+					return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	seen := map[int64]bool{}
+	var cursor store.Cursor
+	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
+		events, err := w.EventsAfter(t.Context(), cursor, user.ID, 7)
+		w.must(err)
+		for _, event := range events {
+			if seen[event.ID] {
+				t.Fatalf("event %d came twice", event.ID)
+			}
+			seen[event.ID] = true
+			cursor = event.Cursor()
+		}
+		if again, err := store.ParseCursor(cursor.String()); err != nil || again != cursor {
+			t.Fatalf("cursor %s reads as %v, %v", cursor, again, err)
+		}
+	}
+	all.Wait()
+	if len(seen) != 2*writers*jobs {
+		t.Errorf("%d events, want %d", len(seen), 2*writers*jobs)
+	}
+}
+
+// TestUnavailable tells an outage from a mistake.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), "postgres://nobody@127.0.0.1:1/none", testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Ping(t.Context()); fault.CodeOf(err) != fault.StoreUnavailable {
+		t.Errorf("no server: %v", err)
+	}
+	w := newWorld(t)
+	if _, err := w.JobByID(t.Context(), 1); fault.CodeOf(err) != fault.DeliveryNotFound {
+		t.Errorf("no row: %v", err)
+	}
+	w.must(w.Migrate(t.Context())) // once more changes nothing
+}
