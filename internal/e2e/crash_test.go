@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,6 +70,41 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	if n := len(s.documents(100)); n > 1 {
 		t.Errorf("the chat has %d documents", n)
 	}
+}
+
+// TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then lets it go on: it must not
+// let its own last bytes go.
+func TestWorkerFrozen(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	frozen := s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("big.bin", 24<<20)
+	s.slow(6 << 20)
+	job := s.deliver(user, file)
+	s.inState(job, store.JobStreaming)
+	must(t, frozen.Process.Signal(syscall.SIGSTOP))
+	s.startWorker()
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	must(t, frozen.Process.Signal(syscall.SIGCONT))
+	s.eventually(30*time.Second, "the frozen worker gives its try up", func() bool {
+		return s.finishedUploads() == 2
+	})
+	s.wantDocument(100, sum)
+	if again := s.reload(job); again.RowVersion != job.RowVersion {
+		t.Errorf("the record changed: %+v", again)
+	}
+}
+
+// finishedUploads counts requests that sent a document and are over.
+func (s *stack) finishedUploads() (n int) {
+	for _, request := range s.telegram.Requests() {
+		if request.Done && strings.HasSuffix(request.Path, "/sendDocument") {
+			n++
+		}
+	}
+	return n
 }
 
 // TestWorkerStopped asks the worker to stop in mid-stream, as a release does.

@@ -23,6 +23,10 @@ type Settings struct {
 	RetryInterval    time.Duration // before the second try; doubled for the third
 }
 
+// maximumAttempts is more than a job's tries, which the courier counts in the record: a frozen or cut-off worker's polls
+// can swallow attempts that never became a try, and those must not cost the job its life.
+const maximumAttempts = 4 * store.JobTries
+
 // Workflow drives delivery jobs.
 type Workflow struct{ Settings Settings }
 
@@ -71,7 +75,7 @@ func (w *Workflow) rideOptions() workflow.ActivityOptions {
 		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2, MaximumAttempts: store.JobTries,
+			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: maximumAttempts,
 		},
 		Summary: "storage → Telegram",
 	}
