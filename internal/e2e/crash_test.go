@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
@@ -88,8 +91,9 @@ func TestWorkerFrozen(t *testing.T) {
 	job = s.ended(job, time.Minute)
 	s.wantState(job, store.JobDelivered, "")
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
-	s.eventually(30*time.Second, "the frozen worker gives its try up", func() bool {
-		return s.finishedUploads() == 2
+	s.eventually(30*time.Second, "both uploads are over", func() bool {
+		uploads := s.uploads()
+		return len(uploads) == 2 && uploads[0].Done && uploads[1].Done
 	})
 	s.wantDocument(100, sum)
 	if again := s.reload(job); again.RowVersion != job.RowVersion {
@@ -97,14 +101,33 @@ func TestWorkerFrozen(t *testing.T) {
 	}
 }
 
-// finishedUploads counts requests that sent a document and are over.
-func (s *stack) finishedUploads() (n int) {
-	for _, request := range s.telegram.Requests() {
-		if request.Done && strings.HasSuffix(request.Path, "/sendDocument") {
-			n++
-		}
+// TestFenced takes the claim away from a worker that streams: it may not let its last bytes go, nor write.
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	database := testdb.URL(t)
+	s := newStackOn(t, database, nil)
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("big.bin", 6<<20)
+	s.slow(4 << 20)
+	job := s.deliver(user, file)
+	s.inState(job, store.JobStreaming)
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
+	must(t, err)
+	job = s.ended(job, 30*time.Second)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 1 || job.Claim != 3 {
+		t.Errorf("attempt %d with claim %d: the first ride has written", job.Attempt, job.Claim)
 	}
-	return n
+}
+
+// uploads lists the requests that send documents, those under way too.
+func (s *stack) uploads() []sim.Request {
+	return slices.DeleteFunc(s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") })
 }
 
 // TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
