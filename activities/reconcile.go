@@ -47,6 +47,8 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
+			return nil
 		case <-ticker.C:
 		}
 	}

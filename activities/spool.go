@@ -99,10 +99,10 @@ func (f *spooled) create(name string) (err error) {
 
 func (f *spooled) release() {
 	if f.File != nil {
-		f.File.Close()
+		_ = f.File.Close() // it goes with its folder, or has no name
 	}
 	if f.dir != "" {
-		os.RemoveAll(f.dir)
+		_ = os.RemoveAll(f.dir) // what stays is swept at the next start
 	}
 	f.spool.usage.Sub(float64(f.size))
 	f.spool.room.Release(f.size)

@@ -194,7 +194,7 @@ func (r *ride) open(ctx context.Context, item yandex.Item, offset int64) (io.Rea
 		return nil, err
 	}
 	if download.Size >= 0 && download.Size != item.Size {
-		download.Body.Close()
+		_ = download.Body.Close() // nothing of it was wanted
 		return nil, fault.New(fault.FileChanged, "the file changes just now").Retry()
 	}
 	return download.Body, nil

@@ -37,8 +37,9 @@ func (d delivery) ended() bool {
 	switch d.State {
 	case store.JobDelivered, store.JobFailed, store.JobCancelled, store.JobExpired:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // deliver asks for a delivery. existed says that the key was used before: then it is that delivery.

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"stagecoach/internal/store"
@@ -119,7 +118,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
-	answer, _, err := f.api.deliver(ctx, fileID, d.key())
+	answer, _, err := f.api.deliver(ctx, fileID, f.key(d))
 	if err != nil {
 		return err
 	}
@@ -229,9 +228,10 @@ func (r *ride) waits() int {
 	return 0
 }
 
-// key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery.
-func (d drop) key() string {
-	sum := sha256.Sum256([]byte(d.path + "\x00" + strconv.FormatInt(d.size, 10) + "\x00" + strconv.FormatInt(d.changed, 10)))
+// key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery, as far as the record
+// goes back.
+func (f *dropFolder) key(d drop) string {
+	sum := sha256.Sum256(fmt.Append(nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.recordSince.UnixNano()))
 	return "dev-" + hex.EncodeToString(sum[:16])
 }
 

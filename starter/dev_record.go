@@ -27,7 +27,7 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	}
 	defer record.Close()
 	if err := record.Migrate(ctx); err != nil {
-		return oauth2.Token{}, fmt.Errorf("the tables cannot be made: %w", err)
+		return oauth2.Token{}, fmt.Errorf("the database cannot be used: %w", err)
 	}
 	telegramID := int64(demoUser)
 	user, _, err := record.EnsureTelegramUser(ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive})
@@ -38,6 +38,7 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	if err != nil {
 		return oauth2.Token{}, err
 	}
+	s.recordSince = user.CreatedAt
 	tokens, err := record.TokenVault("yandex").CurrentToken(ctx)
 	if err != nil {
 		return oauth2.Token{}, fmt.Errorf("the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w", err)

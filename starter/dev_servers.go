@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -85,7 +86,7 @@ func (s *stack) startPostgres(ctx context.Context) (*dev.Postgres, error) {
 func (s *stack) startTemporal(ctx context.Context) (*dev.Temporal, error) {
 	began := time.Now()
 	temporal, err := dev.StartTemporal(ctx, dev.TemporalOptions{
-		DBFile: filepath.Join(s.state, "temporal.db"), Log: s.logs["temporal"],
+		DBFile: s.temporalFile(), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
 		Progress: func(step string) {
 			if s.screen.live {
@@ -105,6 +106,17 @@ func (s *stack) startTemporal(ctx context.Context) (*dev.Temporal, error) {
 	}
 	s.screen.say("  Temporal     %s, ready in %s", temporal.Address, took(time.Since(began)))
 	return temporal, pointTemporalClients(temporal.Address)
+}
+
+// temporalFile names the file of Temporal's own database. Workflows name rows of our record by their ids, so each record
+// needs a Temporal of its own.
+func (s *stack) temporalFile() string {
+	name := "temporal.db"
+	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
+		sum := sha256.Sum256([]byte(own.Host + own.Path))
+		name = fmt.Sprintf("temporal-%x.db", sum[:4])
+	}
+	return filepath.Join(s.state, name)
 }
 
 // pointTemporalClients makes the services of this process talk to our server, whatever the environment or the profile

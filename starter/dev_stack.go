@@ -27,6 +27,8 @@ type stack struct {
 	info     devInfo
 	telegram *sim.Telegram
 
+	recordSince time.Time // when the database first saw the demo user: another database, another time
+
 	parts []part // in the order of their start
 	logs  map[string]*os.File
 }

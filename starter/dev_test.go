@@ -217,6 +217,31 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	allGone(t, child)
 }
 
+func TestDevStoppedInMidDelivery(t *testing.T) {
+	skipInShort(t)
+	state := t.TempDir()
+	dev := launch(t, "dev", "--state", state)
+	info := dev.running(state)
+	// The demo's file is asked for half a second later at the earliest, and too large to be sent before the stop shows.
+	held := strings.NewReader(`{"match":"sendDocument","kind":"timeout","times":1}`)
+	if response, err := http.Post(info.StandIns.Telegram+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	eventually(t, time.Minute, "the delivery is under way", func() bool {
+		return strings.Contains(dev.output(), "STREAMING    "+demoFile)
+	})
+	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := dev.wait(20 * time.Second); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+	again := launch(t, "dev", "--once", "--state", state)
+	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    "+demoFile) {
+		t.Errorf("exit code %d: the delivery did not go on", code)
+	}
+}
+
 func TestDevRefusesWrongSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real servers")

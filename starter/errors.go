@@ -68,7 +68,7 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	default:
 		// Errors of dev may quote the last lines of a server's log, each of which keeps its line.
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintln(w, printable(strings.TrimRight(line, "\n")))
+			fmt.Fprintln(w, printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
 	}
 }

@@ -66,8 +66,10 @@ var (
 		id: "create-delivery", method: http.MethodPost, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,
 		summary: "Ask for a file to be sent to your Telegram chat", status: http.StatusCreated, also: http.StatusOK,
 		description: "201 when this made a delivery, 200 when the same key and file had made it before.",
-		faults: []fault.Code{fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
-			fault.NoTelegramChat},
+		faults: []fault.Code{
+			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
+			fault.NoTelegramChat,
+		},
 	}
 	listDeliveries = operation{
 		id: "list-deliveries", method: http.MethodGet, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,

@@ -35,7 +35,7 @@ func (s *server) registerDocs() {
 	var html bytes.Buffer
 	page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
 	if err := page.Execute(&html, newDocs(s.api.OpenAPI())); err != nil {
-		panic(fmt.Sprintf("the page of the API cannot be written: %v", err))
+		panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
 	}
 	sum := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -51,7 +51,7 @@ func (s *server) outside() http.Handler {
 		defer func() {
 			if cause := recover(); cause != nil {
 				if cause == http.ErrAbortHandler { // net/http's own way to drop a connection
-					panic(cause)
+					panic(cause) // handed on as it came
 				}
 				s.o.Log.Error("a request panicked", "request", n.id, "cause", cause, "stack", string(debug.Stack()))
 				if w.status == 0 {

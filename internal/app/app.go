@@ -84,6 +84,8 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 	}
 	app.namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
 	options.Logger = sdklog.NewStructuredLogger(log)
+	// Our messages are ids: to compress them costs both sides more than it saves.
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	if err = patiently(ctx, log, "Temporal", func() error {
 		app.temporal, err = client.DialContext(ctx, options)
 		return err

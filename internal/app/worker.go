@@ -121,5 +121,5 @@ func serve(addr string, handler http.Handler, log *slog.Logger) (stop func()) {
 			log.Error("metrics are not served", "addr", addr, "error", err)
 		}
 	}()
-	return func() { server.Close() }
+	return func() { _ = server.Close() }
 }

@@ -73,12 +73,18 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	if r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{UIPort: -1}); err != nil {
 		return err
 	}
-	quiet := slog.New(slog.DiscardHandler)
-	if r.client, err = client.DialContext(ctx, client.Options{HostPort: r.temporal.Address, Logger: quiet}); err != nil {
+	if r.client, err = dialTemporal(ctx, r.temporal.Address); err != nil {
 		return err
 	}
-	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: slog.New(slog.DiscardHandler)}
 	return r.startWorker(ctx, o.settings)
+}
+
+// dialTemporal connects as the doors and the worker do; the baseline's worker has the same.
+func dialTemporal(ctx context.Context, address string) (client.Client, error) {
+	options := client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)}
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	return client.DialContext(ctx, options)
 }
 
 func (r *rig) startStandIns(o rigOptions) (err error) {
@@ -128,6 +134,7 @@ func (r *rig) startProgram(ctx context.Context, name string, settings map[string
 		"STAGECOACH_YANDEX_API_URL=" + r.yandexURL,
 		"STAGECOACH_YANDEX_ACCESS_TOKEN=" + accessToken,
 		"STAGECOACH_WORKER_METRICS_ADDR=127.0.0.1:0",
+		"STAGECOACH_WORKER_STOP_TIMEOUT=1s",
 	}
 	for name, value := range settings {
 		command.Env = append(command.Env, name+"="+value)

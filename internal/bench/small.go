@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -136,14 +134,14 @@ func bareActivity(context.Context, int) error { return nil }
 
 // runBareWorker is the baseline's worker process.
 func runBareWorker(ctx context.Context, address string, out io.Writer) error {
-	temporal, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)})
+	temporal, err := dialTemporal(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer temporal.Close()
 	w := worker.New(temporal, bareQueue, worker.Options{MaxConcurrentActivityExecutionSize: smallParallel})
 	w.RegisterWorkflow(bareWorkflow)
-	w.RegisterActivityWithOptions(bareActivity, activity.RegisterOptions{})
+	w.RegisterActivity(bareActivity)
 	if err := w.Start(); err != nil {
 		return err
 	}

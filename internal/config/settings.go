@@ -40,7 +40,7 @@ func (c *Config) settings() []Setting {
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
 
-		text(&c.Worker.MetricsAddr, "STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "where a worker serves /metrics; empty: nowhere"),
+		{"STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "where a worker serves /metrics; off: nowhere", false, func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
 		secret(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),

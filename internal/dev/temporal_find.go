@@ -57,7 +57,7 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 		return "", err
 	}
 	if err := buildTemporal(ctx, own, progress); err != nil {
-		return "", fmt.Errorf("no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) or set TEMPORAL_ADDRESS to a server you have", err)
+		return "", fmt.Errorf("no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again", err)
 	}
 	return own, nil
 }

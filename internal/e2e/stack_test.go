@@ -137,7 +137,7 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 		"STAGECOACH_YANDEX_API_URL":   yandexURL, "STAGECOACH_YANDEX_TOKEN_URL": yandexURL + "/token",
 		"STAGECOACH_YANDEX_CLIENT_ID": "client", "STAGECOACH_YANDEX_CLIENT_SECRET": clientSecret,
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":       refreshToken,
-		"STAGECOACH_WORKER_METRICS_ADDR":        "",
+		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
 		"STAGECOACH_WORKER_STOP_TIMEOUT":        "1s",
 		"STAGECOACH_LISTING_TTL":                "0s",
 		"STAGECOACH_EDIT_EVERY":                 "200ms",
@@ -232,8 +232,10 @@ func (s *stack) fileWith(name string, content []byte) (store.File, string) {
 	return saved[0], hex.EncodeToString(sum[:])
 }
 
-var nonces int64
-var nonceLock sync.Mutex
+var (
+	nonces    int64
+	nonceLock sync.Mutex
+)
 
 func nonce() string {
 	nonceLock.Lock()

@@ -153,7 +153,9 @@ func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // abort drops the connection without an answer; net/http takes this panic as a request to do so, silently.
-func abort() { panic(http.ErrAbortHandler) }
+func abort() {
+	panic(http.ErrAbortHandler) // no mistake: see above
+}
 
 // answerEarly lets the answer go out although the request's body was not read: a connection that is to be kept
 // would first wait for up to 256 KiB of it, which a slow client may never send.

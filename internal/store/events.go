@@ -21,20 +21,10 @@ type Event struct {
 	Comment string
 }
 
-const eventInsert = `INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-
-func eventArgs(workload string, entity, seq, owner int64, e Event) []any {
-	return []any{workload, strconv.FormatInt(entity, 10), seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment}
-}
-
-func insertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
-	_, err := tx.Exec(ctx, eventInsert, eventArgs(workload, entity, seq, owner, e)...)
-	return err
-}
-
 func queueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
-	batch.Queue(eventInsert, eventArgs(workload, entity, seq, owner, e)...)
+	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		workload, strconv.FormatInt(entity, 10), seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
 }
 
 // StreamedEvent is an event as the stream gives it.

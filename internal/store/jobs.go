@@ -95,29 +95,22 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
-// CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is there.
+// CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
+// there. All of it is one statement, so that asking costs one trip to PostgreSQL.
 func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id`,
-			j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To).Scan(&j.ID)
-		if err == pgx.ErrNoRows {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		created = true
-		first.ActorID = &j.UserID
-		if err := insertEvent(ctx, tx, deliveries, j.ID, 1, j.UserID, first); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO boards (workload, entity_id, chat_id)
-			SELECT $1, $2, telegram_id FROM users WHERE id = $3 AND telegram_id IS NOT NULL`, deliveries, j.ID, j.UserID)
-		return err
-	})
-	if err != nil {
-		return Job{}, false, err
+	err = s.pool.QueryRow(ctx, `WITH job AS (
+			INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
+			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id, user_id
+		), event AS (
+			INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
+			SELECT $8, id::text, 1, user_id, $9, $7, user_id FROM job
+		), board AS (
+			INSERT INTO boards (workload, entity_id, chat_id)
+			SELECT $8, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
+		) SELECT true FROM job`,
+		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type).Scan(&created)
+	if err != nil && err != pgx.ErrNoRows { // none: the key is not new
+		return Job{}, false, unavailable(err)
 	}
 	job, err = s.JobByKey(ctx, j.IdempotencyKey)
 	return job, created, err

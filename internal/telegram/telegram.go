@@ -46,7 +46,7 @@ func New(o Options) (*telego.Bot, error) {
 			}
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
-					conn.Close()
+					_ = conn.Close() // the first error is the one to tell
 					return nil, err
 				}
 			}

@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime/multipart"
 	"net"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/mymmrac/telego/telegoapi"
 )
@@ -44,7 +46,7 @@ func (constructor) MultipartRequest(fields map[string]string, files map[string]t
 			return nil, errors.New("a request carries one file of known size")
 		}
 		upload = sized
-		if _, err := form.CreateFormFile(name, upload.Name()); err != nil {
+		if _, err := form.CreateFormFile(name, printable(upload.Name())); err != nil {
 			return nil, err
 		}
 	}
@@ -58,6 +60,16 @@ func (constructor) MultipartRequest(fields map[string]string, files map[string]t
 		ContentType: form.FormDataContentType(),
 		BodyStream:  sizedBody{io.MultiReader(bytes.NewReader(head), upload, &frame), size},
 	}, nil
+}
+
+// printable replaces what a header line cannot hold.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 type sizedBody struct {

@@ -68,8 +68,10 @@ func TestEnds(t *testing.T) {
 		"it waited too long for any worker": {temporal.NewApplicationError("x", string(fault.NotClaimedInTime)), store.JobActionExpire, fault.NotClaimedInTime, store.JobExpired},
 		"its time is up":                    {timeout(enumspb.TIMEOUT_TYPE_START_TO_CLOSE), store.JobActionFail, fault.JobTimeout, store.JobFailed},
 		"worker lost":                       {timeout(enumspb.TIMEOUT_TYPE_HEARTBEAT), store.JobActionFail, fault.WorkerLost, store.JobFailed},
-		"a reason": {temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil),
-			store.JobActionFail, fault.FileNotFound, store.JobFailed},
+		"a reason": {
+			temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil),
+			store.JobActionFail, fault.FileNotFound, store.JobFailed,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
