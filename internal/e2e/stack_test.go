@@ -120,7 +120,7 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
-	s.deliveries = &delivery.Client{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, Log: slog.New(slog.DiscardHandler)}
+	s.deliveries = &delivery.Client{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second, Log: slog.New(slog.DiscardHandler)}
 
 	apiPort, err := dev.FreePort()
 	must(t, err)
