@@ -1,0 +1,77 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+)
+
+// door is a small machine of the tests' own: knocking opens it for guests, forcing for anyone but the owner.
+var door = Table[string, string, bool]{
+	Entity: "door",
+	Stages: []Stage[string]{{State: "shut", Means: "nobody passes", LeftBy: "a guest"}, {State: "open", Means: "all pass"}, {State: "broken", Means: "no door", Terminal: true}},
+	Rules: []Rule[string, string, bool]{
+		{Action: "build", To: "shut", Who: []Role{Owner}, Event: "built"},
+		{Action: "knock", From: []string{"shut"}, To: "open", Who: []Role{"guest"}, Event: "opened",
+			Guards: []Guard[bool]{{Name: "somebody is at home", Code: "NOBODY_HOME", Holds: func(atHome bool) bool { return atHome }}}},
+		{Action: "force", From: []string{"shut", "open"}, To: "broken", Who: []Role{"guest"}, Denied: "OWN_DOOR", Event: "broken"},
+		{Action: "turn", From: []string{"shut"}, To: "open", Who: []Role{Owner}, Event: "turned"},
+		{Action: "turn", From: []string{"open"}, To: "shut", Who: []Role{Owner}, Event: "turned"},
+	},
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from, action, to string
+		role             Role
+		atHome           bool
+		want             string
+		code             fault.Code
+	}{
+		"created":                        {"", "build", "", Owner, false, "shut", ""},
+		"not created twice":              {"shut", "build", "", Owner, false, "", fault.InvalidTransition},
+		"allowed":                        {"shut", "knock", "", "guest", true, "open", ""},
+		"impossible comes before who":    {"open", "knock", "", Owner, true, "", fault.InvalidTransition},
+		"who comes before guards":        {"shut", "knock", "", Owner, false, "", fault.InsufficientAccess},
+		"a guard's own code":             {"shut", "knock", "", "guest", false, "", "NOBODY_HOME"},
+		"a rule's own refusal":           {"shut", "force", "", Owner, false, "", "OWN_DOOR"},
+		"one action, two ways":           {"open", "turn", "", Owner, false, "shut", ""},
+		"the target chooses":             {"shut", "turn", "open", Owner, false, "open", ""},
+		"a target that is not to be had": {"shut", "turn", "shut", Owner, false, "", fault.InvalidTransition},
+		"nothing leaves an end":          {"broken", "force", "", "guest", false, "", fault.InvalidTransition},
+		"an unknown action":              {"shut", "paint", "", Owner, false, "", fault.InvalidTransition},
+	} {
+		rule, err := door.Decide(c.from, Request[string, string]{Action: c.action, To: c.to, Roles: []Role{c.role}}, c.atHome)
+		if rule.To != c.want || fault.CodeOf(err) != c.code {
+			t.Errorf("%s: got %q and %v, want %q and %q", name, rule.To, err, c.want, c.code)
+		}
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	if got := strings.Join(door.Actions("shut", []Role{"guest"}, false), " "); got != "force" {
+		t.Errorf("a guest may %q", got)
+	}
+	if got := strings.Join(door.Actions("shut", []Role{"guest", Owner}, true), " "); got != "knock force turn" {
+		t.Errorf("an owner who is a guest may %q", got)
+	}
+	if got := door.Actions("broken", []Role{"guest", Owner}, true); got == nil || len(got) > 0 {
+		t.Errorf("after the end: %#v, want an empty list", got)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	got := door.Markdown()
+	for _, want := range []string{
+		"[*] --> shut: build", "open --> broken: force", "broken --> [*]",
+		"| `broken` | no door | nobody: it is final |", "somebody is at home, else `NOBODY_HOME`",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
