@@ -107,10 +107,13 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 	if err != nil {
 		return nil, err
 	}
+	vault := app.store.TokenVault("yandex")
+	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
+		return nil, err
+	}
 	app.tokens = yandex.NewRotating(yandex.RotatingOptions{
 		TokenURL: c.Yandex.TokenURL, ClientID: c.Yandex.ClientID, ClientSecret: c.Yandex.ClientSecret,
-		Seed:          oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken},
-		Store:         app.store.TokenVault("yandex"),
+		Store:         vault,
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
 			log.Error("the storage refuses its refresh token: an administrator has to renew it")

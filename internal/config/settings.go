@@ -54,7 +54,7 @@ func (c *Config) settings() []Setting {
 		text(&c.Yandex.ClientID, "STAGECOACH_YANDEX_CLIENT_ID", "", "OAuth client id"),
 		secret(&c.Yandex.ClientSecret, "STAGECOACH_YANDEX_CLIENT_SECRET", "OAuth client secret"),
 		secret(&c.Yandex.AccessToken, "STAGECOACH_YANDEX_ACCESS_TOKEN", "first access token; may be empty with a refresh token"),
-		secret(&c.Yandex.RefreshToken, "STAGECOACH_YANDEX_REFRESH_TOKEN", "first refresh token; later ones are kept in the database"),
+		secret(&c.Yandex.RefreshToken, "STAGECOACH_YANDEX_REFRESH_TOKEN", "first refresh token; later ones are kept in the database, until a new one is configured here"),
 		text(&c.Yandex.Root, "STAGECOACH_YANDEX_ROOT", "disk:/", "the shared folder; nothing outside it is reachable"),
 		duration(&c.Yandex.ListingTTL, "STAGECOACH_LISTING_TTL", "30s", 0, day, "how long a listing is served from the record"),
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +23,21 @@ type sealedToken struct {
 	AccessToken  []byte     `db:"access_token"`
 	RefreshToken []byte     `db:"refresh_token"`
 	ExpiresAt    *time.Time `db:"expires_at"`
+}
+
+// Seed takes over a token of the configuration, once: a token that was never configured before replaces what is stored,
+// as an administrator who renews it expects; one that was (and has been rotated since) changes nothing.
+func (v *TokenVault) Seed(ctx context.Context, token oauth2.Token) error {
+	if token.AccessToken == "" && token.RefreshToken == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(token.AccessToken + "\n" + token.RefreshToken))
+	seal := v.store.sealer.seal
+	_, err := v.store.pool.Exec(ctx, `INSERT INTO oauth_tokens AS t (provider, access_token, refresh_token, seeds)
+		VALUES ($1, $2, $3, ARRAY[$4]) ON CONFLICT (provider) DO UPDATE SET access_token = $2, refresh_token = $3,
+			expires_at = NULL, seeds = t.seeds || $4, updated_at = now() WHERE NOT $4 = ANY (t.seeds)`,
+		v.provider, seal(token.AccessToken), seal(token.RefreshToken), hex.EncodeToString(sum[:]))
+	return unavailable(err)
 }
 
 // CurrentToken gives the stored token, zero when there is none.

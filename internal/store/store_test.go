@@ -93,6 +93,32 @@ func TestTokensAreSealed(t *testing.T) {
 	}
 }
 
+// TestSeedIsTakenOnce configures a token, rotates it, starts again with the same and then with a new configuration.
+func TestSeedIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	vault := w.TokenVault("yandex")
+	for _, step := range []struct{ configured, rotated, want string }{
+		{configured: "first", want: "first"},
+		{rotated: "second", want: "second"},
+		{configured: "first", want: "second"}, // a restart
+		{configured: "renewed", want: "renewed"},
+		{configured: "first", want: "renewed"}, // a process with the old configuration
+	} {
+		if step.rotated != "" {
+			_, err := vault.UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) {
+				return &oauth2.Token{AccessToken: "a", RefreshToken: step.rotated}, nil
+			})
+			w.must(err)
+		} else {
+			w.must(vault.Seed(t.Context(), oauth2.Token{RefreshToken: step.configured}))
+		}
+		if got, err := vault.CurrentToken(t.Context()); err != nil || got.RefreshToken != step.want {
+			t.Fatalf("after %+v: %q, %v", step, got.RefreshToken, err)
+		}
+	}
+}
+
 // TestTokenIsRenewedByOne lets many renew at once: each sees what the one before has saved.
 func TestTokenIsRenewedByOne(t *testing.T) {
 	t.Parallel()

@@ -42,8 +42,7 @@ type RotatingOptions struct {
 	TokenURL      string // default https://oauth.yandex.ru/token
 	ClientID      string
 	ClientSecret  string
-	Seed          oauth2.Token // stands in while the store has none; without a refresh token it is used as it is
-	Store         Store
+	Store         Store         // holds the first token too; one without a refresh token is used as it is
 	HTTP          *http.Client  // default http.DefaultClient; each exchange is bounded to 30 s anyway
 	RefreshBefore time.Duration // how long before its end a token is renewed; default 5 min
 
@@ -104,14 +103,14 @@ func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the stored token: %w", err)
 	}
-	return r.orSeed(token).Expiry, nil
+	return token.Expiry, nil
 }
 
 // renew takes the stored token when another process has renewed it already, else exchanges it.
 func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 	var token oauth2.Token
 	_, err := r.o.Store.UpdateToken(ctx, func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error) {
-		token = r.orSeed(current)
+		token = current
 		unsaved := r.boughtWith(token.RefreshToken)
 		if unsaved != nil {
 			token = *unsaved
@@ -200,13 +199,6 @@ func (r *Rotating) boughtWith(refresh string) *oauth2.Token {
 	}
 	token := *r.bought
 	return &token
-}
-
-func (r *Rotating) orSeed(stored oauth2.Token) oauth2.Token {
-	if stored.AccessToken == "" && stored.RefreshToken == "" {
-		return r.o.Seed
-	}
-	return stored
 }
 
 func (r *Rotating) alert(ctx context.Context, token oauth2.Token) {

@@ -99,8 +99,11 @@ func (s *issuer) seed(lives time.Duration) oauth2.Token {
 
 func (s *issuer) rotating(store Store, seed oauth2.Token) (*Rotating, *atomic.Int32) {
 	alerts := new(atomic.Int32)
+	if m, ok := store.(*memory); ok && m.token == (oauth2.Token{}) {
+		m.token = seed
+	}
 	return NewRotating(RotatingOptions{
-		TokenURL: s.URL, ClientID: "id", ClientSecret: "client-" + secret, Seed: seed, Store: store,
+		TokenURL: s.URL, ClientID: "id", ClientSecret: "client-" + secret, Store: store,
 		OnInvalid: func(ctx context.Context) {
 			if ctx.Err() == nil {
 				alerts.Add(1)
@@ -225,11 +228,12 @@ func TestFailedExchange(t *testing.T) {
 			if alerts.Load() != c.alerts {
 				t.Errorf("%d alerts, want %d for two failures", alerts.Load(), c.alerts)
 			}
-			if store.token.AccessToken != "" || store.token.RefreshToken != "" {
+			if store.token.AccessToken != "" || store.token.RefreshToken != s.refresh() {
 				t.Errorf("stored %+v", store.token)
 			}
 			if c.retryable { // a token that lives a little longer bridges the trouble, unless it was refused
-				r, _ = s.rotating(store, s.seed(time.Minute))
+				store.token = s.seed(time.Minute)
+				r, _ = s.rotating(store, store.token)
 				wantToken(t, r, "", s.access())
 				_, err := r.AccessToken(t.Context(), s.access())
 				wantFault(t, err, c.code, true)

@@ -7,6 +7,7 @@ CREATE TABLE oauth_tokens (
     access_token  bytea,
     refresh_token bytea,
     expires_at    timestamptz,
+    seeds         text[]      NOT NULL DEFAULT '{}', -- sha256 of every configured token that was taken over
     updated_at    timestamptz NOT NULL DEFAULT now()
 );
 
