@@ -13,8 +13,10 @@ var door = Table[string, string, bool]{
 	Stages: []Stage[string]{{State: "shut", Means: "nobody passes", LeftBy: "a guest"}, {State: "open", Means: "all pass"}, {State: "broken", Means: "no door", Terminal: true}},
 	Rules: []Rule[string, string, bool]{
 		{Action: "build", To: "shut", Who: []Role{Owner}, Event: "built"},
-		{Action: "knock", From: []string{"shut"}, To: "open", Who: []Role{"guest"}, Event: "opened",
-			Guards: []Guard[bool]{{Name: "somebody is at home", Code: "NOBODY_HOME", Holds: func(atHome bool) bool { return atHome }}}},
+		{
+			Action: "knock", From: []string{"shut"}, To: "open", Who: []Role{"guest"}, Event: "opened",
+			Guards: []Guard[bool]{{Name: "somebody is at home", Code: "NOBODY_HOME", Holds: func(atHome bool) bool { return atHome }}},
+		},
 		{Action: "force", From: []string{"shut", "open"}, To: "broken", Who: []Role{"guest"}, Denied: "OWN_DOOR", Event: "broken"},
 		{Action: "turn", From: []string{"shut"}, To: "open", Who: []Role{Owner}, Event: "turned"},
 		{Action: "turn", From: []string{"open"}, To: "shut", Who: []Role{Owner}, Event: "turned"},
