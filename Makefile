@@ -25,7 +25,7 @@ build: ## Build worker, api and starter into bin/.
 test: test-deps ## Run all tests with the race detector, end to end ones included (some minutes).
 	@go test -race $(TEST_FLAGS) ./...
 
-test-short: ## Run the tests that need no Temporal server (under a minute once built).
+test-short: ## Run the tests without the end to end ones (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
@@ -54,7 +54,7 @@ lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows 
 fmt: $(GOLANGCI) ## Lay out all Go files as the linters want them.
 	$(GOLANGCI) fmt ./...
 
-bench: ## Measure this machine: each figure beside a baseline (some minutes, 5 GB of temporary files).
+bench: ## Measure this machine: each figure beside a baseline (some minutes).
 	go run ./internal/bench
 
 docs: ## Write the tables in README.md anew from the code.

@@ -20,7 +20,9 @@ type Setting struct {
 	Default string
 	Doc     string
 	Secret  bool // also read from the file that <Name>_FILE names; never shown
-	set     func(string) error
+	// Required settings have no default, and the program does not start without them.
+	Required bool
+	set      func(string) error
 }
 
 // Settings lists every variable, for the documentation.
@@ -29,21 +31,21 @@ func Settings() []Setting { return new(Config).settings() }
 func (c *Config) settings() []Setting {
 	second, day := time.Second, 24*time.Hour
 	return []Setting{
-		secret(&c.DatabaseURL, "DATABASE_URL", "PostgreSQL, as a URL"),
-		{"STAGECOACH_ENCRYPTION_KEY", "", "32 bytes in base64: seals OAuth tokens at rest", true, keyInto(&c.EncryptionKey)},
+		required(&c.DatabaseURL, "DATABASE_URL", "PostgreSQL, as a URL"),
+		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "32 bytes in base64: seals OAuth tokens at rest", Secret: true, Required: true, set: keyInto(&c.EncryptionKey)},
 		secret(&c.AdminToken, "STAGECOACH_ADMIN_TOKEN", "an API token that always belongs to an administrator; empty: none"),
-		{"STAGECOACH_LOG_LEVEL", "info", "debug, info, warn or error", false, func(v string) error { return levelInto(&c.LogLevel, v) }},
+		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 
 		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "where the HTTP API listens"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
-		{"STAGECOACH_ADMIN_IDS", "", "Telegram ids of the first administrators, with commas", false, func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
+		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
 
-		{"STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "where a worker serves /metrics; off: nowhere", false, func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
+		{Name: "STAGECOACH_WORKER_METRICS_ADDR", Default: "127.0.0.1:9090", Doc: "where a worker serves /metrics; off: nowhere", set: func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
-		secret(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
+		required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
 		address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the (local) Bot API server"),
 		number(&c.Telegram.RequestsPerSecond, "STAGECOACH_TELEGRAM_RATE", "30", "requests per second that a process sends to Telegram; 0: the 30 that Telegram allows a bot"),
 		integer(&c.Telegram.CacheChat, "STAGECOACH_TELEGRAM_CACHE_CHAT", "0", -1<<62, 1<<62, "a chat where files go first, so that a repeated upload is invisible to users; 0: none"),
@@ -78,15 +80,28 @@ func (c *Config) settings() []Setting {
 }
 
 func text(into *string, name, def, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error { *into = v; return nil }}
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error { *into = v; return nil }}
 }
 
 func secret(into *string, name, doc string) Setting {
-	return Setting{name, "", doc, true, func(v string) error { *into = v; return nil }}
+	return Setting{Name: name, Doc: doc, Secret: true, set: func(v string) error { *into = v; return nil }}
+}
+
+func required(into *string, name, doc string) Setting {
+	s := secret(into, name, doc)
+	s.Required = true
+	s.set = func(v string) error {
+		if v == "" {
+			return fmt.Errorf("must be set, or %s_FILE must name a file that holds it", name)
+		}
+		*into = v
+		return nil
+	}
+	return s
 }
 
 func boolean(into *bool, name, def, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) (err error) {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) (err error) {
 		if *into, err = strconv.ParseBool(v); err != nil {
 			return errors.New("must be true or false")
 		}
@@ -95,7 +110,7 @@ func boolean(into *bool, name, def, doc string) Setting {
 }
 
 func address(into *string, name, def, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		u, err := url.Parse(v)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return errors.New("must be an http or https URL")
@@ -106,7 +121,7 @@ func address(into *string, name, def, doc string) Setting {
 }
 
 func choice(into *string, name, def string, allowed []string, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		if !slices.Contains(allowed, v) {
 			return fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
 		}
@@ -116,7 +131,7 @@ func choice(into *string, name, def string, allowed []string, doc string) Settin
 }
 
 func duration(into *time.Duration, name, def string, least, most time.Duration, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		d, err := time.ParseDuration(v)
 		if err != nil || d < least || d > most {
 			return fmt.Errorf("must be a duration such as 30s or 15m, from %s to %s", least, most)
@@ -127,7 +142,7 @@ func duration(into *time.Duration, name, def string, least, most time.Duration, 
 }
 
 func integer[N int | int64](into *N, name, def string, least, most int64, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
@@ -138,7 +153,7 @@ func integer[N int | int64](into *N, name, def string, least, most int64, doc st
 }
 
 func number(into *float64, name, def, doc string) Setting {
-	return Setting{name, def, doc, false, func(v string) error {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil || !(n >= 0) {
 			return errors.New("must be a number from 0")

@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"stagecoach/internal/config"
@@ -81,12 +80,9 @@ func settingsTable() string {
 	return b.String()
 }
 
-// required are the settings without a default that the program does not start without.
-var required = []string{"DATABASE_URL", "STAGECOACH_ENCRYPTION_KEY", "STAGECOACH_TELEGRAM_TOKEN"}
-
 func defaultOf(s config.Setting) string {
 	switch {
-	case slices.Contains(required, s.Name):
+	case s.Required:
 		return "required"
 	case s.Default == "":
 		return ""

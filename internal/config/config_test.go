@@ -1,0 +1,103 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// good is the least that the program starts with.
+func good() map[string]string {
+	return map[string]string{
+		"DATABASE_URL":              "postgres://localhost/x",
+		"STAGECOACH_ENCRYPTION_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		"STAGECOACH_TELEGRAM_TOKEN": "1:planted",
+	}
+}
+
+func load(env map[string]string) (Config, error) {
+	return Load(func(name string) (string, bool) { value, ok := env[name]; return value, ok })
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := load(good())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Delivery.TTL != time.Hour || c.Delivery.JobTimeout != 15*time.Minute || c.Delivery.ConnectTimeout != 5*time.Second ||
+		c.Delivery.SendInitTimeout != 10*time.Second || c.Delivery.StorageTimeout != 30*time.Second ||
+		c.Delivery.ChunkTimeout != 30*time.Second || c.Delivery.MaxFileSize != 2_097_152_000 || c.Delivery.Mode != "stream" {
+		t.Errorf("defaults %+v", c.Delivery)
+	}
+}
+
+// TestWrongValues names the variable and what is allowed, and never shows a secret.
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ value, says string }{
+		"DATABASE_URL":                    {"", "must be set"},
+		"STAGECOACH_TELEGRAM_TOKEN":       {"", "STAGECOACH_TELEGRAM_TOKEN_FILE"},
+		"STAGECOACH_ENCRYPTION_KEY":       {"planted-secret", "32 bytes"},
+		"STAGECOACH_LOG_LEVEL":            {"loud", "debug, info"},
+		"STAGECOACH_ADMIN_IDS":            {"1,x", "whole numbers"},
+		"STAGECOACH_BOT":                  {"maybe", "true or false"},
+		"STAGECOACH_YANDEX_API_URL":       {"disk", "URL"},
+		"STAGECOACH_DELIVERY_MODE":        {"pigeon", "stream, spool"},
+		"STAGECOACH_DELIVERY_TTL":         {"soon", "duration"},
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT": {"-1s", "from 1s"},
+		"STAGECOACH_DELIVERY_PARALLEL":    {"0", "from 1"},
+		"STAGECOACH_DELIVERY_RATE":        {"NaN", "number"},
+	} {
+		env := good()
+		env[name] = c.value
+		_, err := load(env)
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s=%q gave %v", name, c.value, err)
+		}
+	}
+}
+
+// TestAllProblemsAtOnce lets an operator mend everything in one go.
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := load(map[string]string{"STAGECOACH_BOT": "maybe"})
+	for _, name := range []string{"DATABASE_URL", "STAGECOACH_ENCRYPTION_KEY", "STAGECOACH_TELEGRAM_TOKEN", "STAGECOACH_BOT"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named in %v", name, err)
+		}
+	}
+}
+
+func TestSecretFromFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("1:from-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := good()
+	delete(env, "STAGECOACH_TELEGRAM_TOKEN")
+	env["STAGECOACH_TELEGRAM_TOKEN_FILE"] = path
+	if c, err := load(env); err != nil || c.Telegram.Token != "1:from-a-file" {
+		t.Errorf("got %q, %v", c.Telegram.Token, err)
+	}
+	env["STAGECOACH_TELEGRAM_TOKEN_FILE"] = path + "-missing"
+	if _, err := load(env); err == nil || !strings.Contains(err.Error(), "STAGECOACH_TELEGRAM_TOKEN_FILE") {
+		t.Errorf("a missing file gave %v", err)
+	}
+}
+
+// TestSettingsAreDocumented looks for a sentence and a unique name for each.
+func TestSettingsAreDocumented(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, setting := range Settings() {
+		if setting.Doc == "" || slices.Contains(names, setting.Name) {
+			t.Errorf("%s is not explained, or is there twice", setting.Name)
+		}
+		names = append(names, setting.Name)
+	}
+}
