@@ -41,7 +41,7 @@ type Upstream interface {
 type Options struct {
 	Store    *store.Store
 	Upstream Upstream
-	TTL      time.Duration       // how long a listing is shown without asking again; default 1 min
+	TTL      time.Duration       // how long a listing is shown without asking again; 0: the storage is always asked
 	Log      *slog.Logger        // default: none
 	Observe  func(time.Duration) // is told how long a person waited for a folder; may be nil
 }
@@ -60,7 +60,6 @@ type Catalog struct {
 
 // New makes a Catalog; it asks nobody yet.
 func New(o Options) *Catalog {
-	o.TTL = cmp.Or(o.TTL, time.Minute)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Catalog{o: o, ctx: ctx, cancel: cancel}

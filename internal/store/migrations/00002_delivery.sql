@@ -23,8 +23,7 @@ CREATE TABLE files (
     sha256      text        NOT NULL DEFAULT '',
     modified_at timestamptz NOT NULL,
     place       int         NOT NULL DEFAULT 0,    -- among its neighbours, in the storage's order by name
-    gone        boolean     NOT NULL DEFAULT false,
-    seen_at     timestamptz NOT NULL DEFAULT now()
+    gone        boolean     NOT NULL DEFAULT false
 );
 CREATE INDEX files_listing ON files (parent, is_folder DESC, place, id) WHERE NOT gone;
 CREATE TABLE listings (
