@@ -41,17 +41,21 @@ func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, erro
 	return true, json.Unmarshal(text, answer)
 }
 
-// KeepAnswer keeps the answer to a request, unless there is one: the first stays.
+// KeepAnswer keeps the answer to a request, unless there is one: the first stays, and is read into answer.
 func (s *Store) KeepAnswer(ctx context.Context, r Request, answer any) error {
 	if r.Key == "" {
 		return nil
 	}
-	return s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := insertAnswer(ctx, tx, r, answer); !errors.Is(err, errAnswered) {
-			return err
-		}
-		return nil
-	})
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING answer`, r.UserID, r.Key, r.Asked, text).Scan(&text)
+	if err != nil {
+		return unavailable(err)
+	}
+	return json.Unmarshal(text, answer)
 }
 
 // answerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and

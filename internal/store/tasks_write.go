@@ -24,13 +24,13 @@ func limitOf(status string) string {
 
 // TaskWrite is one transition as its workflow decided it.
 type TaskWrite struct {
-	TaskID     int64
-	Version    int64  // the one that this write makes
-	RequestID  string // who asked: the same request again is known by it
-	Status     TaskStatus
-	AssigneeID *int64
-	At         time.Time
-	Event      Event
+	TaskID     int64      `json:"task_id"`
+	Version    int64      `json:"version"`    // the one that this write makes
+	RequestID  string     `json:"request_id"` // who asked: the same request again is known by it
+	Status     TaskStatus `json:"status"`
+	AssigneeID *int64     `json:"assignee_id,omitempty"`
+	At         time.Time  `json:"at"`
+	Event      Event      `json:"event"`
 }
 
 // WriteTask writes a transition and its event, unless the record has this version already. It gives the state that the
@@ -93,9 +93,9 @@ func taskState(ctx context.Context, tx pgx.Tx, id int64) (TaskState, error) {
 
 // TaskFacts is what a task's workflow cannot know by itself.
 type TaskFacts struct {
-	Member       bool    `db:"member"` // the user belongs to the workspace
-	Admin        bool    `db:"admin"`
-	OpenBlockers []int64 `db:"open_blockers"` // those that are not DONE, ascending
+	Member       bool    `db:"member" json:"member,omitempty"` // the user belongs to the workspace
+	Admin        bool    `db:"admin" json:"admin,omitempty"`
+	OpenBlockers []int64 `db:"open_blockers" json:"open_blockers,omitempty"` // those that are not DONE, ascending
 }
 
 // FactsOfTask looks at a user's standing and at a task's blockers. A user who is not ACTIVE has no standing.
