@@ -69,7 +69,7 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, er
 func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (state TaskState, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
-			status_deadline_at = $4 + `+limitOf(`status`)+`
+			status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
 		if err == nil {
 			state, err = taskState(ctx, tx, id)
