@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,11 +52,22 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Wo
 	})
 }
 
-// SaveWorkspace writes a workspace's name and settings. Deadlines that run stay as they are.
-func (s *Store) SaveWorkspace(ctx context.Context, w Workspace) (Workspace, error) {
-	return one[Workspace](ctx, s, noWorkspace, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
-		new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
-		w.ID, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+// SaveWorkspace writes a workspace's name and settings. Deadlines that run stay as they are. A repeated request gives what the
+// first one left, and changes nothing.
+func (s *Store) SaveWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
+	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
+		rows, err := tx.Query(ctx, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
+			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
+			w.ID, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+		if err != nil {
+			return Workspace{}, err
+		}
+		saved, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return Workspace{}, noWorkspace
+		}
+		return saved, err
+	})
 }
 
 // WorkspaceByID finds a workspace.

@@ -60,18 +60,23 @@ func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID i
 	if err != nil {
 		return nil, err
 	}
-	asked, err := json.Marshal(graph)
-	if err != nil {
-		return nil, err
-	}
 	made, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
-		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %x", workspaceID, sha256.Sum256(asked)),
+		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.startAll(ctx, made)
 	return made, nil
+}
+
+// fingerprint tells what a request asks for from what another one does.
+func fingerprint(asked any) string {
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return err.Error() // no such thing is asked for
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // startAll starts workflows that may be started; what fails now is left to the reconciler.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,11 +31,11 @@ func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change Wo
 	if err := change.apply(&w); err != nil {
 		return store.Workspace{}, err
 	}
-	return c.Store.CreateWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %v", w)})
+	return c.Store.CreateWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)})
 }
 
 // ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
-func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange) (store.Workspace, error) {
+func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
 		return store.Workspace{}, err
@@ -42,18 +43,23 @@ func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspace
 	if err := change.apply(&w); err != nil {
 		return store.Workspace{}, err
 	}
-	return c.Store.SaveWorkspace(ctx, w)
+	asked, err := json.Marshal(change)
+	if err != nil {
+		return store.Workspace{}, err
+	}
+	return c.Store.SaveWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, asked)})
 }
 
-// AddMember lets a user into a workspace; its owner and administrators may.
-func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) error {
-	if _, err := c.owned(ctx, user, workspaceID); err != nil {
-		return err
+// AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
+func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+	w, err := c.owned(ctx, user, workspaceID)
+	if err != nil {
+		return store.Workspace{}, err
 	}
 	if _, err := c.Store.UserByID(ctx, memberID); err != nil {
-		return err
+		return store.Workspace{}, err
 	}
-	return c.Store.AddMember(ctx, workspaceID, memberID)
+	return w, c.Store.AddMember(ctx, workspaceID, memberID)
 }
 
 // Workspace gives a workspace to its members and administrators; for others it does not exist.

@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/app"
 	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -70,7 +70,14 @@ func startRig() (r *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, app.EnsureSearchAttributes(ctx, r.client, client.DefaultNamespace)
+	attributes := map[string]enumspb.IndexedValueType{
+		"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Workspace": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		"Assignee": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
+	}
+	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: client.DefaultNamespace, SearchAttributes: attributes,
+	})
+	return r, err
 }
 
 // world is a workspace with people, and the client through which they act.
@@ -141,7 +148,8 @@ func (w *world) user(role string) store.User {
 func (w *world) member() store.User {
 	w.Helper()
 	user := w.user(store.RoleUser)
-	w.must(w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID))
+	_, err := w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID)
+	w.must(err)
 	return user
 }
 
