@@ -77,7 +77,7 @@ func queueNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) error
 	}
 	// Who takes a task acts; who was given one at its creation does not. The record may know a later assignee by now.
 	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
-		SELECT $1, $2 WHERE $2 IS NOT NULL
+		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
 		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3 = 1 AND t.assignee_id IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM events WHERE workload = 'task' AND entity_id = $4 AND actor_id = t.assignee_id AND type = 'claimed')
 		ON CONFLICT DO NOTHING`, task, e.ActorID, e.Seq, e.EntityID)
@@ -95,10 +95,12 @@ func queueNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) error
 	return nil
 }
 
-// DueNotices lists up to limit notices that are due, the longest waiting first.
+// DueNotices lists up to limit notices that are due, one for each person: who has many holds up nobody.
 func (s *Store) DueNotices(ctx context.Context, limit int) ([]Notice, error) {
-	return list[Notice](ctx, s, `SELECT user_id, task_id, array_agg(seq ORDER BY seq) AS seqs FROM notices
-		WHERE state = 'due' AND due_at <= now() GROUP BY user_id, task_id ORDER BY min(due_at), user_id, task_id LIMIT $1`, limit)
+	return list[Notice](ctx, s, `SELECT user_id, task_id, seqs FROM (
+			SELECT DISTINCT ON (user_id) user_id, task_id, array_agg(seq ORDER BY seq) AS seqs, min(due_at) AS since FROM notices
+			WHERE state = 'due' AND due_at <= now() GROUP BY user_id, task_id ORDER BY user_id, min(due_at), task_id
+		) first ORDER BY since LIMIT $1`, limit)
 }
 
 // TakeNotice marks a notice as being sent and gives its events; what another process took meanwhile is not among them.
