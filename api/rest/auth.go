@@ -89,13 +89,13 @@ func (s *server) audit(ctx context.Context, user store.User, op operation, id, o
 func (s *server) refusal(ctx context.Context, op operation, id string, err error) error {
 	reached := false
 	number, _ := parseID(id)
-	switch fault.CodeOf(err) {
-	case fault.InsufficientAccess:
+	switch code := fault.CodeOf(err); {
+	case code == fault.InsufficientAccess:
 		reached = true
-	case fault.TaskNotFound:
+	case code == fault.TaskNotFound:
 		_, missing := s.o.Store.TaskByID(ctx, 0, number)
 		reached = missing == nil
-	case fault.WorkspaceNotFound:
+	case code == fault.WorkspaceNotFound:
 		_, missing := s.o.Store.WorkspaceByID(ctx, number)
 		reached = missing == nil
 	}

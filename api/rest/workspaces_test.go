@@ -79,8 +79,11 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 	w := newWorld(t)
 	id := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Ada's"}`).ok(http.StatusCreated).body["id"].(string)
 	calls := [][3]string{
-		{"GET", "/v1/workspaces/%s", ""}, {"PATCH", "/v1/workspaces/%s", `{"name":"x"}`}, {"PUT", "/v1/workspaces/%s/members/2", ""},
-		{"GET", "/v1/stats/tasks?workspace_id=%s", ""}, {"POST", "/v1/tasks", `{"workspace_id":"%s","title":"a title"}`},
+		{"GET", "/v1/workspaces/%s", ""},
+		{"PATCH", "/v1/workspaces/%s", `{"name":"x"}`},
+		{"PUT", "/v1/workspaces/%s/members/2", ""},
+		{"GET", "/v1/stats/tasks?workspace_id=%s", ""},
+		{"POST", "/v1/tasks", `{"workspace_id":"%s","title":"a title"}`},
 		{"POST", "/v1/tasks/batch", `{"workspace_id":"%s","tasks":[{"title":"a title"}]}`},
 	}
 	for _, call := range calls {

@@ -70,8 +70,10 @@ func newWorld(t *testing.T) *world {
 	m.Registry.MustRegister(reporter)
 	server := httptest.NewServer(rest.New(rest.Options{
 		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
-		Deliveries: &delivery.Client{Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
-			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() }},
+		Deliveries: &delivery.Client{
+			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
+			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
+		},
 		Tasks: &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
 	}))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })

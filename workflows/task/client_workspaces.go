@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,11 +42,7 @@ func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspace
 	if err := change.apply(&w); err != nil {
 		return store.Workspace{}, err
 	}
-	asked, err := json.Marshal(change)
-	if err != nil {
-		return store.Workspace{}, err
-	}
-	return c.Store.SaveWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, asked)})
+	return c.Store.SaveWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))})
 }
 
 // AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
