@@ -303,12 +303,19 @@ func TestOperatorEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, task.WorkspaceChange{})
 	ctx := t.Context()
-	cancelled, terminated := w.task(nil), w.task(nil)
+	cancelled, terminated, running := w.task(nil), w.task(nil), w.task(nil)
+	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")
+	w.must(err)
+	w.must(w.client.CancelWorkflow(ctx, running.WorkflowID(), ""))
+	w.eventually(5*time.Second, "the running task is cancelled", func() bool { return w.reload(running).Status == store.TaskCancelled })
+	if got := fmt.Sprint(w.events(running)); got != "[created claimed status_changed]" {
+		t.Errorf("events %s", got)
+	}
 	w.eventually(5*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
 	w.must(w.client.CancelWorkflow(ctx, cancelled.WorkflowID(), ""))
 	w.eventually(5*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).Status == store.TaskCancelled })
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
-	_, err := w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
+	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
 	w.wantCode(err, fault.TemporalUnavailable)
 	for range 2 { // the second finds the row changed
 		w.must(w.tasks.End(context.WithoutCancel(ctx), w.reload(terminated), fault.TerminatedByOperator))

@@ -38,6 +38,7 @@ type rig struct {
 var (
 	sharedRig = sync.OnceValues(startRig)
 	rigUsed   atomic.Bool
+	dynamic   []string // of the server's configuration
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +62,7 @@ func startRig() (r *rig, err error) {
 		return nil, err
 	}
 	r = &rig{}
-	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1})
+	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
@@ -86,7 +85,7 @@ func (t *task) step(ctx workflow.Context) error {
 		return t.state.Version != version || t.signals.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
 	})
 	switch {
-	case temporal.IsCanceledError(err):
+	case ctx.Err() != nil:
 		return t.moveItself(ctx, store.TaskActionCancel, store.TaskCancelled, "The workflow was cancelled by an operator.", version)
 	case err != nil:
 		return err
@@ -102,7 +101,8 @@ func (t *task) step(ctx workflow.Context) error {
 }
 
 // setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
-// has its own: a timer that was started for an earlier one is never looked at again.
+// has its own: a timer that was started for an earlier one is never looked at again. It does not end with the workflow's
+// context: a timer that was cancelled looks like one that has fired.
 func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
 	if t.state.Status == store.TaskStuck {
@@ -111,7 +111,7 @@ func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelF
 	if at == nil {
 		return nil, func() {}
 	}
-	ctx, stop := workflow.WithCancel(ctx)
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	return workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)), workflow.TimerOptions{
 		Summary: fmt.Sprintf("%s %s", t.state.Status, what),
 	}), stop
@@ -153,9 +153,10 @@ func (t *task) startClock(ctx workflow.Context) error {
 	return nil
 }
 
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
+// cancellation either, of which the next run would not hear.
 func (t *task) mayContinue(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.signals.Len() == 0
+	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.signals.Len() == 0
 }
 
 // finish lets the last callers have their answers and tells those who have waited.
