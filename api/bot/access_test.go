@@ -49,8 +49,10 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 
 			subject := subjectOf(w.user(anna).ID)
 			for _, expected := range [][3]string{
-				{"bot:/files", "", store.OutcomeRefused}, {"bot:/approve", subject, store.OutcomeDone},
-				{"bot:/block", subject, store.OutcomeDone}, {"bot:/start", "", store.OutcomeRefused},
+				{"bot:/files", "", store.OutcomeRefused},
+				{"bot:/approve", subject, store.OutcomeDone},
+				{"bot:/block", subject, store.OutcomeDone},
+				{"bot:/start", "", store.OutcomeRefused},
 			} {
 				w.eventually("audit entry "+expected[0], func() bool { return w.audited(expected[0], expected[1], expected[2]) })
 			}

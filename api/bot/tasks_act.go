@@ -3,8 +3,8 @@ package bot
 import (
 	"context"
 	"fmt"
-	"html"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stagecoach/internal/fault"
@@ -101,19 +101,26 @@ func (b *Bot) claim(ctx context.Context, r *request) error {
 // doStep does a step with a task and shows what came of it. A refusal is an answer too.
 func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, key string) error {
 	said := textStepDone
+	var acted store.Task
 	var err error
 	switch step {
 	case string(store.TaskActionClaim):
-		_, err = b.tasks.Claim(ctx, r.user, id, comment, key)
+		acted, err = b.tasks.Claim(ctx, r.user, id, comment, key)
 	case string(store.TaskActionEscalate):
-		_, err = b.tasks.Escalate(ctx, r.user, id, comment, key)
+		acted, err = b.tasks.Escalate(ctx, r.user, id, comment, key)
 	case string(store.TaskActionTakeover):
-		_, err = b.tasks.Takeover(ctx, r.user, id, comment, key)
+		acted, err = b.tasks.Takeover(ctx, r.user, id, comment, key)
 	case stepComment:
 		said = textCommented
 		_, err = b.tasks.Comment(ctx, r.user, id, comment, key)
 	default:
-		_, err = b.tasks.Status(ctx, r.user, id, store.TaskStatus(step), comment, key)
+		acted, err = b.tasks.Status(ctx, r.user, id, store.TaskStatus(step), comment, key)
+	}
+	if err == nil && r.user.IsAdmin() && acted.ID != 0 {
+		var member bool
+		if member, err = b.store.IsMember(ctx, acted.WorkspaceID, r.user.ID); err == nil && !member { // an administrator's right
+			r.subject = "task/" + strconv.FormatInt(id, 10)
+		}
 	}
 	refusal := fault.As(err)
 	switch {
@@ -135,14 +142,15 @@ func (b *Bot) taskRefusal(ctx context.Context, user store.User, err error) strin
 			return textHeldBy.in(user.Language, b.newNames(user).of(ctx, &holder))
 		}
 	case fault.UnresolvedBlockers:
-		if open := idsIn(refusal.Details["blockers"]); open != "" {
+		if open := idsIn(user.Language, refusal.Details["blockers"]); open != "" {
 			return textStillBlocked.in(user.Language, open)
 		}
+	default:
+		if known, ok := taskFaults[refusal.Code]; ok {
+			return known.in(user.Language)
+		}
 	}
-	if known, ok := taskFaults[refusal.Code]; ok {
-		return known.in(user.Language)
-	}
-	return html.EscapeString(faultText(refusal.Code).in(user.Language))
+	return faultText(refusal.Code).in(user.Language)
 }
 
 // wholeNumber reads a detail of a fault: one that has travelled as JSON is a float.
@@ -158,17 +166,17 @@ func wholeNumber(detail any) (int64, bool) {
 }
 
 // idsIn lists the ids of a fault's detail.
-func idsIn(detail any) string {
+func idsIn(language string, detail any) string {
 	var ids []string
 	switch list := detail.(type) {
 	case []int64:
 		for _, id := range list {
-			ids = append(ids, fmt.Sprintf("#%d", id))
+			ids = append(ids, textTaskNumber.in(language, id))
 		}
 	case []any:
 		for _, one := range list {
 			if id, ok := wholeNumber(one); ok {
-				ids = append(ids, fmt.Sprintf("#%d", id))
+				ids = append(ids, textTaskNumber.in(language, id))
 			}
 		}
 	}

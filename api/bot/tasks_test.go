@@ -198,7 +198,7 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		{anna, "en", "/claim 1 I want it", "⚠️ It is taken already: "},
 		{boris, "ru", "/claim 1", "⚠️ Её уже взял(а) "},
 		{anna, "en", "/claim 2 me", "⚠️ Not yet, these are not done: #1."},
-		{boris, "ru", "/claim 2", "⚠️ Ещё рано, не сделаны: #1."},
+		{boris, "ru", "/claim 2", "⚠️ Ещё рано, не сделаны: №1."},
 		{anna, "en", "/claim 3 me", "There is no such task"},
 		{anna, "en", "/task 3", "There is no such task"},
 		{400, "en", "/task 1", "There is no such task"},
@@ -221,22 +221,29 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		})
 	}
 
+	annas := w.task(anna, w.space(anna), store.NewTask{Title: "Foreign thing"})
+	w.writes(boss, "en", "/claim "+number64(annas.ID)+" as the boss")
+	w.eventually("an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), store.OutcomeDone) })
+	if w.audited("bot:/claim", "task/1", store.OutcomeDone) {
+		t.Error("a member's claim is no administrator's act")
+	}
+
 	// What was offered when the card was drawn may be gone when the button is pressed, or when the words come.
 	free := w.task(boss, space, store.NewTask{Title: "Free thing"})
 	w.writes(anna, "en", "/task "+number64(free.ID))
-	w.presses(anna, "ta:5:claim")
+	w.presses(anna, "ta:6:claim")
 	w.sees(anna, "write a comment")
 	w.does(boris, free, "claim", "faster")
 	w.writes(anna, "en", "mine")
-	w.sees(anna, "⚠️ It is taken already: ", "ta:5:escalate")
+	w.sees(anna, "⚠️ It is taken already: ", "ta:6:escalate")
 	w.writes(anna, "en", "mine") // the question is over
 	w.sees(anna, "🔎 <b>mine</b>")
-	w.writes(boris, "ru", "/task 5")
-	w.presses(boris, "ta:5:DONE")
+	w.writes(boris, "ru", "/task 6")
+	w.presses(boris, "ta:6:DONE")
 	w.sees(boris, "напишите комментарий")
 	w.writes(boris, "ru", "готово")
 	w.sees(boris, "✅ сделана")
-	if err := w.telegram.Click(boris, "ta:5:NEW"); err == nil {
+	if err := w.telegram.Click(boris, "ta:6:NEW"); err == nil {
 		w.sees(boris, "⚠️ Это уже невозможно")
 	}
 }

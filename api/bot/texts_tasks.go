@@ -64,6 +64,7 @@ var (
 	textDeadline    = text{"Deadline: %s", "Срок: %s"}
 	textReleaseAt   = text{"Free again: %s", "Снова свободна: %s"}
 	textBlockers    = text{"Waits for: %s", "Ждёт: %s"}
+	textTaskNumber  = text{"#%d", "№%d"}
 	textBlocker     = text{"#%d (%s)", "№%d (%s)"}
 	textLabels      = text{"Labels: %s", "Метки: %s"}
 	textPrivateTask = text{"🔒 private", "🔒 личная"}
