@@ -62,6 +62,7 @@ func (r *Reconciler) task(ctx context.Context, task store.Task) error {
 		return r.Tasks.Start(ctx, task)
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
 		reason = fault.TerminatedByOperator
+	default: // it has ended, and has not written how
 	}
 	if err := r.Tasks.End(ctx, task, reason); err != nil {
 		return err

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,6 +17,14 @@ type Request struct {
 	UserID int64
 	Key    string
 	Asked  string // what is asked for: the same key must not ask for something else
+}
+
+// ID names the request among all, for Temporal and the record: two users may choose the same key.
+func (r Request) ID() string {
+	if r.Key == "" {
+		return rand.Text()
+	}
+	return fmt.Sprintf("%d/%s", r.UserID, r.Key)
 }
 
 // errAnswered undoes a transaction whose request was answered by another one meanwhile.

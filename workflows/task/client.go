@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -91,7 +90,7 @@ func (c *Client) act(ctx context.Context, user store.User, taskID int64, action 
 	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
 		return first.get(err)
 	}
-	task, err := c.decide(ctx, user, taskID, action, in, updateID(r))
+	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
 	switch refusal := fault.As(err); {
 	case err == nil:
 		first.Task = &task
@@ -101,14 +100,6 @@ func (c *Client) act(ctx context.Context, user store.User, taskID int64, action 
 		return store.Task{}, err
 	}
 	return first.get(c.Store.KeepAnswer(ctx, r, &first))
-}
-
-// updateID makes the update's id of a user's key: two users may choose the same one. No key: the request is its own.
-func updateID(r store.Request) string {
-	if r.Key == "" {
-		return rand.Text()
-	}
-	return fmt.Sprintf("%d/%s", r.UserID, r.Key)
 }
 
 func (o outcome) get(err error) (store.Task, error) {

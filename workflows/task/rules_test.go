@@ -211,6 +211,7 @@ func (q question) checkDetails(t *testing.T, refusal *fault.Error) {
 		if fmt.Sprint(refusal.Details["current"]) != q.status || refusal.Details["requested"] != requested || refusal.Details["allowed"] == nil {
 			t.Errorf("%+v: %v", q, refusal.Details)
 		}
+	default: // tells nothing more
 	}
 }
 
