@@ -31,6 +31,7 @@ type task struct {
 	WorkflowID  string           `json:"workflow_id"`
 	CreatedAt   time.Time        `json:"created_at"`
 	UpdatedAt   time.Time        `json:"updated_at"`
+	FinishedAt  time.Time        `json:"finished_at"` // zero: it is not over
 }
 
 // blocker is a task that has to be DONE before another may begin.
@@ -38,6 +39,8 @@ type blocker struct {
 	ID     string           `json:"id"`
 	Status store.TaskStatus `json:"status"`
 }
+
+func (t task) ended() bool { return t.Status == store.TaskDone || t.Status == store.TaskCancelled }
 
 func taskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
