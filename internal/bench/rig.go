@@ -21,6 +21,7 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 const (
@@ -36,6 +37,7 @@ type rig struct {
 	temporal    *dev.Temporal
 	client      client.Client
 	deliveries  *delivery.Client
+	tasks       *task.Client
 	files       string // the storage's folder
 	telegramURL string
 	yandexURL   string
@@ -78,6 +80,7 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 		return err
 	}
 	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.tasks = &task.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	return r.startWorker(ctx, o.settings)
 }
 
