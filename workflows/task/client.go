@@ -192,7 +192,7 @@ func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task stor
 // onto puts what an update answered over the task as it was found.
 func (v View) onto(task *store.Task) {
 	task.Status, task.Since, task.AssigneeID = store.TaskStatus(v.State), v.Since, v.AssigneeID
-	task.Version, task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.Version, v.DeadlineAt, v.ReleaseAt, false
+	task.Version, task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.Version, v.DeadlineAt, v.ReleaseAt, v.ClockWaits
 }
 
 func away(err error) error {

@@ -19,12 +19,14 @@ type View struct {
 	AssigneeID *int64     `json:"assignee_id,omitempty"`
 	DeadlineAt *time.Time `json:"status_deadline_at,omitempty"`
 	ReleaseAt  *time.Time `json:"release_at,omitempty"`
+	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end
 }
 
 func (t *task) view() View {
 	return View{
 		StateView: lifecycle.StateView{State: string(t.state.Status), Since: t.state.Since, WaitsFor: t.waitsFor()},
 		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt, ReleaseAt: t.state.ReleaseAt,
+		ClockWaits: t.state.ClockWaits,
 	}
 }
 
