@@ -8,7 +8,8 @@ import "go.temporal.io/sdk/worker"
 func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(courier) }
 
 // RegisterMain adds the short activities to the worker of the main queue.
-func RegisterMain(w worker.Registry, records *Records, reconciler *Reconciler) {
+func RegisterMain(w worker.Registry, records *Records, tasks *Tasks, reconciler *Reconciler) {
 	w.RegisterActivity(records)
+	w.RegisterActivity(tasks)
 	w.RegisterActivity(reconciler)
 }

@@ -24,6 +24,7 @@ type Reconciler struct {
 	Log      *slog.Logger
 	// StartDelivery starts a job's workflow.
 	StartDelivery func(ctx context.Context, jobID int64, workflowID string, ownerID int64) error
+	Tasks         TaskKeeper
 	Every         time.Duration // between two looks
 }
 
@@ -41,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
-		if err := r.deliveries(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx)); err != nil && ctx.Err() == nil {
 			r.Log.Warn("reconciler could not look", "error", err) // an outage: the next look sees all
 		}
 		select {

@@ -48,7 +48,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.answers[what] = script[1:]
 	}
 	status, document, _ := strings.Cut(script[0], " ")
-	code := map[string]int{"200": 200, "201": 201, "401": 401, "403": 403, "404": 404, "409": 409, "422": 422, "503": 503}[status]
+	code := map[string]int{"200": 200, "201": 201, "204": 204, "401": 401, "403": 403, "404": 404, "409": 409, "422": 422, "503": 503}[status]
 	w.Header().Set("Content-Type", "application/json")
 	if code >= 400 {
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -105,12 +105,7 @@ func TestCommands(t *testing.T) {
 		"PATCH /v1/users/3":                                {`200 ` + userJSON},
 		"POST /v1/users/3/token":                           {`200 ` + newUserJSON},
 	}
-	tests := []struct {
-		line string
-		want []string // in the output
-		json string   // the whole output with --json
-		body string   // of the last request
-	}{
+	runCommands(t, answers, []commandTest{
 		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MiB"}, json: list(folderJSON, fileJSON)},
 		{line: "files docs/ --limit 1 --cursor c1", want: []string{"a b.pdf", "--cursor c2"}},
 		{line: "files /empty", want: []string{"/empty is empty"}},
@@ -127,7 +122,19 @@ func TestCommands(t *testing.T) {
 		{line: "user block 3", want: []string{"Ada"}, json: userJSON, body: `{"status":"BLOCKED"}`},
 		{line: "user role 3 admin", want: []string{"Ada"}, json: userJSON, body: `{"role":"ADMIN"}`},
 		{line: "user token 3", want: []string{"sc_abc"}, json: newUserJSON},
-	}
+	})
+}
+
+// commandTest is a command line and what is to come of it.
+type commandTest struct {
+	line string
+	want []string // in the output
+	json string   // the whole output with --json
+	body string   // of the last request
+}
+
+// runCommands runs each command line against an API of its own that gives these answers.
+func runCommands(t *testing.T, answers map[string][]string, tests []commandTest) {
 	for _, test := range tests {
 		t.Run(test.line, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,9 @@ type refusal struct {
 	Code   string `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
-	Errors []struct {
+	// Details tell more; which depends on the code.
+	Details map[string]any `json:"details"`
+	Errors  []struct {
 		Field   string `json:"field"`
 		Message string `json:"message"`
 	} `json:"errors"`

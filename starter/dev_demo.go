@@ -30,7 +30,7 @@ type result struct {
 
 // demos lists what dev shows.
 func demos(s *stack, once bool) []demo {
-	return []demo{newDropFolder(s, once)}
+	return []demo{newDropFolder(s, once), newTeam(s)}
 }
 
 // showDemos runs round after round until ctx ends, or one round of each and judges it.
@@ -61,7 +61,7 @@ func showDemos(ctx context.Context, s *stack, once bool) error {
 
 // showResults writes the table of a round. What had ended well before this run is only counted.
 func showResults(s *stack, results []result) error {
-	rows := [][]string{{"  JOB", "FILE", "STATE", "TOOK", "WORKFLOW"}}
+	rows := [][]string{{"  JOB", "WHAT", "STATE", "TOOK", "WORKFLOW"}}
 	before := 0
 	for _, r := range results {
 		if r.earlier && r.problem == "" {
@@ -75,7 +75,7 @@ func showResults(s *stack, results []result) error {
 		rows = append(rows, []string{"  " + r.job, shorten(printable(r.name), 40), r.state, took(r.took), link})
 	}
 	if before > 0 {
-		s.screen.say("  delivered by an earlier run already: %d", before)
+		s.screen.say("  done by an earlier run already: %d", before)
 	}
 	if len(rows) == 1 {
 		return nil

@@ -64,7 +64,7 @@ func TestDevOnceTwice(t *testing.T) {
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "All 2 ended as they should"} {
+	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "All 7 ended as they should"} {
 		if !strings.Contains(first.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}
@@ -101,7 +101,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	second := launch(t, "dev", "--once", "--state", state)
-	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 2") {
+	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 7") {
 		t.Errorf("exit code %d of the second run", code)
 	}
 	if n := len(received(t, state)); n != 2 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,6 +64,9 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 		for _, e := range no.Errors {
 			fmt.Fprintf(w, "field: %s: %s\n", printable(e.Field), printable(e.Message))
 		}
+		for _, name := range slices.Sorted(maps.Keys(no.Details)) {
+			fmt.Fprintf(w, "detail: %s: %s\n", printable(name), printable(detailText(no.Details[name])))
+		}
 		if next := nextStep(no); next != "" {
 			fmt.Fprintf(w, "next: %s\n", next)
 		}
@@ -73,13 +78,25 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	}
 }
 
+// detailText writes a detail of a refusal for people.
+func detailText(value any) string {
+	if several, ok := value.([]any); ok {
+		texts := make([]string, len(several))
+		for i, one := range several {
+			texts[i] = fmt.Sprint(one)
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(value)
+}
+
 // nextStep says what a person can do about a refusal; nothing when the refusal itself says it.
 func nextStep(r *refusal) string {
 	switch fault.Code(r.Code) {
 	case fault.Unauthenticated:
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
 	case fault.InsufficientAccess:
-		return "use an administrator's token"
+		return "use an administrator's token, or ask whose it is"
 	case fault.UserNotActive:
 		return "ask an administrator for: starter user approve ID"
 	case fault.NoTelegramChat:
@@ -93,7 +110,21 @@ func nextStep(r *refusal) string {
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
 	case fault.InvalidTransition:
-		return "look at its state: starter deliver show ID"
+		return "look at its state: starter deliver show ID, or starter task show ID"
+	case fault.TaskNotFound:
+		return "look which there are: starter task list"
+	case fault.WorkspaceNotFound:
+		return "look which there are: starter workspace list"
+	case fault.TaskAlreadyClaimed:
+		return "choose another one: starter task ready"
+	case fault.UnresolvedBlockers:
+		return "see what it waits for: starter task dep ID"
+	case fault.CannotEscalateOwn:
+		return "block it yourself: starter task block ID COMMENT"
+	case fault.CannotTakeover:
+		return "it is yours, go on with it: starter task status ID IN_PROGRESS COMMENT"
+	case fault.CommentRequired:
+		return "say why, after the ID"
 	}
 	if r.Status >= 500 || r.Status == 429 {
 		return "try again in a moment; starter status tells administrators more"

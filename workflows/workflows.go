@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/task"
 )
 
 // Settings configure the workflows that need it.
@@ -17,5 +18,6 @@ type Settings struct {
 // Register adds every workflow to a worker of the main queue, under the names that operators use.
 func Register(w worker.Registry, s Settings) {
 	w.RegisterWorkflowWithOptions((&delivery.Workflow{Settings: s.Delivery}).Run, workflow.RegisterOptions{Name: delivery.WorkflowType})
+	w.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
 	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
 }

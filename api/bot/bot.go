@@ -1,8 +1,9 @@
 // Package bot is the Telegram door: people browse the shared folder, ask for files and watch their jobs, and
-// administrators let people in.
+// administrators let people in; agents share tasks and are told of what happens to them.
 //
 //	getUpdates → read (updates.go) → who is it, may they (access.go) → command or button (dispatch.go) → handler
 //	boards: what changed → drawn → one message per entity, edited (board.go)
+//	notices: what happened to a task → one message to each whom it concerns (notices.go)
 //
 // A workload adds a file with its commands and buttons, and a file that draws its board; both are listed in New.
 package bot
@@ -21,6 +22,7 @@ import (
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 // Catalog shows the shared folder.
@@ -43,12 +45,14 @@ type Options struct {
 	Telegram       *telego.Bot
 	Store          *store.Store
 	Deliveries     *delivery.Client
+	Tasks          *task.Client
 	Catalog        Catalog
 	Status         StatusSource
 	Log            *slog.Logger
 	ActivateAtOnce bool          // new people need no approval
 	AdminIDs       []int64       // Telegram ids of people who are administrators unless they were blocked
 	EditEvery      time.Duration // the shortest pause between edits of one message; 0: 3 s
+	GatherNotices  time.Duration // how long changes of one task are gathered for one message; 0: 3 s
 	PollTimeout    time.Duration // how long Telegram may wait for news, whole seconds; 0: 50 s
 }
 
@@ -57,12 +61,14 @@ type Bot struct {
 	telegram       *telego.Bot
 	store          *store.Store
 	deliveries     *delivery.Client
+	tasks          *task.Client
 	catalog        Catalog
 	status         StatusSource
 	log            *slog.Logger
 	activateAtOnce bool
 	adminIDs       []int64
 	editEvery      time.Duration
+	gatherNotices  time.Duration
 	pollTimeout    time.Duration
 
 	commands []command
@@ -79,13 +85,14 @@ const (
 // New makes the bot; Run lets it work.
 func New(o Options) *Bot {
 	b := &Bot{
-		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, catalog: o.Catalog, status: o.Status, log: o.Log,
+		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, catalog: o.Catalog, status: o.Status, log: o.Log,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
-		editEvery:   cmp.Or(o.EditEvery, 3*time.Second),
-		pollTimeout: cmp.Or(o.PollTimeout, 50*time.Second),
+		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
+		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),
+		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
 	}
-	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.adminCommands())
-	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.adminButtons())
+	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.adminCommands())
+	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.adminButtons())
 	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard()}
 	b.pace = newPace(b.editEvery)
 	return b
@@ -105,7 +112,7 @@ func (b *Bot) Run(ctx context.Context) error {
 // serve works while this process is the only one; it ends with ctx.
 func (b *Bot) serve(ctx context.Context) error {
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.sendAlerts} {
+	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.keepNotices, b.sendAlerts} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

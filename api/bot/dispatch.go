@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ type incoming struct {
 	chat    int64
 	private bool
 	words   string // the message
+	date    int64  // when it was written, in Unix seconds
 	click   string // id of the press; empty for a message
 	data    string // of the button
 	message int64  // the one to draw on, where there is one: the button's
@@ -53,6 +55,9 @@ type request struct {
 	subject string             // for the audit: on whom or what an administrator's right was used
 }
 
+// key is the request's own: the same however often the update comes. Telegram numbers its updates anew now and then.
+func (in incoming) key() string { return fmt.Sprintf("bot/%d/%d", in.date, in.update) }
+
 // say gives a text in the person's language.
 func (r *request) say(t text, args ...any) string { return t.in(r.user.Language, args...) }
 
@@ -61,7 +66,7 @@ func read(update telego.Update) (incoming, bool) {
 	in := incoming{update: int64(update.UpdateID)}
 	switch message, click := update.Message, update.CallbackQuery; {
 	case message != nil && message.From != nil && !message.From.IsBot:
-		in.from, in.words = *message.From, strings.TrimSpace(message.Text)
+		in.from, in.words, in.date = *message.From, strings.TrimSpace(message.Text), message.Date
 		in.chat, in.private = message.Chat.ID, message.Chat.Type == telego.ChatTypePrivate
 	case click != nil && click.Message != nil:
 		chat := click.Message.GetChat()
@@ -109,7 +114,11 @@ func (b *Bot) route(r *request) (name string, run func(context.Context, *request
 		return "help", func(context.Context, *request) error { return hint{text: textStaleButton} }
 	}
 	typed, isCommand := strings.CutPrefix(r.words, "/")
-	if !isCommand {
+	switch {
+	case isCommand:
+	case asksForComment(r.conv.Ask):
+		return "task", b.takeComment
+	default:
 		return "files", b.searchWords
 	}
 	if fields := strings.Fields(typed); len(fields) > 0 {

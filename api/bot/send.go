@@ -25,6 +25,7 @@ const (
 type view struct {
 	text string
 	rows [][]telego.InlineKeyboardButton
+	ask  string // what the menu asks the person for with this view, as the conversation remembers it
 }
 
 // rows puts buttons under each other, leaving out empty rows.
@@ -148,8 +149,10 @@ func (b *Bot) post(ctx context.Context, chat int64, v view) (message int64) {
 	return message
 }
 
-// show draws the menu: on the message the request came from, else as a new message that takes the old menu's place.
+// show draws the menu: on the message the request came from, else as a new message that takes the old menu's place. What
+// the menu asked for before it asks for no more.
 func (b *Bot) show(ctx context.Context, r *request, v view) {
+	r.conv.Ask = v.ask
 	if r.message != 0 {
 		outcome, err := b.answer(ctx, true, func() error { return b.edit(ctx, r.chat, r.message, v) })
 		if outcome != gone {

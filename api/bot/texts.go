@@ -75,7 +75,7 @@ var (
 
 // Help, and what is not understood.
 var (
-	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл.\n"}
+	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими.\n"}
 	textUnknownCommand = text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 	textOnlyWords      = text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
 	textStaleButton    = text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}

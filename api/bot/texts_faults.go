@@ -22,6 +22,7 @@ var faultTexts = map[fault.Code]text{
 	fault.DeliveryNotFound:   {"There is no such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
 	fault.UserNotFound:       {"There is no such user.", "Такого пользователя нет."},
 	fault.UserExists:         {"There is such a user already.", "Такой пользователь уже есть."},
+	fault.WorkspaceNotFound:  {"There is no such workspace.", "Такого рабочего пространства нет."},
 	fault.InvalidTransition:  {"It has ended already: nothing to stop.", "Уже завершено: останавливать нечего."},
 	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
 	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
@@ -31,6 +32,15 @@ var faultTexts = map[fault.Code]text{
 	fault.MediaType:          textNotUnderstood,
 	fault.MethodNotAllowed:   textNotUnderstood,
 	fault.RequestTimeout:     textNotUnderstood,
+
+	fault.TaskNotFound:       {"There is no such task, or it is not for you to see.", "Такой задачи нет, или она вам не видна."},
+	fault.TaskAlreadyClaimed: {"Somebody else has taken this task already.", "Эту задачу уже взял кто-то другой."},
+	fault.CommentRequired:    {"Say in a few words why: this needs a comment.", "Напишите в двух словах почему: здесь нужен комментарий."},
+	fault.UnresolvedBlockers: {"The tasks that this one waits for are not done yet.", "Задачи, которых ждёт эта, ещё не сделаны."},
+	fault.CyclicDependency:   {"These tasks would wait for each other for ever.", "Эти задачи ждали бы друг друга вечно."},
+	fault.UnknownBlocker:     {"It would wait for a task that is not there.", "Она ждала бы задачу, которой нет."},
+	fault.CannotEscalateOwn:  {"You cannot escalate your own task: set it to blocked instead.", "Свою задачу нельзя эскалировать: отметьте, что она заблокирована."},
+	fault.CannotTakeover:     {"It is yours already: set it to in progress instead.", "Она и так ваша: верните её в работу."},
 
 	fault.FileNotFound: textNoFile,
 	fault.FileTooBig:   {"The file is too big: Telegram takes about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},

@@ -46,6 +46,7 @@ func literals(t *testing.T, file string) (pairs [][2]string) {
 func TestTextsAgreeInBothLanguages(t *testing.T) {
 	t.Parallel()
 	pairs := append(literals(t, "texts.go"), literals(t, "texts_faults.go")...)
+	pairs = append(pairs, literals(t, "texts_tasks.go")...)
 	if len(pairs) < 80 {
 		t.Fatalf("only %d texts were found", len(pairs))
 	}

@@ -21,6 +21,7 @@ import (
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -29,6 +30,7 @@ const (
 	botToken = "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	boss     = int64(100) // a Telegram id
 	anna     = int64(200)
+	boris    = int64(300)
 )
 
 // world is a Telegram with people, a database, a Temporal that agrees to everything, and bots.
@@ -70,8 +72,9 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.store.Close)
 	w.temporal = mocks.NewClient(t)
 	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &shelf{store: w.store}
-	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second}
+	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond}
 	return w
 }
 
@@ -86,6 +89,7 @@ func (w *world) bot() *Bot {
 	o := w.options
 	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
 	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log}
+	o.Tasks = &task.Client{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
 	o.Status = steady{}
 	return New(o)
 }
@@ -178,7 +182,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			for _, person := range []int64{boss, anna} {
+			for _, person := range []int64{boss, anna, boris} {
 				for _, m := range w.telegram.Chat(person).Messages {
 					w.t.Logf("%d: bot=%v deleted=%v %q %v", person, m.FromBot, m.Deleted, m.Text, m.Buttons)
 				}

@@ -83,3 +83,24 @@ func (s *server) audit(ctx context.Context, user store.User, op operation, id, o
 		s.o.Log.Error("an entry of the audit log is lost", "request", noteOf(ctx).id, "action", op.id, "outcome", outcome, "error", err)
 	}
 }
+
+// refusal gives the error as it came, and audits it when somebody reached for what is not theirs, though that is
+// answered as if there were nothing.
+func (s *server) refusal(ctx context.Context, op operation, id string, err error) error {
+	reached := false
+	number, _ := parseID(id)
+	switch code := fault.CodeOf(err); {
+	case code == fault.InsufficientAccess:
+		reached = true
+	case code == fault.TaskNotFound:
+		_, missing := s.o.Store.TaskByID(ctx, 0, number)
+		reached = missing == nil
+	case code == fault.WorkspaceNotFound:
+		_, missing := s.o.Store.WorkspaceByID(ctx, number)
+		reached = missing == nil
+	}
+	if reached {
+		s.audit(ctx, caller(ctx), op, id, store.OutcomeRefused)
+	}
+	return err
+}

@@ -52,13 +52,27 @@ func (s *server) registerDocs() {
 }
 
 // openAnswers lets the schemas of answers have more fields than they name: later versions will add some. Those of
-// requests stay as strict as they are checked.
+// requests, and of what lies in them, stay as strict as they are checked.
 func openAnswers(api *huma.OpenAPI) {
 	strict := map[string]bool{}
+	var mark func(*huma.Schema)
+	mark = func(s *huma.Schema) {
+		switch {
+		case s == nil || strict[s.Ref]:
+		case s.Ref != "":
+			strict[s.Ref] = true
+			mark(api.Components.Schemas.SchemaFromRef(s.Ref))
+		default:
+			mark(s.Items)
+			for _, property := range s.Properties {
+				mark(property)
+			}
+		}
+	}
 	for _, item := range api.Paths {
 		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
 			if op != nil && op.RequestBody != nil {
-				strict[op.RequestBody.Content["application/json"].Schema.Ref] = true
+				mark(op.RequestBody.Content["application/json"].Schema)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ var kinds = map[fault.Code]kind{
 	fault.MethodNotAllowed:   {http.StatusMethodNotAllowed, "The method is not possible here"},
 	fault.Unauthenticated:    {http.StatusUnauthorized, "A valid token is required"},
 	fault.UserNotActive:      {http.StatusForbidden, "The user is not active"},
-	fault.InsufficientAccess: {http.StatusForbidden, "Administrators only"},
+	fault.InsufficientAccess: {http.StatusForbidden, "This is for others to do"},
 	fault.OwnAccess:          {http.StatusConflict, "Nobody takes their own access away"},
 	fault.NotFound:           {http.StatusNotFound, "There is no such thing"},
 	fault.UserNotFound:       {http.StatusNotFound, "There is no such user"},
@@ -42,6 +43,15 @@ var kinds = map[fault.Code]kind{
 	fault.DeliveryNotFound:   {http.StatusNotFound, "There is no such delivery"},
 	fault.InvalidTransition:  {http.StatusConflict, "Not possible in this state"},
 	fault.NoTelegramChat:     {http.StatusConflict, "The user has no Telegram chat"},
+	fault.WorkspaceNotFound:  {http.StatusNotFound, "There is no such workspace"},
+	fault.TaskNotFound:       {http.StatusNotFound, "There is no such task"},
+	fault.TaskAlreadyClaimed: {http.StatusConflict, "Somebody else has the task"},
+	fault.UnresolvedBlockers: {http.StatusConflict, "The task waits for others"},
+	fault.CannotEscalateOwn:  {http.StatusConflict, "Nobody escalates their own task"},
+	fault.CannotTakeover:     {http.StatusConflict, "Nobody takes their own task over"},
+	fault.CommentRequired:    {http.StatusUnprocessableEntity, "A comment is required"},
+	fault.CyclicDependency:   {http.StatusUnprocessableEntity, "The tasks wait for each other"},
+	fault.UnknownBlocker:     {http.StatusUnprocessableEntity, "A blocker is not known"},
 	fault.FileNotFound:       {http.StatusNotFound, "There is no such file or folder"},
 	fault.FileIsFolder:       {http.StatusUnprocessableEntity, "This is a folder"},
 	fault.FileEmpty:          {http.StatusUnprocessableEntity, "The file is empty"},
@@ -127,8 +137,13 @@ func init() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		return refused(status, message, errs)
 	}
-	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
-		return refused(status, message, errs)
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+		p := refused(status, message, errs)
+		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e fieldError) bool { return e.Field == idempotencyKey }) {
+			p.Code = fault.IdempotencyKey
+			p.Type, p.Title = "/docs#"+string(p.Code), kinds[p.Code].title
+		}
+		return p
 	}
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
@@ -159,13 +174,12 @@ func refused(status int, message string, errs []error) *problem {
 	if len(p.Errors) == 0 && p.Status < 500 {
 		p.Errors = []fieldError{{"body", p.Detail}}
 	}
-	for _, e := range p.Errors {
-		if e.Field == idempotencyKey {
-			p.Code = fault.IdempotencyKey
-			p.Type, p.Title = "/docs#"+string(p.Code), kinds[p.Code].title
-		}
-	}
 	return p
+}
+
+// keyRequired says whether an operation insists on an Idempotency-Key.
+func keyRequired(op *huma.Operation) bool {
+	return slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.Name == idempotencyKey && p.Required })
 }
 
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)

@@ -81,3 +81,11 @@ func optional(text string) *string {
 }
 
 func utc(t time.Time) time.Time { return t.UTC() }
+
+func optionalUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	moment := utc(*t)
+	return &moment
+}

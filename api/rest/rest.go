@@ -19,12 +19,14 @@ import (
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 // Options are what the door stands on. All but Log, Version and Stop are required.
 type Options struct {
 	Store      *store.Store
 	Deliveries *delivery.Client
+	Tasks      *task.Client
 	Catalog    *catalog.Catalog
 	Status     *status.Reporter
 	Metrics    *metrics.Metrics
@@ -50,6 +52,10 @@ func New(o Options) http.Handler {
 
 	s.registerFiles()
 	s.registerDeliveries()
+	s.registerWorkspaces()
+	s.registerTasks()
+	s.registerTaskActions()
+	s.registerTaskStats()
 	s.registerEvents()
 	s.registerStatus()
 	s.registerUsers()

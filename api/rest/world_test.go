@@ -25,6 +25,7 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -73,6 +74,7 @@ func newWorld(t *testing.T) *world {
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
+		Tasks: &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
 	}))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL

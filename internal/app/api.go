@@ -38,9 +38,9 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		StuckAfter: c.Delivery.StuckAfter, Log: log, TokenExpiry: app.tokens.Expiry,
 	})
 	app.metrics.Registry.MustRegister(whole)
-	deliveries := app.deliveries()
+	deliveries, tasks := app.deliveries(), app.tasks()
 	handler := rest.New(rest.Options{
-		Store: app.store, Deliveries: deliveries, Catalog: files, Status: whole,
+		Store: app.store, Deliveries: deliveries, Tasks: tasks, Catalog: files, Status: whole,
 		Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
 	})
 
@@ -50,7 +50,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		hasty := *deliveries // a chat's updates wait for each other, and the job's message shows the end anyway
 		hasty.CancelPatience = 300 * time.Millisecond
 		telegramBot := bot.New(bot.Options{
-			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Catalog: files, Status: whole, Log: log,
+			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Catalog: files, Status: whole, Log: log,
 			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })

@@ -17,10 +17,14 @@ import (
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/task"
 )
 
 // cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
 const cancelNotice = 3 * time.Second
+
+// taskPatience is how long a request about a task waits for its outcome: longer than a lost workflow task takes to be done again.
+const taskPatience = 25 * time.Second
 
 // Worker runs workflows and activities until ctx ends.
 func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
@@ -41,8 +45,9 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
 		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
 	}})
-	activities.RegisterMain(main, records, &activities.Reconciler{
-		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Every: 15 * time.Second,
+	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
+	activities.RegisterMain(main, records, tasks, &activities.Reconciler{
+		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(), Every: 15 * time.Second,
 	})
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
@@ -101,6 +106,10 @@ func (a *common) deliveries() *delivery.Client {
 		CancelPatience: 3 * time.Second,
 		OnEnqueued:     func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
 	}
+}
+
+func (a *common) tasks() *task.Client {
+	return &task.Client{Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience}
 }
 
 // startReconciler makes sure that the one reconciler runs.

@@ -33,6 +33,9 @@ var figures = []figure{
 	{"repeat", "a file that Telegram has already", measureRepeat},
 	{"small", "many jobs of 1 KiB", measureSmall},
 	{"history", "what one job costs in Temporal", measureHistory},
+	{"claims", "agents who claim tasks", measureClaims},
+	{"life", "what a task leaves in Temporal", measureLife},
+	{"deadlines", "1,000 tasks due in the same second", measureDeadlines},
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 
@@ -78,7 +81,7 @@ func choose(names []string) ([]figure, error) {
 		if i < 0 {
 			var usage strings.Builder
 			for _, f := range figures {
-				fmt.Fprintf(&usage, "\n  %-8s  %s", f.name, f.about)
+				fmt.Fprintf(&usage, "\n  %-9s  %s", f.name, f.about)
 			}
 			return nil, fmt.Errorf("there is no figure %q; there are%s", name, usage.String())
 		}

@@ -21,6 +21,7 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 const (
@@ -36,6 +37,7 @@ type rig struct {
 	temporal    *dev.Temporal
 	client      client.Client
 	deliveries  *delivery.Client
+	tasks       *task.Client
 	files       string // the storage's folder
 	telegramURL string
 	yandexURL   string
@@ -76,7 +78,9 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	if r.client, err = dialTemporal(ctx, r.temporal.Address); err != nil {
 		return err
 	}
-	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: slog.New(slog.DiscardHandler)}
+	quiet := slog.New(slog.DiscardHandler)
+	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.tasks = &task.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	return r.startWorker(ctx, o.settings)
 }
 

@@ -80,20 +80,25 @@ func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 
 // closedLoop starts a job whenever one has ended, and gives how many ended per second.
 func closedLoop(job func(i int) error) (perSecond float64, err error) {
+	return closedLoopOf(smallWarmUp, smallJobs, job)
+}
+
+// closedLoopOf does the same with so many jobs, after some that do not count.
+func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, err error) {
 	series := func(from, to int) error {
-		var jobs errgroup.Group
-		jobs.SetLimit(smallInFlight)
+		var running errgroup.Group
+		running.SetLimit(smallInFlight)
 		for i := from; i < to; i++ {
-			jobs.Go(func() error { return job(i) })
+			running.Go(func() error { return job(i) })
 		}
-		return jobs.Wait()
+		return running.Wait()
 	}
-	if err := series(0, smallWarmUp); err != nil {
+	if err := series(0, warmUp); err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	err = series(smallWarmUp, smallWarmUp+smallJobs)
-	return smallJobs / time.Since(began).Seconds(), err
+	err = series(warmUp, warmUp+jobs)
+	return float64(jobs) / time.Since(began).Seconds(), err
 }
 
 const (
@@ -142,6 +147,8 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 	w := worker.New(temporal, bareQueue, worker.Options{MaxConcurrentActivityExecutionSize: smallParallel})
 	w.RegisterWorkflow(bareWorkflow)
 	w.RegisterActivity(bareActivity)
+	w.RegisterWorkflow(bareEntity)
+	w.RegisterWorkflow(bareTimer)
 	if err := w.Start(); err != nil {
 		return err
 	}

@@ -45,6 +45,13 @@ func (r row) atLeast(ratio float64) row {
 	return r
 }
 
+// atMostTimes sets the aim of a ratio where less is better.
+func (r row) atMostTimes(ratio float64) row {
+	ok := r.Ratio != nil && *r.Ratio <= ratio
+	r.Aim, r.OK = fmt.Sprintf("ratio ≤ %g", ratio), &ok
+	return r
+}
+
 // atMost sets the aim of the figure itself.
 func (r row) atMost(limit float64) row {
 	ok := r.Ours <= limit

@@ -23,6 +23,7 @@ type TemporalOptions struct {
 	Port      int          // wish for the gRPC port; replaced by a free one when busy; 0 means any
 	UIPort    int          // the same for the Web UI; -1 means no Web UI
 	Namespace string       // created when missing; empty means "default"
+	Dynamic   []string     // more dynamic configuration, each "key=value"
 	Log       io.Writer    // gets the server's output; must bear concurrent use; may be nil
 	Progress  func(string) // told what takes long, such as building the server; may be nil
 }
@@ -164,7 +165,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		args = append(args, "--db-filename", t.options.DBFile,
 			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1")
 	}
-	for _, value := range []string{
+	for _, value := range append([]string{
 		// One partition: with few workers, tasks spread over several wait for
 		// a poller to come by, and fairness holds only within one.
 		"matching.numTaskqueueReadPartitions=1",
@@ -173,7 +174,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		"matching.enableFairness=true",
 		"system.enableActivityEagerExecution=true",
 		"history.maxInFlightUpdates=0", // no limit
-	} {
+	}, t.options.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}
 	return args, nil

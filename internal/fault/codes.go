@@ -9,6 +9,7 @@ const (
 	DeliveryNotFound   Code = "DELIVERY_NOT_FOUND"
 	UserNotFound       Code = "USER_NOT_FOUND"
 	UserExists         Code = "USER_EXISTS"
+	WorkspaceNotFound  Code = "WORKSPACE_NOT_FOUND"
 	InvalidTransition  Code = "INVALID_TRANSITION"
 	UserNotActive      Code = "USER_NOT_ACTIVE"
 	NoTelegramChat     Code = "NO_TELEGRAM_CHAT"
@@ -18,6 +19,18 @@ const (
 	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
 	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
+)
+
+// Why a task does not do what somebody wants of it.
+const (
+	TaskNotFound       Code = "TASK_NOT_FOUND"
+	TaskAlreadyClaimed Code = "TASK_ALREADY_CLAIMED" // details: holder
+	CommentRequired    Code = "COMMENT_REQUIRED"
+	UnresolvedBlockers Code = "UNRESOLVED_BLOCKERS" // details: blockers
+	CyclicDependency   Code = "CYCLIC_DEPENDENCY"   // details: cycle
+	UnknownBlocker     Code = "UNKNOWN_BLOCKER"     // details: unknown
+	CannotEscalateOwn  Code = "CANNOT_ESCALATE_OWN"
+	CannotTakeover     Code = "CANNOT_TAKEOVER"
 )
 
 // What is wrong with a file.

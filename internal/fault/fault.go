@@ -6,6 +6,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -51,12 +52,10 @@ func (e *Error) WithField(name string) *Error {
 // With returns a copy with one more detail.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
-	c.Details = map[string]any{key: value}
-	for k, v := range e.Details {
-		if k != key {
-			c.Details[k] = v
-		}
+	if c.Details = maps.Clone(e.Details); c.Details == nil {
+		c.Details = map[string]any{}
 	}
+	c.Details[key] = value
 	return &c
 }
 

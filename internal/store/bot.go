@@ -37,12 +37,13 @@ type Conversation struct {
 	FolderID  int64  `db:"folder_id"`
 	Query     string `db:"query"`
 	Asking    bool   `db:"asking"`    // the menu asks for words to search for
+	Ask       string `db:"ask"`       // what else the menu asks for; empty: nothing
 	UpdateID  int64  `db:"update_id"` // the last update handled in this chat
 }
 
 // Conversation gives the memory of a chat; zero when there is none.
 func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, error) {
-	found, err := list[Conversation](ctx, s, `SELECT chat_id, message_id, folder_id, query, asking, update_id
+	found, err := list[Conversation](ctx, s, `SELECT chat_id, message_id, folder_id, query, asking, ask, update_id
 		FROM conversations WHERE chat_id = $1`, chat)
 	if err != nil || len(found) == 0 {
 		return Conversation{ChatID: chat}, err
@@ -52,10 +53,10 @@ func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, err
 
 // SaveConversation remembers a chat.
 func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, update_id)
-		VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, update_id = $6,
-		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.UpdateID)
+	_, err := s.pool.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, ask = $6, update_id = $7,
+		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.Ask, c.UpdateID)
 	return unavailable(err)
 }
 

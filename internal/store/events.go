@@ -10,7 +10,10 @@ import (
 )
 
 // Names of the workloads in the events and boards tables.
-const deliveries = "delivery"
+const (
+	deliveries = "delivery"
+	tasks      = "task"
+)
 
 // Event is one transition, or another fact worth keeping about an entity.
 type Event struct {
@@ -25,6 +28,12 @@ func queueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e E
 	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		workload, strconv.FormatInt(entity, 10), seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
+}
+
+func insertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
+	batch := &pgx.Batch{}
+	queueEvent(batch, workload, entity, seq, owner, e)
+	return tx.SendBatch(ctx, batch).Close()
 }
 
 // StreamedEvent is an event as the stream gives it.
@@ -63,14 +72,16 @@ func ParseCursor(text string) (c Cursor, err error) {
 	return c, nil
 }
 
-// EventsAfter lists events past the cursor, oldest first; owner 0 means everybody's. It stops before the oldest
+const eventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
+	actor_id, owner_id, comment, created_at FROM events `
+
+// EventsAfter lists events past the cursor that a viewer may see, oldest first; viewer 0 sees all. It stops before the oldest
 // transaction still under way, so that an event that commits late is never skipped.
-func (s *Store) EventsAfter(ctx context.Context, after Cursor, owner int64, limit int) ([]StreamedEvent, error) {
-	return list[StreamedEvent](ctx, s, `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
-		actor_id, owner_id, comment, created_at FROM events
-		WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-		AND ($3 = 0 OR owner_id = $3) ORDER BY xid, id LIMIT $4`,
-		strconv.FormatUint(after.XID, 10), after.ID, owner, limit)
+func (s *Store) EventsAfter(ctx context.Context, after Cursor, viewer int64, limit int) ([]StreamedEvent, error) {
+	return list[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($2::text::xid8, $3) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+		AND ($1 = 0 OR owner_id = $1 OR (workload = 'task' AND EXISTS (
+			SELECT 1 FROM tasks t WHERE t.id = CASE workload WHEN 'task' THEN entity_id::bigint END AND `+visible+`)))
+		ORDER BY xid, id LIMIT $4`, viewer, strconv.FormatUint(after.XID, 10), after.ID, limit)
 }
 
 // EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last
@@ -83,6 +94,5 @@ func (s *Store) EventsNow(ctx context.Context) (Cursor, error) {
 
 // EventsOf lists one entity's events from the first.
 func (s *Store) EventsOf(ctx context.Context, workload, entity string) ([]StreamedEvent, error) {
-	return list[StreamedEvent](ctx, s, `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
-		actor_id, owner_id, comment, created_at FROM events WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
+	return list[StreamedEvent](ctx, s, eventSelect+`WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
 }

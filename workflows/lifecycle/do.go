@@ -32,6 +32,11 @@ func Write[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out
 	return out, err
 }
 
+// Read runs a short activity that looks at the record, as patiently as Write.
+func Read[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (Out, error) {
+	return Write(ctx, act, in)
+}
+
 func isRefusal(err error) bool {
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && refusal.NonRetryable()

@@ -104,18 +104,30 @@ func (t Table[S, A, F]) Actions(from S, roles []Role, facts F) []A {
 	return actions
 }
 
+// Targets lists the states to which one action may lead now, in the table's order.
+func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
+	targets := []S{}
+	for _, rule := range t.Allowed(from, roles, facts) {
+		if rule.Action == action && !slices.Contains(targets, rule.To) {
+			targets = append(targets, rule.To)
+		}
+	}
+	return targets
+}
+
 // Terminal says whether nothing leads out of state.
 func (t Table[S, A, F]) Terminal(state S) bool {
 	return slices.ContainsFunc(t.Stages, func(s Stage[S]) bool { return s.State == state && s.Terminal })
 }
 
+// impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else actions.
 func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
-	requested := string(req.To)
-	if requested == "" {
-		requested = string(req.Action)
+	requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))
+	if req.To != "" {
+		requested, allowed = string(req.To), t.Targets(from, req.Action, req.Roles, facts)
 	}
 	return fault.New(fault.InvalidTransition, "%s is %s: %s is not possible now", t.Entity, from, requested).
-		With("current", from).With("requested", requested).With("allowed", t.Actions(from, req.Roles, facts))
+		With("current", from).With("requested", requested).With("allowed", allowed)
 }
 
 func (r Rule[S, A, F]) leaves(from S) bool {

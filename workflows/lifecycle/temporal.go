@@ -1,6 +1,12 @@
 package lifecycle
 
-import "go.temporal.io/sdk/temporal"
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+)
 
 // MainQueue is the task queue of all workflows and of short activities.
 const MainQueue = "stagecoach"
@@ -14,3 +20,27 @@ var (
 	AssigneeAttribute  = temporal.NewSearchAttributeKeyKeyword("Assignee")  // a user id
 	DeadlineAttribute  = temporal.NewSearchAttributeKeyTime("DeadlineAt")   // when the state's time is up
 )
+
+// Refusal is how a workflow says no to an update: the code as the type, the details as they are, not to be repeated.
+func Refusal(f *fault.Error) error {
+	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
+	if len(f.Details) > 0 {
+		options.Details = []any{f.Details}
+	}
+	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), options)
+}
+
+// RefusalIn reads the fault that Refusal, or an activity, put into err; nil when there is none.
+func RefusalIn(err error) *fault.Error {
+	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok {
+		return nil
+	}
+	f := fault.New(fault.Code(refusal.Type()), "%s", refusal.Message())
+	if refusal.HasDetails() {
+		if err := refusal.Details(&f.Details); err != nil {
+			f.Details = nil // an operator's tool may have put anything there
+		}
+	}
+	return f
+}

@@ -1,0 +1,107 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/store"
+)
+
+// Tasks reads and writes the record for the workflows of tasks, and lets one tell others.
+type Tasks struct {
+	Store    *store.Store
+	Temporal client.Client
+	// UnblockedSignal is the name of the signal that tells a task that its last blocker is DONE.
+	UnblockedSignal string
+}
+
+// LoadedTask is a task as its workflow begins with it.
+type LoadedTask struct {
+	State     store.TaskState `json:"state"`
+	Unblocked bool            `json:"unblocked,omitempty"` // every blocker is DONE
+}
+
+// LoadTask gives a task as the record has it.
+func (t *Tasks) LoadTask(ctx context.Context, taskID int64) (LoadedTask, error) {
+	task, err := t.Store.TaskByID(ctx, 0, taskID)
+	if err != nil {
+		return LoadedTask{}, toTemporal(asFault(err))
+	}
+	return LoadedTask{State: task.TaskState, Unblocked: len(task.OpenBlockers()) == 0}, nil
+}
+
+// TaskQuestion asks about a user's standing towards a task.
+type TaskQuestion struct {
+	TaskID int64 `json:"task_id"`
+	UserID int64 `json:"user_id"`
+}
+
+// TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
+func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskFacts, error) {
+	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
+	if err != nil {
+		return facts, toTemporal(asFault(err))
+	}
+	return facts, nil
+}
+
+// TaskWritten is what a write has left in the record.
+type TaskWritten struct {
+	State store.TaskState `json:"state"`
+	// Tell says that others have waited for this task to be DONE.
+	Tell bool `json:"tell,omitempty"`
+}
+
+// WriteTask writes a transition. A repeated or late write changes nothing.
+func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, error) {
+	state, err := t.Store.WriteTask(ctx, w)
+	if err != nil {
+		return TaskWritten{}, toTemporal(asFault(err))
+	}
+	written := TaskWritten{State: state}
+	if state.Status == store.TaskDone {
+		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
+		if err != nil {
+			return TaskWritten{}, toTemporal(asFault(err))
+		}
+		written.Tell = len(waiting) > 0
+	}
+	return written, nil
+}
+
+// TaskClock says which task's deadline begins, and when.
+type TaskClock struct {
+	TaskID    int64     `json:"task_id"`
+	Version   int64     `json:"version"` // the one that this write makes
+	RequestID string    `json:"request_id"`
+	At        time.Time `json:"at"`
+}
+
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers. A repeated or late write changes nothing.
+func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, error) {
+	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.Version, c.RequestID, c.At)
+	if err != nil {
+		return TaskWritten{}, toTemporal(asFault(err))
+	}
+	return TaskWritten{State: state}, nil
+}
+
+// TellDependents tells the tasks that waited for this one alone that it is DONE. One whose workflow does not run looks for itself when
+// it starts.
+func (t *Tasks) TellDependents(ctx context.Context, taskID int64) error {
+	waiting, err := t.Store.WaitingDependents(ctx, taskID)
+	if err != nil {
+		return toTemporal(asFault(err))
+	}
+	for _, task := range waiting {
+		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", t.UnblockedSignal, nil)
+		if _, absent := errors.AsType[*serviceerror.NotFound](err); err != nil && !absent {
+			return err // whoever was told already is told again, which changes nothing
+		}
+	}
+	return nil
+}

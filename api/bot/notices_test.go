@@ -1,0 +1,169 @@
+package bot
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// noticeStates lists what the record says of the notices.
+func (w *world) noticeStates() (states []string) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
+	rows, err := conn.Query(w.t.Context(), `SELECT state FROM notices ORDER BY user_id, task_id, seq`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	states, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return states
+}
+
+func TestWhoIsToldOfAChange(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	annaID := w.user(anna).ID
+	given := w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaID})
+	w.sees(anna, "#1 <b>Given thing</b>", "🎁 ", " gave you this task.")
+	w.does(anna, given, "IN_PROGRESS", "on <it>")
+	w.sees(boss, "#1 <b>Given thing</b>", ": 🆕 new → ▶️ in progress", "<i>on &lt;it&gt;</i>")
+	if got := append(w.told(boris, ""), w.told(anna, "in progress")...); len(got) != 0 {
+		t.Errorf("told without need: %+v", got)
+	}
+	w.does(boris, given, stepComment, "looks good")
+	w.sees(boss, "💬 ", " wrote:", "<i>looks good</i>")
+	w.sees(anna, "<i>looks good</i>")
+	w.does(anna, given, "DONE", "that was it")
+	w.sees(boris, "№1 <b>Given thing</b>", "▶️ в работе → ✅ сделана", "that was it") // who has said something hears more
+	if n := len(w.told(boss, "")); n != 3 {
+		t.Errorf("the creator has %d notices", n)
+	}
+	if n := len(w.told(anna, "")); n != 2 {
+		t.Errorf("the assignee has %d notices", n)
+	}
+	w.presses(boris, "tn:1")
+	w.sees(boris, "ta:1:comment", "Исполнитель: ")
+	if len(w.news(boris)) != 1 {
+		t.Error("the notice has gone")
+	}
+}
+
+func TestExpiryReleaseAndReadiness(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	annaID := w.user(anna).ID
+	first := w.task(boss, space, store.NewTask{Title: "First thing"})
+	w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaID, BlockedBy: []string{"1"}})
+	w.task(boss, space, store.NewTask{Title: "Free thing", BlockedBy: []string{"1"}})
+	w.does(boris, first, "claim", "mine")
+	w.expires(first)
+	w.sees(boris, "№1 <b>First thing</b>", "⏰ Срок вышел. Была: ▶️ в работе, теперь застряла.")
+	w.sees(boss, "⏰ Its deadline has passed. It was ▶️ in progress")
+	w.does(boris, first, "IN_PROGRESS", "still here")
+	w.does(boris, first, "DONE", "at last")
+	w.sees(anna, "#2 <b>Given thing</b>", "🟢 All that it waited for is done")
+	if n := len(w.told(anna, "🟢")) + len(w.told(boss, "🟢")) + len(w.told(boris, "🟢")); n != 1 {
+		t.Errorf("%d people were told that something is ready", n)
+	}
+}
+
+func TestChangesAreGathered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.GatherNotices = 2 * time.Second
+	w.run(w.bot())
+	w.known(boss, "en")
+	w.known(anna, "en")
+	space := w.space(boss, anna)
+	made := w.task(boss, space, store.NewTask{Title: "Busy thing"})
+	other := w.task(boss, space, store.NewTask{Title: "Other thing"})
+	w.does(anna, made, "claim", "mine")
+	w.does(anna, other, "claim", "mine too")
+	for range 9 {
+		w.does(anna, made, stepComment, "well")
+	}
+	w.does(anna, made, "DONE", "done")
+	w.sees(boss, "#1 <b>Busy thing</b>", "… and 3 more before that", "→ ✅ done")
+	w.sees(boss, "#2 <b>Other thing</b>", "✋ ")
+	if n := len(w.told(boss, "")); n != 2 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+func TestNoNoticeComesTwice(t *testing.T) {
+	t.Parallel()
+	w, space, stop := newTeam(t)
+	made := w.task(boss, space, store.NewTask{Title: "Some thing"})
+	w.does(anna, made, "claim", "one")
+	w.sees(boss, "✋ ", "<i>one</i>")
+	w.told(boss, "")
+	stop()
+	w.does(anna, made, stepComment, "two") // nobody serves the bot
+	stop = w.run(w.bot())
+	w.sees(boss, "<i>two</i>")
+	w.told(boss, "")
+
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
+	w.does(anna, made, stepComment, "three")
+	w.sees(boss, "<i>three</i>")
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
+	w.does(anna, made, stepComment, "four")
+	w.sees(boss, "<i>four</i>")
+
+	stop()
+	w.does(anna, made, stepComment, "five")
+	b := w.bot()
+	if err := b.planNotices(t.Context()); err != nil { // and dies while it sends
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	due, err := w.store.DueNotices(t.Context(), 10)
+	if err != nil || len(due) != 1 {
+		t.Fatal(due, err)
+	}
+	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.run(w.bot())
+	w.does(anna, made, stepComment, "six")
+	w.sees(boss, "<i>six</i>")
+	for word, want := range map[string]int{"one": 1, "two": 1, "three": 1, "four": 1, "five": 0, "six": 1} {
+		if n := len(w.told(boss, "<i>"+word+"</i>")); n != want {
+			t.Errorf("%q was told %d times", word, n)
+		}
+	}
+	if got := strings.Join(w.noticeStates(), " "); got != "sent sent unknown sent sending sent" {
+		t.Errorf("the record says: %s", got)
+	}
+}
+
+func TestWhoIsNotToldAnyMore(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	open := w.task(anna, space, store.NewTask{Title: "Open thing"})
+	w.does(boris, open, stepComment, "hm")
+	w.sees(anna, "<i>hm</i>")
+	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+		t.Fatal(err)
+	}
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
+	w.does(boss, open, stepComment, "secret")
+	w.eventually("two lost notices", func() bool {
+		return strings.Join(w.noticeStates(), " ") == "sent lost lost"
+	})
+	if n := len(w.told(boris, "")) + len(w.told(anna, "secret")); n != 0 {
+		t.Errorf("%d were told", n)
+	}
+}

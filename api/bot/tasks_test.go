@@ -1,0 +1,249 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/store"
+)
+
+// newTeam is a world with a bot that runs, and a workspace of the boss, Anna and Boris.
+func newTeam(t *testing.T) (*world, store.Workspace, func()) {
+	t.Helper()
+	w := newWorld(t)
+	stop := w.run(w.bot())
+	w.known(boss, "en")
+	w.known(anna, "en")
+	w.known(boris, "ru")
+	return w, w.space(boss, anna, boris), stop
+}
+
+func TestATaskIsClaimedByItsCard(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	made := w.task(boss, space, store.NewTask{Title: "Paint <the> fence", Description: "Green & quick", Priority: store.PriorityHigh, Labels: []string{"garden"}})
+	w.writes(anna, "en", "/task 1")
+	card := w.sees(anna, "#1 <b>Paint &lt;the&gt; fence</b>", "🆕 new · ❗ high priority", "Assignee: nobody", "Deadline: ", "Green &amp; quick", "garden")
+	if findButton(card, "ta:1:DONE") != "" || findButton(card, "ta:1:CANCELLED") != "" {
+		t.Errorf("the buttons: %v", card.Buttons)
+	}
+	w.presses(anna, "ta:1:claim")
+	w.sees(anna, "✋ Claim: write a comment")
+	w.writes(anna, "en", "I have paint")
+	card = w.sees(anna, "✅ So it is.", "▶️ in progress", "Assignee: you", "<b>you</b>: I have paint", "ta:1:DONE", "ta:1:BLOCKED", "ta:1:NEW")
+	if got := w.reload(made); !got.HeldBy(w.user(anna).ID) {
+		t.Errorf("the task: %+v", got)
+	}
+	w.writes(anna, "en", "fence") // the question is over: words are searched for again
+	w.sees(anna, "🔎 <b>fence</b>")
+
+	w.writes(boris, "ru", "/task №1")
+	w.sees(boris, "№1 <b>Paint", "▶️ в работе", "ta:1:escalate", "ta:1:comment")
+	w.presses(boris, "💬 Комментарий")
+	w.sees(boris, "напишите комментарий")
+	w.writes(boris, "ru", "Красиво!")
+	w.sees(boris, "✅ Комментарий добавлен.", "<b>вы</b>: Красиво!")
+	w.presses(boris, "ta:1:escalate")
+	w.writes(boris, "ru", "Краска кончилась")
+	w.sees(boris, "⛔ заблокирована", "Краска кончилась")
+	if got := w.events(made); !slices.Equal(got, []string{"created", "claimed", "commented", "escalated"}) {
+		t.Errorf("events: %v", got)
+	}
+}
+
+func TestACommentThatComesAgainActsOnce(t *testing.T) {
+	t.Parallel()
+	w, space, stop := newTeam(t)
+	made := w.task(boss, space, store.NewTask{Title: "Paint the fence"})
+	stop()
+	press := func(id int, data string, on int) telego.Update {
+		return telego.Update{UpdateID: id, CallbackQuery: &telego.CallbackQuery{
+			ID: number64(int64(id)), From: telego.User{ID: anna, LanguageCode: "en"}, Data: data,
+			Message: &telego.Message{MessageID: on, Chat: telego.Chat{ID: anna, Type: telego.ChatTypePrivate}},
+		}}
+	}
+	handle := func(updates ...telego.Update) {
+		t.Helper()
+		if err := w.bot().handleBatch(t.Context(), updates); err != nil {
+			t.Fatal(err)
+		}
+	}
+	handle(message(200_000_001, anna, "/task 1"))
+	menu, err := w.store.Conversation(t.Context(), anna)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle(press(200_000_002, "ta:1:comment", int(menu.MessageID)))
+	asked, err := w.store.Conversation(t.Context(), anna)
+	if err != nil || !asksForComment(asked.Ask) {
+		t.Fatal(asked, err)
+	}
+	for range 3 { // each time the process dies before it can remember that the update is handled
+		handle(message(200_000_003, anna, "hello"))
+		if err := w.store.SaveConversation(t.Context(), asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := message(200_000_004, anna, "/claim 1 mine")
+	before := asked
+	before.Ask = ""
+	for range 3 {
+		if err := w.store.SaveConversation(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+		handle(claim)
+	}
+	for range 2 {
+		if err := w.store.SaveConversation(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+		w.does(boss, made, stepComment, "between") // what has happened meanwhile changes nothing
+		handle(message(200_000_005, anna, "/task new Mow the lawn"))
+	}
+	if got := w.events(made); !slices.Equal(got, []string{"created", "commented", "claimed", "commented", "commented"}) {
+		t.Errorf("events: %v", got)
+	}
+	if tasks, _ := w.store.Tasks(t.Context(), store.TaskFilter{Limit: 10}); len(tasks) != 2 {
+		t.Errorf("%d tasks", len(tasks))
+	}
+}
+
+func TestNewTasks(t *testing.T) {
+	t.Parallel()
+	w, first, _ := newTeam(t)
+	w.known(400, "en")
+	second := w.space(anna)
+	w.writes(400, "en", "/task new Something to do")
+	w.sees(400, "You are in no workspace yet", number64(w.user(400).ID))
+	w.writes(boris, "ru", "/task new Почта")
+	w.sees(boris, "✅ Задача создана.", "<b>Почта</b>", "Автор: вы", "🗑 Отменить")
+	w.writes(boris, "ru", "/task new Кот")
+	w.sees(boris, "от 5 до 200")
+
+	w.writes(anna, "en", "/task new Where: to?")
+	w.sees(anna, "In which workspace is “Where: to?” to be?", "Space of 100", "Space of 200")
+	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
+	w.sees(anna, "No task is yours")
+	w.writes(anna, "en", "/task new Where: to?")
+	choice := w.sees(anna, "Space of 200")
+	button := findButton(choice, "Space of 200")
+	for range 2 { // a double press
+		if err := w.telegram.Click(anna, button); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.sees(anna, "The task is made", "Where: to?")
+	w.eventually("an answer to each press", func() bool {
+		answered := 0
+		for _, c := range w.telegram.Callbacks() {
+			if c.UserID == anna && c.AnsweredAt != nil {
+				answered++
+			}
+		}
+		return answered >= 2
+	})
+	for space, want := range map[int64]int{first.ID: 1, second.ID: 1} {
+		if tasks, _ := w.store.Tasks(t.Context(), store.TaskFilter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
+			t.Errorf("workspace %d has %d tasks", space, len(tasks))
+		}
+	}
+}
+
+func TestReadyTasks(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	w.known(400, "en")
+	w.writes(anna, "en", "/ready")
+	w.sees(anna, "Nothing can be claimed now")
+	blocker := w.task(boss, space, store.NewTask{Title: "First things"})
+	w.task(boss, space, store.NewTask{Title: "Second things", BlockedBy: []string{number64(blocker.ID)}})
+	w.task(boss, space, store.NewTask{Title: "Private things", Visibility: store.TaskPrivate})
+	for range tasksPerPage {
+		w.task(boss, space, store.NewTask{Title: "Third things"})
+	}
+	w.writes(anna, "en", "/ready")
+	list := w.sees(anna, "#11 Third things", "#4 Third", "✋ Claim #11", "Older")
+	if strings.Contains(list.Text, "#1 ") || strings.Contains(list.Text, "Second") || strings.Contains(list.Text, "Private") {
+		t.Error("the list:", list.Text)
+	}
+	w.presses(anna, "Older")
+	w.sees(anna, "#1 First things", "Newest")
+	w.presses(anna, "✋ Claim #1")
+	w.writes(anna, "en", "on it")
+	w.sees(anna, "#1 <b>First things", "in progress")
+	w.writes(400, "en", "/ready") // not of this workspace
+	w.sees(400, "Nothing can be claimed now")
+	w.writes(anna, "en", "/task")
+	w.sees(anna, "Your tasks", "#1 First things — ▶️ in progress")
+}
+
+func TestTaskRefusalsInPlainWords(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	w.known(400, "en")
+	taken := w.task(boss, space, store.NewTask{Title: "Taken thing"})
+	w.does(boss, taken, "claim", "mine")
+	w.task(boss, space, store.NewTask{Title: "Waiting thing", BlockedBy: []string{"1"}})
+	w.task(boss, space, store.NewTask{Title: "Private thing", Visibility: store.TaskPrivate})
+	over := w.task(boss, space, store.NewTask{Title: "Over thing"})
+	w.does(boss, over, "CANCELLED", "no need")
+	for _, try := range []struct {
+		person            int64
+		language          string
+		command, answered string
+	}{
+		{anna, "en", "/claim 1 I want it", "⚠️ It is taken already: "},
+		{boris, "ru", "/claim 1", "⚠️ Её уже взял(а) "},
+		{anna, "en", "/claim 2 me", "⚠️ Not yet, these are not done: #1."},
+		{boris, "ru", "/claim 2", "⚠️ Ещё рано, не сделаны: №1."},
+		{anna, "en", "/claim 3 me", "There is no such task"},
+		{anna, "en", "/task 3", "There is no such task"},
+		{400, "en", "/task 1", "There is no such task"},
+		{anna, "en", "/claim 4 me", "⚠️ This is not possible any more"},
+		{anna, "en", "/claim 99 me", "There is no such task"},
+		{anna, "en", "/claim me", "Name the task by number"},
+		{anna, "en", "/task new", "Name the task by number"},
+		{boris, "ru", "/task кот", "Укажите номер задачи"},
+		{boss, "en", "/task 3", "Private thing"},
+	} {
+		before := len(w.telegram.Chat(try.person).Messages)
+		w.writes(try.person, try.language, try.command)
+		w.eventually(try.command+" → "+try.answered, func() bool {
+			for _, m := range w.telegram.Chat(try.person).Messages[before:] {
+				if m.FromBot && strings.Contains(m.Text, try.answered) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+
+	annas := w.task(anna, w.space(anna), store.NewTask{Title: "Foreign thing"})
+	w.writes(boss, "en", "/claim "+number64(annas.ID)+" as the boss")
+	w.eventually("an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), store.OutcomeDone) })
+	if w.audited("bot:/claim", "task/1", store.OutcomeDone) {
+		t.Error("a member's claim is no administrator's act")
+	}
+
+	// What was offered when the card was drawn may be gone when the button is pressed, or when the words come.
+	free := w.task(boss, space, store.NewTask{Title: "Free thing"})
+	w.writes(anna, "en", "/task "+number64(free.ID))
+	w.presses(anna, "ta:6:claim")
+	w.sees(anna, "write a comment")
+	w.does(boris, free, "claim", "faster")
+	w.writes(anna, "en", "mine")
+	w.sees(anna, "⚠️ It is taken already: ", "ta:6:escalate")
+	w.writes(anna, "en", "mine") // the question is over
+	w.sees(anna, "🔎 <b>mine</b>")
+	w.writes(boris, "ru", "/task 6")
+	w.presses(boris, "ta:6:DONE")
+	w.sees(boris, "напишите комментарий")
+	w.writes(boris, "ru", "готово")
+	w.sees(boris, "✅ сделана")
+	if err := w.telegram.Click(boris, "ta:6:NEW"); err == nil {
+		w.sees(boris, "⚠️ Это уже невозможно")
+	}
+}

@@ -1,0 +1,206 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+)
+
+// taskWorkflows does what the workflows of tasks would, in the record alone.
+type taskWorkflows struct {
+	store   *store.Store
+	mu      sync.Mutex
+	updates map[string]taskOutcome
+}
+
+// taskOutcome is what an update has led to.
+type taskOutcome struct {
+	client.WorkflowUpdateHandle
+	view task.View
+	err  error
+}
+
+func (o taskOutcome) Get(_ context.Context, into any) error {
+	if o.err == nil {
+		*into.(*task.View) = o.view
+	}
+	return o.err
+}
+
+func (w *taskWorkflows) update(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if done, before := w.updates[o.UpdateID]; before {
+		return done, nil
+	}
+	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
+	var done taskOutcome
+	done.view, done.err = w.decide(ctx, id, o.UpdateID, store.TaskAction(o.UpdateName), o.Args[0].(task.Input))
+	if w.updates == nil {
+		w.updates = map[string]taskOutcome{}
+	}
+	w.updates[o.UpdateID] = done
+	return done, nil
+}
+
+func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, action store.TaskAction, in task.Input) (task.View, error) {
+	now, err := w.store.TaskByID(ctx, 0, id)
+	if err != nil {
+		return task.View{}, err
+	}
+	facts, err := w.store.FactsOfTask(ctx, id, in.Actor)
+	if err != nil {
+		return task.View{}, err
+	}
+	ask := task.Ask{Action: action, To: in.To, Comment: in.Comment, Caller: task.Caller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin}}
+	step, held, err := task.Decide(now.TaskState, ask, facts.OpenBlockers)
+	if err != nil {
+		return task.View{}, lifecycle.Refusal(fault.As(err))
+	}
+	state := now.TaskState
+	if !held {
+		assignee := now.AssigneeID
+		switch {
+		case action == store.TaskActionClaim, action == store.TaskActionTakeover:
+			assignee = &in.Actor
+		case step.To == store.TaskNew:
+			assignee = nil
+		}
+		state, err = w.store.WriteTask(ctx, store.TaskWrite{
+			TaskID: id, Version: now.Version + 1, RequestID: request, Status: step.To, AssigneeID: assignee, At: time.Now(),
+			Event: store.Event{Type: step.Event, From: string(now.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+		})
+	}
+	return task.View{
+		StateView: lifecycle.StateView{State: string(state.Status), Since: state.Since},
+		Version:   state.Version, AssigneeID: state.AssigneeID, DeadlineAt: state.DeadlineAt,
+	}, err
+}
+
+// space makes a workspace of the owner with members; all of them have written to the bot.
+func (w *world) space(owner int64, members ...int64) store.Workspace {
+	w.t.Helper()
+	name := "Space of " + number64(owner)
+	tasks := w.bot().tasks
+	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), task.WorkspaceChange{Name: &name}, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, member := range members {
+		if _, err := tasks.AddMember(w.t.Context(), w.user(owner), made.ID, w.user(member).ID); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return made
+}
+
+func (w *world) task(creator int64, space store.Workspace, wanted store.NewTask) store.Task {
+	w.t.Helper()
+	made, err := w.bot().tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made
+}
+
+// does lets a person act on a task through another door. What is a status there is one here.
+func (w *world) does(person int64, t store.Task, step, comment string) {
+	w.t.Helper()
+	tasks, user, ctx := w.bot().tasks, w.user(person), w.t.Context()
+	var err error
+	switch step {
+	case "claim":
+		_, err = tasks.Claim(ctx, user, t.ID, comment, "")
+	case "escalate":
+		_, err = tasks.Escalate(ctx, user, t.ID, comment, "")
+	case "takeover":
+		_, err = tasks.Takeover(ctx, user, t.ID, comment, "")
+	case stepComment:
+		_, err = tasks.Comment(ctx, user, t.ID, comment, "")
+	default:
+		_, err = tasks.Status(ctx, user, t.ID, store.TaskStatus(step), comment, "")
+	}
+	if err != nil {
+		w.t.Fatal(step, err, errors.Unwrap(err))
+	}
+}
+
+// expires lets the deadline of a task pass, as its workflow would see it.
+func (w *world) expires(t store.Task) {
+	w.t.Helper()
+	now := w.reload(t)
+	_, err := w.store.WriteTask(w.t.Context(), store.TaskWrite{
+		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", Status: store.TaskStuck, AssigneeID: now.AssigneeID, At: time.Now(),
+		Event: store.Event{
+			Type: "deadline_expired", From: string(now.Status), To: string(store.TaskStuck),
+			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.Status),
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) reload(t store.Task) store.Task {
+	w.t.Helper()
+	now, err := w.store.TaskByID(w.t.Context(), 0, t.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return now
+}
+
+// events lists the types of a task's events.
+func (w *world) events(t store.Task) (types []string) {
+	w.t.Helper()
+	events, err := w.store.EventsOfTask(w.t.Context(), t.ID, 0, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+// news gives the notices in a chat.
+func (w *world) news(person int64) (found []sim.Message) {
+	for _, m := range w.messages(person) {
+		if findButton(m, "tn:") != "" {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// told waits until nothing more is to be told, and gives the notices in a chat that have a word.
+func (w *world) told(person int64, word string) (found []sim.Message) {
+	w.t.Helper()
+	w.eventually("rest", func() bool {
+		cursor, err := w.store.NoticeCursor(w.t.Context())
+		if err != nil {
+			return false
+		}
+		events, err := w.store.EventsAfter(w.t.Context(), cursor, 0, 1)
+		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), store.NoticeDue)
+	})
+	for _, m := range w.news(person) {
+		if strings.Contains(m.Text, word) {
+			found = append(found, m)
+		}
+	}
+	return found
+}

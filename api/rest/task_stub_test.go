@@ -1,0 +1,85 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+)
+
+// taskStub is a Temporal whose workflows of tasks decide at once, one request at a time.
+type taskStub struct {
+	*temporalStub
+	store *store.Store
+}
+
+func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if s.isDown() {
+		return nil, errors.New("secret: no route")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var id int64
+	if _, err := fmt.Sscanf(o.WorkflowID, "task/%d", &id); err != nil {
+		return nil, err
+	}
+	t, err := s.store.TaskByID(ctx, 0, id)
+	if err != nil {
+		return nil, err
+	}
+	if task.Rules.Terminal(t.Status) {
+		return nil, serviceerror.NewNotFound("workflow execution already completed")
+	}
+	in := o.Args[0].(task.Input)
+	ask := task.Ask{Action: store.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment, Caller: task.Caller{ID: in.Actor}}
+	facts, err := s.store.FactsOfTask(ctx, id, in.Actor)
+	if err != nil {
+		return nil, err
+	}
+	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
+	step, held, err := task.Decide(t.TaskState, ask, facts.OpenBlockers)
+	if err != nil {
+		return updated{err: lifecycle.Refusal(fault.As(err))}, nil
+	}
+	if held {
+		return updated{state: t.TaskState}, nil
+	}
+	assignee := t.AssigneeID
+	switch {
+	case ask.Action == store.TaskActionClaim, ask.Action == store.TaskActionTakeover:
+		assignee = &in.Actor
+	case step.To == store.TaskNew:
+		assignee = nil
+	}
+	state, err := s.store.WriteTask(ctx, store.TaskWrite{
+		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Status: step.To, AssigneeID: assignee, At: time.Now().UTC(),
+		Event: store.Event{Type: step.Event, From: string(t.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+	})
+	return updated{state: state, err: err}, nil
+}
+
+// updated is the outcome of an update.
+type updated struct {
+	client.WorkflowUpdateHandle
+	state store.TaskState
+	err   error
+}
+
+func (u updated) Get(_ context.Context, value any) error {
+	if u.err != nil {
+		return u.err
+	}
+	*value.(*task.View) = task.View{
+		StateView: lifecycle.StateView{State: string(u.state.Status), Since: u.state.Since}, Version: u.state.Version,
+		AssigneeID: u.state.AssigneeID, DeadlineAt: u.state.DeadlineAt, ReleaseAt: u.state.ReleaseAt,
+	}
+	return nil
+}

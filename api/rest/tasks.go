@@ -1,0 +1,205 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	tasksCursor      = "tasks"
+	taskEventsCursor = "task events"
+)
+
+type createTaskInput struct {
+	Keyed
+	Body struct {
+		WorkspaceID string `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+		NewTaskBody
+	} `nameHint:"TaskRequest"`
+}
+
+type createTasksInput struct {
+	Keyed
+	Body struct {
+		WorkspaceID string         `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+		Tasks       []batchRequest `json:"tasks" minItems:"1" maxItems:"500"`
+	} `nameHint:"TaskBatchRequest"`
+}
+
+// batchRequest is one task of a graph. Its blocked_by may name the refs of others.
+type batchRequest struct {
+	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"How blocked_by of other tasks of this batch names it"`
+	NewTaskBody
+}
+
+type taskBatchBody struct {
+	Items []batchTaskBody `json:"items" doc:"In the order asked"`
+}
+
+type batchTaskBody struct {
+	Ref string `json:"ref" example:"notes" doc:"As it was asked for"`
+	TaskBody
+}
+
+type listTasksInput struct {
+	Paging
+	WorkspaceID string `query:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" doc:"Only those of this workspace"`
+	Status      string `query:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"Only those in this status"`
+	Assignee    string `query:"assignee" pattern:"^(me|[1-9][0-9]{0,18})$" patternDescription:"the id of a user, or me" doc:"Only those of this user, or your own"`
+	Ready       bool   `query:"ready" doc:"Only those that can be claimed now"`
+}
+
+type taskInput struct {
+	ID string `path:"id" example:"12" doc:"The id of a task"`
+}
+
+type taskEventsInput struct {
+	Paging
+	ID string `path:"id" example:"12" doc:"The id of a task"`
+}
+
+var (
+	createTask = operation{
+		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker},
+	}
+	createTasks = operation{
+		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers,
+		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
+		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
+		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency},
+	}
+	listTasks = operation{
+		id: "list-tasks", method: http.MethodGet, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		summary: "List the tasks that you may see, the newest first",
+	}
+	getTask = operation{
+		id: "get-task", method: http.MethodGet, path: "/v1/tasks/{id}", tag: "Tasks", access: forUsers, subject: "task",
+		summary: "Look at a task", faults: []fault.Code{fault.TaskNotFound},
+	}
+	listTaskEvents = operation{
+		id: "list-task-events", method: http.MethodGet, path: "/v1/tasks/{id}/events", tag: "Tasks", access: forUsers, subject: "task",
+		summary: "What happened to a task, and what was said about it, from the beginning", faults: []fault.Code{fault.TaskNotFound},
+	}
+)
+
+func (s *server) registerTasks() {
+	register(s, createTask, s.createTask)
+	register(s, createTasks, s.createTasks)
+	register(s, listTasks, s.listTasks)
+	register(s, getTask, s.getTask)
+	register(s, listTaskEvents, s.listTaskEvents)
+}
+
+func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[TaskBody], error) {
+	workspace, err := parseWorkspace(in.Body.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := in.Body.task()
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.o.Tasks.Create(ctx, caller(ctx), workspace, wanted, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	return answered(taskFrom(caller(ctx), made)), nil
+}
+
+func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer[taskBatchBody], error) {
+	workspace, err := parseWorkspace(in.Body.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	graph := make([]store.NewTask, len(in.Body.Tasks))
+	for i, wanted := range in.Body.Tasks {
+		if graph[i], err = wanted.task(); err != nil {
+			return nil, err
+		}
+		graph[i].Ref = wanted.Ref
+	}
+	made, err := s.o.Tasks.CreateBatch(ctx, caller(ctx), workspace, graph, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	body := taskBatchBody{Items: make([]batchTaskBody, len(made))}
+	for i, task := range made {
+		body.Items[i] = batchTaskBody{graph[i].Ref, taskFrom(caller(ctx), task)}
+	}
+	return answered(body), nil
+}
+
+func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Page[TaskBody]], error) {
+	before, err := in.after(tasksCursor)
+	if err != nil {
+		return nil, err
+	}
+	user := caller(ctx)
+	filter := store.TaskFilter{Status: store.TaskStatus(in.Status), Ready: in.Ready, Before: before, Limit: in.Limit + 1}
+	if filter.WorkspaceID, err = optionalID(in.WorkspaceID, "workspace_id"); err != nil {
+		return nil, err
+	}
+	if in.Assignee == "me" {
+		filter.AssigneeID = user.ID
+	} else if filter.AssigneeID, err = optionalID(in.Assignee, "assignee"); err != nil {
+		return nil, err
+	}
+	found, err := s.o.Tasks.List(ctx, user, filter)
+	if err != nil {
+		return nil, err
+	}
+	return answered(pageOf(tasksCursor, in.Limit, found, func(t store.Task) int64 { return t.ID },
+		func(t store.Task) TaskBody { return taskFrom(user, t) })), nil
+}
+
+func (s *server) getTask(ctx context.Context, in *taskInput) (*answer[TaskBody], error) {
+	id, err := parseTask(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	task, err := s.o.Tasks.Find(ctx, caller(ctx), id)
+	if err != nil {
+		return nil, s.refusal(ctx, getTask, in.ID, err)
+	}
+	return answered(taskFrom(caller(ctx), task)), nil
+}
+
+func (s *server) listTaskEvents(ctx context.Context, in *taskEventsInput) (*answer[Page[HistoryBody]], error) {
+	id, err := parseTask(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	after, err := in.after(taskEventsCursor)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.o.Tasks.Events(ctx, caller(ctx), id, after, in.Limit+1)
+	if err != nil {
+		return nil, s.refusal(ctx, listTaskEvents, in.ID, err)
+	}
+	return answered(pageOf(taskEventsCursor, in.Limit, events, func(e store.StreamedEvent) int64 { return e.Seq }, historyFrom)), nil
+}
+
+func parseTask(text string) (int64, error) {
+	id, ok := parseID(text)
+	if !ok {
+		return 0, fault.New(fault.TaskNotFound, "there is no such task")
+	}
+	return id, nil
+}
+
+// optionalID reads a parameter that may be left out: 0 then.
+func optionalID(text, field string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, ok := parseID(text)
+	if !ok {
+		return 0, fault.New(fault.Validation, "this is no id").WithField(field)
+	}
+	return id, nil
+}

@@ -1,0 +1,202 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/task"
+)
+
+const workspacesCursor = "workspaces"
+
+type workspaceBody struct {
+	ID                          string                       `json:"id" example:"2"`
+	Name                        string                       `json:"name" example:"Release 1.4"`
+	OwnerID                     string                       `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
+	StatusDeadlines             map[store.TaskStatus]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
+	StuckReleaseAfter           float64                      `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
+	NewDeadlineWaitsForBlockers bool                         `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
+	CreatedAt                   time.Time                    `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt                   time.Time                    `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+func workspaceFrom(w store.Workspace) workspaceBody {
+	return workspaceBody{
+		ID: formatID(w.ID), Name: w.Name, OwnerID: formatID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
+		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
+		CreatedAt: utc(w.CreatedAt), UpdatedAt: utc(w.UpdatedAt),
+	}
+}
+
+// WorkspaceSettings are what a request may say about a workspace besides its name.
+type WorkspaceSettings struct {
+	StatusDeadlines             *statusDeadlines `json:"status_deadlines,omitempty" doc:"Those that are left out stay as they are"`
+	StuckReleaseAfter           *float64         `json:"stuck_release_after,omitempty" minimum:"0" maximum:"5256000" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
+	NewDeadlineWaitsForBlockers *bool            `json:"new_deadline_waits_for_blockers,omitempty" doc:"Let the deadline of a NEW task begin only when its last blocker is DONE"`
+}
+
+// statusDeadlines are minutes that a task may stay in a status. Parts of a minute are allowed.
+type statusDeadlines struct {
+	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: for ever, here and below"`
+	InProgress *float64 `json:"IN_PROGRESS,omitempty" minimum:"0" maximum:"5256000" example:"1440"`
+	Blocked    *float64 `json:"BLOCKED,omitempty" minimum:"0" maximum:"5256000" example:"2880"`
+}
+
+func (s WorkspaceSettings) change(name *string) task.WorkspaceChange {
+	change := task.WorkspaceChange{
+		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
+		StatusDeadlines: map[store.TaskStatus]float64{},
+	}
+	if s.StatusDeadlines == nil {
+		return change
+	}
+	for status, minutes := range map[store.TaskStatus]*float64{
+		store.TaskNew: s.StatusDeadlines.New, store.TaskInProgress: s.StatusDeadlines.InProgress, store.TaskBlocked: s.StatusDeadlines.Blocked,
+	} {
+		if minutes != nil {
+			change.StatusDeadlines[status] = *minutes
+		}
+	}
+	return change
+}
+
+type createWorkspaceInput struct {
+	Keyed
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Release 1.4"`
+		WorkspaceSettings
+	} `nameHint:"WorkspaceRequest"`
+}
+
+type changeWorkspaceInput struct {
+	Keyed
+	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
+	Body struct {
+		Name *string `json:"name,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Release 1.4"`
+		WorkspaceSettings
+	} `nameHint:"WorkspaceChange"`
+}
+
+type workspaceInput struct {
+	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+}
+
+type memberInput struct {
+	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
+	User string `path:"user" example:"3" doc:"The id of a user"`
+}
+
+var (
+	createWorkspace = operation{
+		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "Make a workspace, whose first member you are", status: http.StatusCreated,
+		description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
+	}
+	listWorkspaces = operation{
+		id: "list-workspaces", method: http.MethodGet, path: "/v1/workspaces", tag: "Workspaces", access: forUsers,
+		summary: "List workspaces, the oldest first", description: "Those that you are a member of; all for an administrator.",
+	}
+	getWorkspace = operation{
+		id: "get-workspace", method: http.MethodGet, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "Look at a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
+	}
+	changeWorkspace = operation{
+		id: "change-workspace", method: http.MethodPatch, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "Change a workspace's name and deadlines", faults: []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
+		description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
+	}
+	addMember = operation{
+		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one.",
+		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
+	}
+)
+
+func (s *server) registerWorkspaces() {
+	register(s, createWorkspace, s.createWorkspace)
+	register(s, listWorkspaces, s.listWorkspaces)
+	register(s, getWorkspace, s.getWorkspace)
+	register(s, changeWorkspace, s.changeWorkspace)
+	register(s, addMember, s.addMember)
+}
+
+func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) (*answer[workspaceBody], error) {
+	w, err := s.o.Tasks.CreateWorkspace(ctx, caller(ctx), in.Body.change(&in.Body.Name), in.Key)
+	return answered(workspaceFrom(w)), err
+}
+
+func (s *server) listWorkspaces(ctx context.Context, in *Paging) (*answer[Page[workspaceBody]], error) {
+	after, err := in.after(workspacesCursor)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.o.Tasks.Workspaces(ctx, caller(ctx), after, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	return answered(pageOf(workspacesCursor, in.Limit, found, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)), nil
+}
+
+func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[workspaceBody], error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.o.Tasks.Workspace(ctx, caller(ctx), id)
+	if err != nil {
+		return nil, s.refusal(ctx, getWorkspace, in.ID, err)
+	}
+	return answered(workspaceFrom(w)), nil
+}
+
+func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (*answer[workspaceBody], error) {
+	settings := in.Body.WorkspaceSettings
+	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
+		return nil, fault.New(fault.Validation, "say what to change").WithField("body")
+	}
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.o.Tasks.ChangeWorkspace(ctx, caller(ctx), id, settings.change(in.Body.Name), in.Key)
+	if err != nil {
+		return nil, s.refusal(ctx, changeWorkspace, in.ID, err)
+	}
+	s.auditChange(ctx, changeWorkspace, w)
+	return answered(workspaceFrom(w)), nil
+}
+
+func (s *server) addMember(ctx context.Context, in *memberInput) (*struct{}, error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	member, err := userID(in.User)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.o.Tasks.AddMember(ctx, caller(ctx), id, member)
+	if err != nil {
+		return nil, s.refusal(ctx, addMember, in.ID, err)
+	}
+	s.auditChange(ctx, addMember, w)
+	return &struct{}{}, nil
+}
+
+// auditChange writes what an administrator did to another's workspace.
+func (s *server) auditChange(ctx context.Context, op operation, w store.Workspace) {
+	if user := caller(ctx); w.OwnerID != user.ID {
+		s.audit(ctx, user, op, formatID(w.ID), store.OutcomeDone)
+	}
+}
+
+func parseWorkspace(text string) (int64, error) {
+	id, ok := parseID(text)
+	if !ok {
+		return 0, fault.New(fault.WorkspaceNotFound, "there is no such workspace")
+	}
+	return id, nil
+}

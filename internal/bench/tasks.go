@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/task"
+)
+
+const (
+	claimTasks  = 500
+	claimWarmUp = 100
+	claimsAlone = 50 // one after the other
+	batchSize   = 500
+)
+
+// claimTimes are what one side of the comparison gave.
+type claimTimes struct{ perSecond, busy, alone []float64 }
+
+// measureClaims lets agents claim tasks, each a task of its own, as the doors do: many at a time, and one at a time.
+func measureClaims(ctx context.Context, m *machine) ([]row, error) {
+	var ours, bare claimTimes
+	for range rounds {
+		// A rig of its own each time: an in-memory server slows as it fills.
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			team, err := r.team(ctx, nil)
+			if err != nil {
+				return err
+			}
+			tasks, err := team.make(ctx, claimWarmUp+claimTasks+claimsAlone)
+			if err != nil {
+				return err
+			}
+			defer team.forget(ctx)
+			return ours.measure(func(i int) error {
+				_, err := r.tasks.Claim(ctx, team.agent, tasks[i].ID, "mine", fmt.Sprintf("claim-%d", tasks[i].ID))
+				return err
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			if err := r.startBareWorker(); err != nil {
+				return err
+			}
+			ids, err := r.startBare(ctx, claimWarmUp+claimTasks+claimsAlone, bareEntity)
+			if err != nil {
+				return err
+			}
+			return bare.measure(func(i int) error { return r.poke(ctx, ids[i]) })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
+	return []row{
+		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.6),
+		measured(busy+", p50", "ms", quantile(ours.busy, 0.5)).against(updateName, quantile(bare.busy, 0.5)),
+		measured(busy+", p99", "ms", quantile(ours.busy, 0.99)).against(updateName, quantile(bare.busy, 0.99)),
+		measured("claims, one at a time, p50", "ms", quantile(ours.alone, 0.5)).against(updateName, quantile(bare.alone, 0.5)),
+		measured("claims, one at a time, p99", "ms", quantile(ours.alone, 0.99)).against(updateName, quantile(bare.alone, 0.99)),
+	}, nil
+}
+
+// measure does something to one entity after the other.
+func (t *claimTimes) measure(act func(i int) error) error {
+	took := make([]float64, claimWarmUp+claimTasks)
+	perSecond, err := closedLoopOf(claimWarmUp, claimTasks, func(i int) error {
+		began := time.Now()
+		err := act(i)
+		took[i] = milliseconds(time.Since(began))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.perSecond, t.busy = append(t.perSecond, perSecond), append(t.busy, took[claimWarmUp:]...)
+	for i := len(took); i < len(took)+claimsAlone; i++ {
+		began := time.Now()
+		if err := act(i); err != nil {
+			return err
+		}
+		t.alone = append(t.alone, milliseconds(time.Since(began)))
+	}
+	return nil
+}
+
+// team is a workspace with people.
+type team struct {
+	*rig
+	space   store.Workspace
+	creator store.User
+	agent   store.User
+}
+
+// team makes a workspace whose tasks have these deadlines, in minutes, and the usual ones else.
+func (r *rig) team(ctx context.Context, deadlines map[store.TaskStatus]float64) (t team, err error) {
+	t.rig = r
+	for _, user := range []*store.User{&t.creator, &t.agent} {
+		if *user, err = r.user(ctx); err != nil {
+			return t, err
+		}
+	}
+	name := "Bench"
+	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, task.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
+		return t, err
+	}
+	_, err = r.tasks.AddMember(ctx, t.creator, t.space.ID, t.agent.ID)
+	return t, err
+}
+
+// make makes tasks in batches, all at once, whose workflows have begun.
+func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
+	made := make([][]store.Task, (howMany+batchSize-1)/batchSize)
+	batches, ctx := errgroup.WithContext(ctx)
+	for i := range made {
+		batches.Go(func() (err error) {
+			graph := make([]store.NewTask, min(batchSize, howMany-i*batchSize))
+			for j := range graph {
+				graph[j].Title = fmt.Sprintf("Task %d", i*batchSize+j)
+			}
+			made[i], err = t.tasks.CreateBatch(ctx, t.creator, t.space.ID, graph, "")
+			return err
+		})
+	}
+	if err := batches.Wait(); err != nil {
+		return nil, err
+	}
+	var all []store.Task
+	for _, batch := range made {
+		all = append(all, batch...)
+	}
+	return all, nil
+}
+
+// forget ends what is left in the record: the reconciler of the next rig, whose server knows none of it, would start it anew.
+func (t team) forget(ctx context.Context) {
+	for before := int64(0); ; {
+		tasks, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
+		if err != nil || len(tasks) == 0 {
+			return
+		}
+		for _, one := range tasks {
+			before = one.ID
+			if !task.Rules.Terminal(one.Status) {
+				_ = t.tasks.End(ctx, one, "bench_is_over") // the next figure would be slower, no more
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	dueTasks     = 1000
+	dueAfter     = 30 * time.Second // long enough to make all of them
+	dueAlone     = 15
+	dueSoon      = 2 * time.Second
+	dueLongest   = 2 * time.Minute // until the last one must be through
+	deadlineName = "1,000 workflows with nothing but a timer"
+)
+
+// measureDeadlines lets many deadlines pass at once, and some alone. A task's is through when the record says so, a
+// bare timer's when its workflow has ended.
+func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
+	var ours, bare, alone []float64
+	var p50, p99, bareP50, bareP99 []float64
+	for range rounds {
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) (err error) {
+			if alone == nil {
+				if alone, err = r.expireAlone(ctx); err != nil {
+					return err
+				}
+			}
+			late, err := r.expireTogether(ctx, dueTasks, dueAfter)
+			ours, p50, p99 = append(ours, late...), append(p50, quantile(late, 0.5)), append(p99, quantile(late, 0.99))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			late, err := r.bareTimers(ctx)
+			bare, bareP50, bareP99 = append(bare, late...), append(bareP50, quantile(late, 0.5)), append(bareP99, quantile(late, 0.99))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	const name = "1,000 deadlines in the same second, "
+	return []row{
+		measured(name+"late by p50", "ms", p50...).against(deadlineName, bareP50...).atMostTimes(1.2),
+		measured(name+"late by p99", "ms", p99...).against(deadlineName, bareP99...).atMostTimes(1.2),
+		measured(name+"early", "tasks", early(ours)).against(deadlineName, early(bare)).atMost(0),
+		measured("a deadline alone, late by p50", "ms", alone...).atMost(50),
+		measured("a deadline alone, late by p99", "ms", quantile(alone, 0.99)),
+	}, nil
+}
+
+// early counts those that came before their time.
+func early(late []float64) (count float64) {
+	for _, by := range late {
+		if by < 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// expireTogether makes tasks that are due at once and gives by how many milliseconds each was late.
+func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Duration) ([]float64, error) {
+	team, err := r.team(ctx, map[store.TaskStatus]float64{store.TaskNew: after.Minutes()})
+	if err != nil {
+		return nil, err
+	}
+	defer team.forget(ctx)
+	tasks, err := team.make(ctx, howMany)
+	if err != nil {
+		return nil, err
+	}
+	first, last := *tasks[0].DeadlineAt, *tasks[0].DeadlineAt
+	for _, one := range tasks {
+		if one.DeadlineAt.Before(first) {
+			first = *one.DeadlineAt
+		}
+		if one.DeadlineAt.After(last) {
+			last = *one.DeadlineAt
+		}
+	}
+	if time.Until(first) < time.Second && howMany > 1 || last.Sub(first) > time.Second {
+		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines", howMany)
+	}
+	if err := team.awaitExpiry(ctx, last); err != nil {
+		return nil, err
+	}
+	var late []float64
+	for _, one := range tasks {
+		events, err := r.store.EventsOfTask(ctx, one.ID, 0, 10)
+		if err != nil {
+			return nil, err
+		}
+		if len(events) != 2 || events[1].Type != "deadline_expired" {
+			return nil, fmt.Errorf("task %d has %d events instead of its creation and its expiry", one.ID, len(events))
+		}
+		late = append(late, milliseconds(events[1].CreatedAt.Sub(*one.DeadlineAt)))
+	}
+	return late, nil
+}
+
+// awaitExpiry waits until no task of the team is NEW any more, looking seldom enough to disturb nothing.
+func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
+	wait := time.Until(last) + 500*time.Millisecond
+	for deadline := last.Add(dueLongest); ; wait = 500 * time.Millisecond {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		left, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Status: store.TaskNew, Limit: 1})
+		switch {
+		case err != nil || len(left) == 0:
+			return err
+		case time.Now().After(deadline):
+			return errors.New("not every deadline has passed")
+		}
+	}
+}
+
+// expireAlone lets one deadline pass after the other.
+func (r *rig) expireAlone(ctx context.Context) (late []float64, err error) {
+	for range dueAlone {
+		one, err := r.expireTogether(ctx, 1, dueSoon)
+		if err != nil {
+			return nil, err
+		}
+		late = append(late, one...)
+	}
+	return late, nil
+}
+
+// bareTimers does the same with workflows that only wait.
+func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
+	if err := r.startBareWorker(); err != nil {
+		return nil, err
+	}
+	due := time.Now().Add(dueAfter)
+	ids, err := r.startBare(ctx, dueTasks, bareTimer, due)
+	if err != nil {
+		return nil, err
+	}
+	if time.Until(due) < time.Second {
+		return nil, fmt.Errorf("starting %d workflows took too long to measure their timers", dueTasks)
+	}
+	late := make([]float64, len(ids))
+	time.Sleep(time.Until(due) + 5*time.Second) // asking disturbs
+	ends, ctx := errgroup.WithContext(ctx)
+	ends.SetLimit(startsAtAll)
+	for i, id := range ids {
+		ends.Go(func() error {
+			if err := r.client.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
+				return err
+			}
+			ended, err := r.client.DescribeWorkflowExecution(ctx, id, "")
+			if err != nil {
+				return err
+			}
+			late[i] = milliseconds(ended.WorkflowExecutionInfo.CloseTime.AsTime().Sub(due))
+			return nil
+		})
+	}
+	return late, ends.Wait()
+}

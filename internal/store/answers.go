@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Request identifies one request of a user by the key that they gave it; without a key each request is its own.
+type Request struct {
+	UserID int64
+	Key    string
+	Asked  string // what is asked for: the same key must not ask for something else
+}
+
+// ID names the request among all, for Temporal and the record: two users may choose the same key.
+func (r Request) ID() string {
+	if r.Key == "" {
+		return rand.Text()
+	}
+	return fmt.Sprintf("%d/%s", r.UserID, r.Key)
+}
+
+// errAnswered undoes a transaction whose request was answered by another one meanwhile.
+var errAnswered = errors.New("answered before")
+
+// Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
+// something else is VALIDATION_ERROR.
+func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, error) {
+	if r.Key == "" {
+		return false, nil
+	}
+	var asked string
+	var text []byte
+	err := s.pool.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key = $2`, r.UserID, r.Key).Scan(&asked, &text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, unavailable(err)
+	}
+	if asked != r.Asked {
+		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
+	}
+	return true, json.Unmarshal(text, answer)
+}
+
+// KeepAnswer keeps the answer to a request, unless there is one: the first stays, and is read into answer.
+func (s *Store) KeepAnswer(ctx context.Context, r Request, answer any) error {
+	if r.Key == "" {
+		return nil
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING answer`, r.UserID, r.Key, r.Asked, text).Scan(&text)
+	if err != nil {
+		return unavailable(err)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// answerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
+// gives what was made first.
+func answerOnce[T any](ctx context.Context, s *Store, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
+	if found, err := s.Answered(ctx, r, &answer); found || err != nil {
+		return answer, err
+	}
+	err = s.inTx(ctx, func(tx pgx.Tx) (err error) {
+		if answer, err = makes(tx); err != nil || r.Key == "" {
+			return err
+		}
+		return insertAnswer(ctx, tx, r, answer)
+	})
+	if errors.Is(err, errAnswered) { // by the same request at the same time
+		var first T
+		_, err = s.Answered(ctx, r, &first)
+		return first, err
+	}
+	return answer, err
+}
+
+func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	tag, err := tx.Exec(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		r.UserID, r.Key, r.Asked, text)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errAnswered
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// TaskStatus is a stage of a task; the rules between them stand in workflows/task.
+type TaskStatus string
+
+// The statuses of a task.
+const (
+	TaskNew        TaskStatus = "NEW"
+	TaskInProgress TaskStatus = "IN_PROGRESS"
+	TaskBlocked    TaskStatus = "BLOCKED"
+	TaskStuck      TaskStatus = "STUCK"
+	TaskDone       TaskStatus = "DONE"
+	TaskCancelled  TaskStatus = "CANCELLED"
+)
+
+// TaskStatuses lists all statuses in the order of a task's life.
+var TaskStatuses = []TaskStatus{TaskNew, TaskInProgress, TaskBlocked, TaskStuck, TaskDone, TaskCancelled}
+
+// TaskAction is what can be done to a task.
+type TaskAction string
+
+// The actions of a task's table.
+const (
+	TaskActionCreate   TaskAction = "create"
+	TaskActionClaim    TaskAction = "claim"
+	TaskActionStatus   TaskAction = "status"
+	TaskActionEscalate TaskAction = "escalate"
+	TaskActionTakeover TaskAction = "takeover"
+	TaskActionExpire   TaskAction = "expire"
+	TaskActionCancel   TaskAction = "cancel"
+)
+
+// Who sees a task, and how urgent it is.
+const (
+	TaskPublic  = "public"  // every member of the workspace
+	TaskPrivate = "private" // its creator, its assignee and administrators
+
+	PriorityLow      = "low"
+	PriorityNormal   = "normal"
+	PriorityHigh     = "high"
+	PriorityCritical = "critical"
+)
+
+// TaskState is the part of a task that its workflow decides, and that comes back from each write: ids and times only.
+type TaskState struct {
+	Version    int64      `db:"row_version" json:"version"` // counts the workflow's writes
+	Status     TaskStatus `db:"status" json:"status"`
+	Since      time.Time  `db:"since" json:"since"` // when the status was entered
+	CreatorID  int64      `db:"creator_id" json:"creator_id"`
+	AssigneeID *int64     `db:"assignee_id" json:"assignee_id,omitempty"`
+	Visibility string     `db:"visibility" json:"visibility"`
+	DeadlineAt *time.Time `db:"status_deadline_at" json:"deadline_at,omitempty"`
+	ReleaseAt  *time.Time `db:"release_at" json:"release_at,omitempty"` // when STUCK ends by itself
+	ClockWaits bool       `db:"clock_waits" json:"clock_waits,omitempty"`
+	RequestID  string     `db:"request_id" json:"request_id,omitempty"` // who wrote this version
+}
+
+// HeldBy says whether a user is the assignee.
+func (s TaskState) HeldBy(userID int64) bool { return s.AssigneeID != nil && *s.AssigneeID == userID }
+
+// Task is the record of one task.
+type Task struct {
+	TaskState
+	ID                int64      `db:"id"`
+	WorkspaceID       int64      `db:"workspace_id"`
+	Title             string     `db:"title"`
+	Description       string     `db:"description"`
+	Priority          string     `db:"priority"`
+	Labels            []string   `db:"labels"`
+	StartedAt         *time.Time `db:"started_at"`  // first IN_PROGRESS
+	FinishedAt        *time.Time `db:"finished_at"` // DONE or CANCELLED
+	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
+	CreatedAt         time.Time  `db:"created_at"`
+	UpdatedAt         time.Time  `db:"updated_at"`
+	Blockers          []Blocker  `db:"blockers"`
+}
+
+// Blocker is a task that must be DONE before another may start.
+type Blocker struct {
+	ID     int64      `json:"id"`
+	Status TaskStatus `json:"status"`
+}
+
+// WorkflowID is the id of the workflow that drives the task.
+func (t Task) WorkflowID() string { return fmt.Sprintf("task/%d", t.ID) }
+
+// OpenBlockers lists the ids of the blockers that are not DONE.
+func (t Task) OpenBlockers() []int64 {
+	var open []int64
+	for _, blocker := range t.Blockers {
+		if blocker.Status != TaskDone {
+			open = append(open, blocker.ID)
+		}
+	}
+	return open
+}
+
+// Ready says whether the task can be claimed now.
+func (t Task) Ready() bool {
+	return t.Status == TaskNew && t.AssigneeID == nil && t.Visibility == TaskPublic && len(t.OpenBlockers()) == 0
+}
+
+const (
+	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, clock_waits, request_id`
+	taskSelect   = `SELECT ` + stateColumns + `, id, workspace_id, title, description, priority, labels, started_at, finished_at,
+		workflow_started_at, created_at, updated_at,
+		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
+			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers
+		FROM tasks t `
+	// open is true of a blocker that keeps task t waiting.
+	openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id AND b.status <> 'DONE')`
+	// visible is true of a task t that user $1 (0: an administrator) may see.
+	visible = `($1 = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
+		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
+)
+
+var noTask = fault.New(fault.TaskNotFound, "there is no such task")
+
+// TaskByID finds a task that a viewer may see; viewer 0 sees all.
+func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
+	return one[Task](ctx, s, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
+}
+
+// TaskFilter chooses tasks; zero fields choose all.
+type TaskFilter struct {
+	Viewer      int64 // only what this user may see; 0: an administrator
+	WorkspaceID int64
+	Status      TaskStatus
+	AssigneeID  int64
+	Ready       bool // can be claimed now
+	Before      int64
+	Limit       int
+}
+
+// Tasks lists tasks, the newest first.
+func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
+	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2 = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
+		AND ($4 = 0 OR assignee_id = $4) AND ($5 = 0 OR id < $5)
+		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT `+openBlocker+`))
+		ORDER BY id DESC LIMIT $7`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Limit)
+}
+
+// EventsOfTask lists up to limit of a task's events with numbers above after, from the first.
+func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([]StreamedEvent, error) {
+	return list[StreamedEvent](ctx, s, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+		tasks, fmt.Sprint(id), after, limit)
+}
+
+// CommentTask adds a comment to a task's events. Comments stay out of its workflow: there may be thousands.
+func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r Request) (StreamedEvent, error) {
+	return answerOnce(ctx, s, r, func(tx pgx.Tx) (StreamedEvent, error) {
+		var seq, creator int64
+		err := tx.QueryRow(ctx, `UPDATE tasks SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq, creator_id`, id).Scan(&seq, &creator)
+		if err == pgx.ErrNoRows {
+			return StreamedEvent{}, noTask
+		}
+		if err != nil {
+			return StreamedEvent{}, err
+		}
+		if err := insertEvent(ctx, tx, tasks, id, seq, creator, Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
+			return StreamedEvent{}, err
+		}
+		rows, err := tx.Query(ctx, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, tasks, fmt.Sprint(id), seq)
+		if err != nil {
+			return StreamedEvent{}, err
+		}
+		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[StreamedEvent])
+	})
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// TaskStats says how work goes in a workspace since a moment. Times are in seconds; nil when no task was done.
+type TaskStats struct {
+	Created         int64    `db:"created"`
+	Done            int64    `db:"done"`
+	Cancelled       int64    `db:"cancelled"`
+	LeadTime        *float64 `db:"lead_time"` // from creation to DONE, on average
+	LeadTimeMedian  *float64 `db:"lead_time_median"`
+	CycleTime       *float64 `db:"cycle_time"` // from the first IN_PROGRESS to DONE, on average
+	CycleTimeMedian *float64 `db:"cycle_time_median"`
+	Takeovers       int64    `db:"takeovers"`
+	Escalations     int64    `db:"escalations"`
+	Expiries        int64    `db:"expiries"`
+}
+
+// StatsOfTasks counts what happened in a workspace since a moment.
+func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
+	return one[TaskStats](ctx, s, noWorkspace, `WITH mine AS (
+			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
+				extract(epoch FROM finished_at - started_at)::float8 AS cycle
+			FROM tasks WHERE workspace_id = $1
+		), ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
+			SELECT type FROM task_events WHERE created_at >= $2 AND type IN ('taken_over', 'escalated', 'deadline_expired')
+				AND entity_id IN (SELECT id::text FROM mine)
+		)
+		SELECT (SELECT count(*) FROM mine WHERE created_at >= $2) AS created,
+			count(*) FILTER (WHERE status = 'DONE') AS done, count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
+			avg(lead) FILTER (WHERE status = 'DONE') AS lead_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) FILTER (WHERE status = 'DONE') AS lead_time_median,
+			avg(cycle) FILTER (WHERE status = 'DONE') AS cycle_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) FILTER (WHERE status = 'DONE') AS cycle_time_median,
+			(SELECT count(*) FROM happened WHERE type = 'taken_over') AS takeovers,
+			(SELECT count(*) FROM happened WHERE type = 'escalated') AS escalations,
+			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries
+		FROM ended`, workspaceID, since)
+}

@@ -1,0 +1,377 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// office is a world with a workspace and two of its members.
+type office struct {
+	*world
+	store.Workspace
+	ann, bob, stranger store.User
+}
+
+func newOffice(t *testing.T, change func(*store.Workspace)) *office {
+	t.Helper()
+	o := &office{world: newWorld(t)}
+	o.ann, o.bob, o.stranger = o.user(1), o.user(2), o.user(3)
+	wanted := store.Workspace{Name: "office", OwnerID: o.ann.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
+	if change != nil {
+		change(&wanted)
+	}
+	made, err := o.CreateWorkspace(t.Context(), wanted, store.Request{})
+	o.must(err)
+	o.Workspace = made
+	o.must(o.AddMember(t.Context(), made.ID, o.bob.ID))
+	o.must(o.AddMember(t.Context(), made.ID, o.bob.ID)) // again: nothing
+	return o
+}
+
+func (o *office) graph(key string, graph ...store.NewTask) ([]store.Task, error) {
+	for i := range graph {
+		graph[i].Title, graph[i].Labels = "a task of a test", []string{}
+		if graph[i].Visibility == "" {
+			graph[i].Visibility = store.TaskPublic
+		}
+		graph[i].Priority = store.PriorityNormal
+	}
+	return o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
+		store.Request{UserID: o.ann.ID, Key: key, Asked: "graph"})
+}
+
+func (o *office) made(graph ...store.NewTask) []store.Task {
+	o.t.Helper()
+	made, err := o.graph("", graph...)
+	o.must(err)
+	return made
+}
+
+// move writes a transition as a workflow would.
+func (o *office) move(task store.Task, to store.TaskStatus, assignee *int64) store.TaskState {
+	o.t.Helper()
+	now, err := o.TaskByID(o.t.Context(), 0, task.ID)
+	o.must(err)
+	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
+		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), Status: to, AssigneeID: assignee,
+		At: time.Now(), Event: store.Event{Type: "status_changed", From: string(now.Status), To: string(to), Comment: "c"},
+	})
+	o.must(err)
+	return state
+}
+
+func (o *office) count(table string) (n int) {
+	o.t.Helper()
+	conn, err := pgx.Connect(o.t.Context(), o.url)
+	o.must(err)
+	defer conn.Close(context.Background())
+	o.must(conn.QueryRow(o.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	return n
+}
+
+// TestGraph makes a graph with references among its tasks and to one that was there.
+func TestGraph(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	old := o.made(store.NewTask{})[0]
+	made := o.made(
+		store.NewTask{Ref: "roof", BlockedBy: []string{"walls", fmt.Sprint(old.ID), "walls"}},
+		store.NewTask{Ref: "walls", BlockedBy: []string{"ground"}},
+		store.NewTask{Ref: "ground"},
+	)
+	blockers := func(i int) []int64 { return made[i].OpenBlockers() }
+	if !slices.Equal(blockers(0), []int64{old.ID, made[1].ID}) || !slices.Equal(blockers(1), []int64{made[2].ID}) || len(blockers(2)) != 0 {
+		t.Errorf("blockers %v %v %v", made[0].Blockers, made[1].Blockers, made[2].Blockers)
+	}
+	if made[0].Ready() || !made[2].Ready() || made[2].DeadlineAt.Sub(made[2].Since) != 2*time.Hour {
+		t.Errorf("%+v", made[2])
+	}
+	ready, err := o.Tasks(t.Context(), store.TaskFilter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10})
+	if err != nil || len(ready) != 2 || ready[0].ID != made[2].ID || ready[1].ID != old.ID {
+		t.Errorf("ready: %+v, %v", ready, err)
+	}
+	o.move(made[2], store.TaskInProgress, &o.bob.ID)
+	o.move(made[2], store.TaskDone, &o.bob.ID)
+	if walls, err := o.TaskByID(t.Context(), o.bob.ID, made[1].ID); err != nil || !walls.Ready() {
+		t.Errorf("%+v, %v", walls, err)
+	}
+}
+
+// TestGraphIsRefused makes nothing of a graph that cannot be, and says why.
+func TestGraphIsRefused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	private := o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
+	elsewhere, err := o.CreateWorkspace(t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[store.TaskStatus]float64{}}, store.Request{})
+	o.must(err)
+	before := o.count("tasks")
+	for name, c := range map[string]struct {
+		graph  []store.NewTask
+		code   fault.Code
+		detail string
+		want   string
+	}{
+		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a b c a]"},
+		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a a]"},
+		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "unknown", "[987654]"},
+		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "unknown", "[b]"},
+		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "", ""},
+	} {
+		_, err := o.graph("", c.graph...)
+		refusal := fault.As(err)
+		if refusal == nil || refusal.Code != c.code || c.detail != "" && fmt.Sprint(refusal.Details[c.detail]) != c.want {
+			t.Errorf("%s: %v %+v", name, err, refusal)
+		}
+	}
+	for name, by := range map[string]store.User{"private to another": o.bob, "in another workspace": o.ann} {
+		workspace := o.Workspace.ID
+		if by.ID == o.ann.ID {
+			workspace = elsewhere.ID
+		}
+		graph := []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}}}
+		_, err := o.CreateTasks(t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID})
+		if fault.CodeOf(err) != fault.UnknownBlocker {
+			t.Errorf("a blocker %s: %v", name, err)
+		}
+	}
+	if after := o.count("tasks"); after != before {
+		t.Errorf("%d tasks were made all the same", after-before)
+	}
+}
+
+// TestVersionedWrites repeats writes and lets old ones come late: the record and its events do not change.
+func TestVersionedWrites(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	task := o.made(store.NewTask{})[0]
+	write := func(version int64, id string, to store.TaskStatus) store.TaskState {
+		state, err := o.WriteTask(t.Context(), store.TaskWrite{
+			TaskID: task.ID, Version: version, RequestID: id, Status: to, AssigneeID: &o.bob.ID, At: time.Now(),
+			Event: store.Event{Type: "status_changed", From: string(task.Status), To: string(to), ActorID: &o.bob.ID, Comment: "c"},
+		})
+		o.must(err)
+		return state
+	}
+	first := write(2, "a", store.TaskInProgress)
+	if first.Version != 2 || !first.HeldBy(o.bob.ID) || first.DeadlineAt.Sub(first.Since) != 24*time.Hour {
+		t.Errorf("%+v", first)
+	}
+	for _, again := range []store.TaskState{write(2, "a", store.TaskInProgress), write(2, "b", store.TaskBlocked), write(1, "c", store.TaskDone)} {
+		if again.Version != 2 || again.RequestID != "a" || again.Status != store.TaskInProgress || !again.Since.Equal(first.Since) {
+			t.Errorf("a repeated or late write left %+v", again)
+		}
+	}
+	_, err := o.CommentTask(t.Context(), task.ID, "a comment between", store.Request{UserID: o.bob.ID})
+	o.must(err)
+	if done := write(3, "d", store.TaskDone); done.Status != store.TaskDone || done.DeadlineAt != nil {
+		t.Errorf("%+v", done)
+	}
+	events, err := o.EventsOfTask(t.Context(), task.ID, 0, 100)
+	o.must(err)
+	var got []string
+	for _, event := range events {
+		got = append(got, fmt.Sprint(event.Seq, event.Type))
+	}
+	if fmt.Sprint(got) != "[1created 2status_changed 3commented 4status_changed]" {
+		t.Errorf("events %v", got)
+	}
+	if page, err := o.EventsOfTask(t.Context(), task.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// TestOneOfManyWrites lets many write the same version at once: one is written, all are told which.
+func TestOneOfManyWrites(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	task := o.made(store.NewTask{})[0]
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			state, err := o.WriteTask(t.Context(), store.TaskWrite{
+				TaskID: task.ID, Version: 2, RequestID: fmt.Sprint(i), Status: store.TaskInProgress, AssigneeID: &o.bob.ID,
+				At: time.Now(), Event: store.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS"},
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[state.RequestID] = true; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(seen) != 1 || o.count("task_events") != 2 {
+		t.Errorf("requests %v, %d events", seen, o.count("task_events"))
+	}
+}
+
+// TestClockOfNewTasks starts a NEW task's deadline with the end of its last blocker where the workspace wants it so.
+func TestClockOfNewTasks(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, func(w *store.Workspace) {
+		w.NewDeadlineWaitsForBlockers, w.StuckReleaseAfter = true, 0.5
+		w.StatusDeadlines[store.TaskInProgress] = 0
+	})
+	made := o.made(store.NewTask{Ref: "a"}, store.NewTask{BlockedBy: []string{"a"}})
+	if made[0].ClockWaits || made[0].DeadlineAt == nil || !made[1].ClockWaits || made[1].DeadlineAt != nil {
+		t.Errorf("%+v %+v", made[0].TaskState, made[1].TaskState)
+	}
+	if state := o.move(made[0], store.TaskInProgress, &o.bob.ID); state.DeadlineAt != nil {
+		t.Errorf("a deadline of 0 minutes: %+v", state)
+	}
+	o.move(made[0], store.TaskDone, &o.bob.ID)
+	waiting, err := o.WaitingDependents(t.Context(), made[0].ID)
+	if err != nil || len(waiting) != 1 || waiting[0].ID != made[1].ID {
+		t.Errorf("%+v, %v", waiting, err)
+	}
+	now := time.Now()
+	for range 2 { // the second changes nothing
+		state, err := o.StartTaskClock(t.Context(), made[1].ID, 2, "clock", now)
+		if err != nil || state.ClockWaits || state.Version != 2 || state.DeadlineAt.Sub(now).Round(time.Second) != 2*time.Hour {
+			t.Errorf("%+v, %v", state, err)
+		}
+	}
+	if state := o.move(made[1], store.TaskStuck, nil); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
+		t.Errorf("%+v", state)
+	}
+}
+
+// TestWhoSeesATask looks at lists, single tasks and the stream of events as different people.
+func TestWhoSeesATask(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	start, err := o.EventsNow(t.Context())
+	o.must(err)
+	public, private := o.made(store.NewTask{})[0], o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
+	given := o.made(store.NewTask{Visibility: store.TaskPrivate, AssigneeID: &o.bob.ID})[0]
+	for name, c := range map[string]struct {
+		viewer int64
+		want   []int64
+	}{
+		"the creator":      {o.ann.ID, []int64{given.ID, private.ID, public.ID}},
+		"a member":         {o.bob.ID, []int64{given.ID, public.ID}},
+		"an outsider":      {o.stranger.ID, nil},
+		"an administrator": {0, []int64{given.ID, private.ID, public.ID}},
+	} {
+		listed, err := o.Tasks(t.Context(), store.TaskFilter{Viewer: c.viewer, Limit: 10})
+		o.must(err)
+		var got, streamed []int64
+		for _, task := range listed {
+			got = append(got, task.ID)
+		}
+		events, err := o.EventsAfter(t.Context(), start, c.viewer, 10)
+		for deadline := time.Now().Add(10 * time.Second); err == nil && len(events) < len(c.want) && time.Now().Before(deadline); {
+			time.Sleep(20 * time.Millisecond) // the transactions of other tests are under way
+			events, err = o.EventsAfter(t.Context(), start, c.viewer, 10)
+		}
+		o.must(err)
+		for _, event := range slices.Backward(events) {
+			var id int64
+			fmt.Sscan(event.EntityID, &id)
+			streamed = append(streamed, id)
+		}
+		if !slices.Equal(got, c.want) || !slices.Equal(streamed, c.want) {
+			t.Errorf("%s sees tasks %v and events of %v, want %v", name, got, streamed, c.want)
+		}
+		_, err = o.TaskByID(t.Context(), c.viewer, private.ID)
+		if seen := err == nil; seen != slices.Contains(c.want, private.ID) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestFirstAnswerStays repeats keys: with the same request, at the same time, and for something else.
+func TestFirstAnswerStays(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	var mu sync.Mutex
+	ids := map[int64]int{}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			made, err := o.graph("k", store.NewTask{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			} else {
+				ids[made[0].ID]++
+			}
+		})
+	}
+	all.Wait()
+	if len(ids) != 1 || o.count("tasks") != 1 {
+		t.Errorf("one key has made %v, %d tasks", ids, o.count("tasks"))
+	}
+	for id := range ids {
+		o.move(store.Task{ID: id}, store.TaskCancelled, nil)
+	}
+	if made, err := o.graph("k", store.NewTask{}); err != nil || made[0].Status != store.TaskNew {
+		t.Errorf("the first answer has changed: %+v, %v", made, err)
+	}
+	_, err := o.CommentTask(t.Context(), 1, "c", store.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
+	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
+		t.Errorf("got %v", err)
+	}
+	first, second := "first", "second"
+	request := store.Request{UserID: o.bob.ID, Key: "k", Asked: "x"}
+	o.must(o.KeepAnswer(t.Context(), request, &first))
+	if err := o.KeepAnswer(t.Context(), request, &second); err != nil || second != "first" {
+		t.Errorf("kept %q, %v", second, err)
+	}
+}
+
+// TestTaskStats counts a small history.
+func TestTaskStats(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	made := o.made(store.NewTask{}, store.NewTask{}, store.NewTask{})
+	o.move(made[0], store.TaskInProgress, &o.bob.ID)
+	o.move(made[0], store.TaskDone, &o.bob.ID)
+	o.move(made[1], store.TaskCancelled, nil)
+	for i, kind := range []string{"deadline_expired", "taken_over", "escalated"} {
+		_, err := o.WriteTask(t.Context(), store.TaskWrite{
+			TaskID: made[2].ID, Version: int64(i + 2), Status: store.TaskStuck, At: time.Now(), Event: store.Event{Type: kind, To: "STUCK"},
+		})
+		o.must(err)
+	}
+	stats, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(-time.Hour))
+	o.must(err)
+	if stats.Created != 3 || stats.Done != 1 || stats.Cancelled != 1 || stats.Takeovers != 1 || stats.Escalations != 1 || stats.Expiries != 1 ||
+		stats.LeadTime == nil || *stats.LeadTime < *stats.CycleTime || stats.CycleTimeMedian == nil {
+		t.Errorf("%+v", stats)
+	}
+	later, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(time.Hour))
+	if err != nil || later.Created+later.Done+later.Takeovers != 0 || later.LeadTime != nil {
+		t.Errorf("%+v, %v", later, err)
+	}
+}
+
+// TestRecordKeepsItsPromises tries to write what must never be.
+func TestRecordKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	task := o.made(store.NewTask{})[0]
+	conn, err := pgx.Connect(t.Context(), o.url)
+	o.must(err)
+	defer conn.Close(context.Background())
+	for _, change := range []string{
+		`status = 'STUCK', status_deadline_at = now()`, `status = 'DONE', status_deadline_at = NULL`, `status = 'IN_PROGRESS'`,
+		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = 'abc'`, `visibility = 'secret'`,
+	} {
+		if _, err := conn.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
+			t.Errorf("the record took: %s", change)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
+func clock(status, since string) string {
+	waits := status + ` = 'NEW' AND w.new_deadline_waits_for_blockers AND ` + openBlocker
+	return `clock_waits = (` + waits + `),
+		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ('NEW', 'IN_PROGRESS', 'BLOCKED')
+			THEN ` + since + ` + ` + limitOf(status) + ` END,
+		release_at = CASE WHEN ` + status + ` = 'STUCK' THEN ` + since + ` + nullif(w.stuck_release_after, 0) * interval '1 minute' END`
+}
+
+// limitOf is how long a task may be in a status; NULL: for ever.
+func limitOf(status string) string {
+	return `nullif((w.status_deadlines->>` + status + `)::float8, 0) * interval '1 minute'`
+}
+
+// TaskWrite is one transition as its workflow decided it.
+type TaskWrite struct {
+	TaskID     int64      `json:"task_id"`
+	Version    int64      `json:"version"`    // the one that this write makes
+	RequestID  string     `json:"request_id"` // who asked: the same request again is known by it
+	Status     TaskStatus `json:"status"`
+	AssigneeID *int64     `json:"assignee_id,omitempty"`
+	At         time.Time  `json:"at"`
+	Event      Event      `json:"event"`
+}
+
+// WriteTask writes a transition and its event, unless the record has this version already. It gives the state that the
+// record has then: the caller sees by its version and request whether that is what it wrote, now or before.
+func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
+			`+clock(`$4::text`, `$6::timestamptz`)+`, last_seq = last_seq + 1, updated_at = now(),
+			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN now() END),
+			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN now() END
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING last_seq, `+stateColumns,
+			w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At)
+		if err != nil {
+			return err
+		}
+		type written struct {
+			TaskState
+			Seq int64 `db:"last_seq"`
+		}
+		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[written])
+		if errors.Is(err, pgx.ErrNoRows) { // a repeated or late write
+			state, err = taskState(ctx, tx, w.TaskID)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		state = row.TaskState
+		return insertEvent(ctx, tx, tasks, w.TaskID, row.Seq, state.CreatorID, w.Event)
+	})
+	return state, err
+}
+
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has this version
+// already. It is no transition and makes no event.
+func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (state TaskState, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
+			status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
+		if err == nil {
+			state, err = taskState(ctx, tx, id)
+		}
+		return err
+	})
+	return state, err
+}
+
+func taskState(ctx context.Context, tx pgx.Tx, id int64) (TaskState, error) {
+	rows, err := tx.Query(ctx, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
+	if err != nil {
+		return TaskState{}, err
+	}
+	state, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[TaskState])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return state, noTask
+	}
+	return state, err
+}
+
+// TaskFacts is what a task's workflow cannot know by itself.
+type TaskFacts struct {
+	Member       bool    `db:"member" json:"member,omitempty"` // the user belongs to the workspace
+	Admin        bool    `db:"admin" json:"admin,omitempty"`
+	OpenBlockers []int64 `db:"open_blockers" json:"open_blockers,omitempty"` // those that are not DONE, ascending
+}
+
+// FactsOfTask looks at a user's standing and at a task's blockers. A user who is not ACTIVE has no standing.
+func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskFacts, error) {
+	return one[TaskFacts](ctx, s, noTask, `SELECT
+		EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
+			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND u.status = 'ACTIVE') AS member,
+		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND u.status = 'ACTIVE' AND u.role = 'ADMIN') AS admin,
+		ARRAY (SELECT b.id FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
+			WHERE tb.task_id = t.id AND b.status <> 'DONE' ORDER BY b.id) AS open_blockers
+		FROM tasks t WHERE t.id = $1`, id, userID)
+}
+
+// WaitingDependents lists the tasks whose deadline has waited for this one and for nothing else any more.
+func (s *Store) WaitingDependents(ctx context.Context, id int64) ([]Task, error) {
+	return list[Task](ctx, s, taskSelect+`WHERE clock_waits AND NOT `+openBlocker+`
+		AND id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $1) ORDER BY id`, id)
+}
+
+// MarkTaskStarted remembers that the task's workflow runs.
+func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	return unavailable(err)
+}
+
+// LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]Task, error) {
+	return list[Task](ctx, s, taskSelect+`WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval
+		ORDER BY id LIMIT $3`, after, age, limit)
+}

@@ -1,0 +1,207 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Client is how the doors create tasks and act on them.
+type Client struct {
+	Temporal client.Client
+	Store    *store.Store
+	Log      *slog.Logger
+	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
+	Patience time.Duration
+
+	gates gates
+}
+
+// askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
+const askAgain = 10 * time.Second
+
+// Find gives a task that the user may see; others do not exist for them.
+func (c *Client) Find(ctx context.Context, user store.User, taskID int64) (store.Task, error) {
+	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
+}
+
+// List lists the tasks that the user may see, the newest first.
+func (c *Client) List(ctx context.Context, user store.User, f store.TaskFilter) ([]store.Task, error) {
+	f.Viewer = viewerOf(user)
+	return c.Store.Tasks(ctx, f)
+}
+
+// Start starts a task's workflow; one that was started before is left alone.
+func (c *Client) Start(ctx context.Context, task store.Task) error {
+	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       task.WorkflowID(),
+		TaskQueue:                lifecycle.MainQueue,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            fmt.Sprintf("Task %d of workspace %d", task.ID, task.WorkspaceID),
+		TypedSearchAttributes:    attributesOf(task),
+	}, WorkflowType, task.ID)
+	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
+		return away(err)
+	}
+	return c.Store.MarkTaskStarted(ctx, task.ID)
+}
+
+// End gives up a task whose workflow is gone, unless it has changed since it was read.
+func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) error {
+	ask := Ask{Action: store.TaskActionCancel, To: store.TaskCancelled, Comment: string(reason), Caller: Caller{System: true}}
+	step, _, err := Decide(task.TaskState, ask, nil)
+	if err != nil {
+		return err
+	}
+	_, err = c.Store.WriteTask(ctx, transitionOf(task.ID, task.TaskState, step, ask, itsOwn(ask.Action, task.Version+1), time.Now()))
+	return err
+}
+
+// Unblock tells a task's workflow that its last blocker is DONE.
+func (c *Client) Unblock(ctx context.Context, task store.Task) error {
+	return c.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", UnblockedSignal, nil)
+}
+
+// outcome is what a request has led to, as it is kept for those who ask again.
+type outcome struct {
+	Task    *store.Task  `json:"task,omitempty"`
+	Refusal *fault.Error `json:"refusal,omitempty"`
+}
+
+// act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
+// first answer, whatever has happened since.
+func (c *Client) act(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, key string) (store.Task, error) {
+	if err := checkInput(action, in); err != nil {
+		return store.Task{}, err
+	}
+	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, in.To, in.Comment)}
+	var first outcome
+	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
+		return first.get(err)
+	}
+	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
+	switch refusal := fault.As(err); {
+	case err == nil:
+		first.Task = &task
+	case refusal != nil && !refusal.Retryable && refusal.Code != fault.Internal && refusal.Code != fault.TaskNotFound:
+		first.Refusal = refusal.WithCause(nil)
+	default: // nothing that would still be true for one who asks again
+		return store.Task{}, err
+	}
+	return first.get(c.Store.KeepAnswer(ctx, r, &first))
+}
+
+func (o outcome) get(err error) (store.Task, error) {
+	switch {
+	case err != nil:
+		return store.Task{}, err
+	case o.Refusal != nil:
+		return store.Task{}, o.Refusal
+	default:
+		return *o.Task, nil
+	}
+}
+
+// decide finds out what an action leads to. Few are in flight for one task at a time; the others wait here, and a claim
+// that was lost meanwhile is answered by the record.
+func (c *Client) decide(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, id string) (store.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
+	leave, err := c.gates.enter(ctx, taskID)
+	if err != nil {
+		return store.Task{}, away(err)
+	}
+	defer leave()
+	task, err := c.Find(ctx, user, taskID)
+	if err != nil {
+		return store.Task{}, err
+	}
+	if action == store.TaskActionClaim {
+		if lost := lostClaim(task.TaskState, user.ID); lost != nil {
+			return store.Task{}, lost
+		}
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		view, err := c.update(ctx, task, action, in, id)
+		_, gone := errors.AsType[*serviceerror.NotFound](err)
+		switch {
+		case err == nil:
+			view.onto(&task)
+			return task, nil
+		case gone:
+			if task, err = c.Find(ctx, user, taskID); err != nil {
+				return store.Task{}, err
+			}
+			if task.RequestID == id { // the last thing that happened to the task is what is asked for here
+				return task, nil
+			}
+			if err = c.withoutWorkflow(ctx, user, task, action, in); err != nil {
+				return store.Task{}, err
+			}
+		case lifecycle.RefusalIn(err) != nil:
+			return store.Task{}, lifecycle.RefusalIn(err)
+		}
+		select {
+		case <-ctx.Done():
+			return store.Task{}, away(err)
+		case <-time.After(pause): // then ask again: the same update is not done twice
+		}
+	}
+}
+
+// update asks once, and waits a while for the outcome.
+func (c *Client) update(ctx context.Context, task store.Task, action store.TaskAction, in Input, id string) (view View, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	handle, err := c.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: task.WorkflowID(), UpdateID: id, UpdateName: string(action), Args: []any{in},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return view, err
+	}
+	err = handle.Get(ctx, &view)
+	return view, err
+}
+
+// withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
+// never started: then it is started now, and the action may be asked for again.
+func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action store.TaskAction, in Input) error {
+	switch {
+	case Rules.Terminal(task.Status):
+		_, _, err := Decide(task.TaskState, askOf(action, in, callerOf(user)), task.OpenBlockers())
+		return err
+	case task.WorkflowStartedAt == nil:
+		return c.Start(ctx, task)
+	default:
+		return fault.New(fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute").Retry()
+	}
+}
+
+// onto puts what an update answered over the task as it was found.
+func (v View) onto(task *store.Task) {
+	task.Status, task.Since, task.AssigneeID = store.TaskStatus(v.State), v.Since, v.AssigneeID
+	task.Version, task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.Version, v.DeadlineAt, v.ReleaseAt, v.ClockWaits
+}
+
+func away(err error) error {
+	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
+}
+
+func viewerOf(user store.User) int64 {
+	if user.IsAdmin() {
+		return 0
+	}
+	return user.ID
+}

@@ -1,0 +1,53 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
+func (c *Client) Claim(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+	return c.act(ctx, user, taskID, store.TaskActionClaim, Input{Actor: user.ID, Comment: comment}, key)
+}
+
+// Escalate blocks a task that somebody else works on.
+func (c *Client) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+	return c.act(ctx, user, taskID, store.TaskActionEscalate, Input{Actor: user.ID, Comment: comment}, key)
+}
+
+// Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
+func (c *Client) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+	return c.act(ctx, user, taskID, store.TaskActionTakeover, Input{Actor: user.ID, Comment: comment}, key)
+}
+
+// Status gives the task another status.
+func (c *Client) Status(ctx context.Context, user store.User, taskID int64, to store.TaskStatus, comment, key string) (store.Task, error) {
+	return c.act(ctx, user, taskID, store.TaskActionStatus, Input{Actor: user.ID, Comment: comment, To: to}, key)
+}
+
+// Comment adds a comment to a task that the user may see, in whatever status it is.
+func (c *Client) Comment(ctx context.Context, user store.User, taskID int64, comment, key string) (store.StreamedEvent, error) {
+	if _, err := c.Find(ctx, user, taskID); err != nil {
+		return store.StreamedEvent{}, err
+	}
+	switch {
+	case strings.TrimSpace(comment) == "":
+		return store.StreamedEvent{}, fault.New(fault.CommentRequired, "a comment says something").WithField("comment")
+	case utf8.RuneCountInString(comment) > MaxComment:
+		return store.StreamedEvent{}, fault.New(fault.Validation, "a comment has at most %d characters", MaxComment).WithField("comment")
+	}
+	return c.Store.CommentTask(ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)})
+}
+
+// Events lists up to limit events, with numbers above after, of a task that the user may see.
+func (c *Client) Events(ctx context.Context, user store.User, taskID, after int64, limit int) ([]store.StreamedEvent, error) {
+	if _, err := c.Find(ctx, user, taskID); err != nil {
+		return nil, err
+	}
+	return c.Store.EventsOfTask(ctx, taskID, after, limit)
+}

@@ -1,0 +1,127 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Limits of what a task may hold.
+const (
+	MinTitle       = 5 // characters
+	MaxTitle       = 200
+	MaxDescription = 20000
+	MaxLabels      = 20
+	MaxLabel       = 50
+	MaxBlockers    = 100
+	MaxBatch       = 500
+)
+
+// parallelStarts is how many workflows of a batch are started at a time.
+const parallelStarts = 8
+
+// Create makes one task. Its blockers exist already.
+func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
+	task.Ref = "" // nobody to name it
+	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
+	if err != nil {
+		return store.Task{}, err
+	}
+	return made[0], nil
+}
+
+// CreateBatch makes a whole graph of tasks, all or none, and gives them in the order asked. Tasks that are recorded are
+// not lost: if Temporal cannot be reached now, the reconciler starts their workflows.
+func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string) ([]store.Task, error) {
+	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
+		return nil, err
+	}
+	if len(graph) == 0 || len(graph) > MaxBatch {
+		return nil, fault.New(fault.Validation, "a batch has 1 to %d tasks", MaxBatch).WithField("tasks")
+	}
+	graph = slices.Clone(graph)
+	for i := range graph {
+		if err := c.check(ctx, workspaceID, &graph[i]); err != nil {
+			return nil, err
+		}
+	}
+	rule, err := Rules.Decide("", request{Action: store.TaskActionCreate, Roles: []lifecycle.Role{Anyone}}, Facts{})
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
+		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.startAll(ctx, made)
+	return made, nil
+}
+
+// fingerprint tells what a request asks for from what another one does.
+func fingerprint(asked any) string {
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return err.Error() // no such thing is asked for
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// startAll starts workflows that may be started; what fails now is left to the reconciler.
+func (c *Client) startAll(ctx context.Context, made []store.Task) {
+	starts := errgroup.Group{}
+	starts.SetLimit(parallelStarts)
+	for _, task := range made {
+		starts.Go(func() error {
+			if err := c.Start(ctx, task); err != nil {
+				c.Log.Warn("task is recorded, its workflow will be started later", "task", task.ID, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = starts.Wait() // nothing fails
+}
+
+// check fills what is left open and says what is wrong with a task that is to be made.
+func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTask) error {
+	task.Title = strings.TrimSpace(task.Title)
+	task.Visibility = cmp.Or(task.Visibility, store.TaskPublic)
+	task.Priority = cmp.Or(task.Priority, store.PriorityNormal)
+	if task.Labels == nil {
+		task.Labels = []string{}
+	}
+	title := utf8.RuneCountInString(task.Title)
+	switch {
+	case title < MinTitle || title > MaxTitle:
+		return fault.New(fault.Validation, "a title has %d to %d characters", MinTitle, MaxTitle).WithField("title")
+	case utf8.RuneCountInString(task.Description) > MaxDescription:
+		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
+	case !slices.Contains([]string{store.TaskPublic, store.TaskPrivate}, task.Visibility):
+		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
+	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):
+		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
+	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, func(l string) bool { return l == "" || utf8.RuneCountInString(l) > MaxLabel }):
+		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters", MaxLabels, MaxLabel).WithField("labels")
+	case len(task.BlockedBy) > MaxBlockers:
+		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
+	case task.AssigneeID == nil:
+		return nil
+	}
+	member, err := c.Store.IsMember(ctx, workspaceID, *task.AssigneeID)
+	if err == nil && !member {
+		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")
+	}
+	return err
+}

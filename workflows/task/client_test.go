@@ -1,0 +1,333 @@
+package task_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/task"
+)
+
+// TestSixFaults has a line for each fault of the system that this one replaces.
+func TestSixFaults(t *testing.T) {
+	t.Parallel()
+	seconds := func(n float64) float64 { return n / 60 }
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskInProgress: seconds(3), store.TaskBlocked: 0}})
+	ctx, ann, bob := t.Context(), w.member(), w.member()
+
+	// 1. Who loses a claim is told so, not that the transition is impossible.
+	claimed := w.task(nil)
+	_, err := w.tasks.Claim(ctx, ann, claimed.ID, "mine", "")
+	w.must(err)
+	_, err = w.tasks.Claim(ctx, bob, claimed.ID, "mine", "")
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	if holder := fault.As(err).Details["holder"]; fmt.Sprint(holder) != fmt.Sprint(ann.ID) {
+		t.Errorf("the holder is %v", holder)
+	}
+
+	// 2. Nobody begins a task that is not theirs, a private one least of all.
+	free := w.task(nil)
+	_, err = w.tasks.Status(ctx, ann, free.ID, store.TaskInProgress, "c", "")
+	w.wantCode(err, fault.InsufficientAccess)
+	private := w.task(func(n *store.NewTask) { n.Visibility = store.TaskPrivate })
+	_, err = w.tasks.Status(ctx, ann, private.ID, store.TaskInProgress, "c", "")
+	w.wantCode(err, fault.TaskNotFound)
+	if got := w.reload(free); got.AssigneeID != nil || got.Status != store.TaskNew {
+		t.Errorf("%+v", got.TaskState)
+	}
+
+	// 3. An assignee given at creation waits for the blockers like everybody.
+	waiting := w.task(func(n *store.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(free.ID)} })
+	if waiting.Status != store.TaskNew {
+		t.Errorf("created %s", waiting.Status)
+	}
+	_, err = w.tasks.Status(ctx, ann, waiting.ID, store.TaskInProgress, "c", "")
+	w.wantCode(err, fault.UnresolvedBlockers)
+	_, err = w.tasks.Claim(ctx, ann, free.ID, "c", "")
+	w.must(err)
+	_, err = w.tasks.Status(ctx, ann, free.ID, store.TaskDone, "c", "")
+	w.must(err)
+	_, err = w.tasks.Status(ctx, ann, waiting.ID, store.TaskInProgress, "c", "")
+	w.must(err)
+
+	// 4. What one may not see one neither escalates nor takes over.
+	secret := w.task(func(n *store.NewTask) { n.Visibility, n.AssigneeID = store.TaskPrivate, &ann.ID })
+	_, err = w.tasks.Status(ctx, ann, secret.ID, store.TaskInProgress, "c", "")
+	w.must(err)
+	_, err = w.tasks.Escalate(ctx, bob, secret.ID, "c", "")
+	w.wantCode(err, fault.TaskNotFound)
+	w.eventually(15*time.Second, "the secret task is STUCK", func() bool { return w.reload(secret).Status == store.TaskStuck })
+	_, err = w.tasks.Takeover(ctx, bob, secret.ID, "c", "")
+	w.wantCode(err, fault.TaskNotFound)
+
+	// 5. Who left a status and came back has the new deadline, not the old one.
+	back := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	_, err = w.tasks.Status(ctx, ann, back.ID, store.TaskInProgress, "c", "")
+	w.must(err)
+	time.Sleep(2 * time.Second)
+	_, err = w.tasks.Status(ctx, ann, back.ID, store.TaskBlocked, "c", "")
+	w.must(err)
+	again, err := w.tasks.Status(ctx, ann, back.ID, store.TaskInProgress, "c", "")
+	w.must(err)
+	time.Sleep(2 * time.Second) // past the first deadline
+	if got := w.reload(back); got.Status != store.TaskInProgress || !got.DeadlineAt.Equal(*again.DeadlineAt) {
+		t.Errorf("%+v", got.TaskState)
+	}
+
+	// 6. A cycle is refused when it is made.
+	_, err = w.tasks.CreateBatch(ctx, ann, w.workspace.ID, []store.NewTask{
+		{Ref: "hen", Title: "get a hen", BlockedBy: []string{"egg"}}, {Ref: "egg", Title: "get an egg", BlockedBy: []string{"hen"}},
+	}, "")
+	w.wantCode(err, fault.CyclicDependency)
+}
+
+// TestDeadlineOnTime measures one deadline on a real server.
+func TestDeadlineOnTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: 2.0 / 60}})
+	due := w.task(nil)
+	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).Status == store.TaskStuck })
+	events, err := w.store.EventsOfTask(t.Context(), due.ID, 0, 10)
+	w.must(err)
+	late := events[1].CreatedAt.Sub(*due.DeadlineAt)
+	t.Logf("%s late", late)
+	if late < 0 || late > time.Second || len(events) != 2 || events[1].Comment != "Status deadline expired. Was in NEW for 0 minutes." {
+		t.Errorf("%s late, %+v", late, events)
+	}
+}
+
+// TestSameKeySameAnswer repeats requests by their key, after success, refusal and the task's end.
+func TestSameKeySameAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann, bob := t.Context(), w.member(), w.member()
+	wanted := w.task(nil)
+	first, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a")
+	w.must(err)
+	_, err = w.tasks.Claim(ctx, bob, wanted.ID, "mine", "a") // another user's key is another key
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	_, err = w.tasks.Status(ctx, ann, wanted.ID, store.TaskNew, "I give it back", "b")
+	w.must(err)
+	_, err = w.tasks.Claim(ctx, bob, wanted.ID, "mine", "a") // it would be free now
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a")
+	if err != nil || again.Version != first.Version || again.Status != store.TaskInProgress || !again.Since.Equal(first.Since) {
+		t.Errorf("got %+v, %v; first %+v", again.TaskState, err, first.TaskState)
+	}
+	_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", "a")
+	w.wantCode(err, fault.Validation)
+	_, err = w.tasks.Status(ctx, w.creator, wanted.ID, store.TaskCancelled, "over", "c")
+	w.must(err)
+	if over, err := w.tasks.Status(ctx, w.creator, wanted.ID, store.TaskCancelled, "over", "c"); err != nil || over.Status != store.TaskCancelled {
+		t.Errorf("%+v, %v", over.TaskState, err)
+	}
+	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed status_changed status_changed]" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestClosedTasks asks for things of tasks whose workflows are over: the record answers.
+func TestClosedTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann := t.Context(), w.member()
+	done, cancelled := w.task(nil), w.task(nil)
+	_, err := w.tasks.Claim(ctx, w.creator, done.ID, "c", "")
+	w.must(err)
+	_, err = w.tasks.Status(ctx, w.creator, done.ID, store.TaskDone, "c", "")
+	w.must(err)
+	_, err = w.tasks.Status(ctx, w.creator, cancelled.ID, store.TaskCancelled, "c", "")
+	w.must(err)
+	_, err = w.tasks.Status(ctx, w.creator, done.ID, store.TaskNew, "c", "")
+	w.wantCode(err, fault.InvalidTransition)
+	_, err = w.tasks.Claim(ctx, ann, cancelled.ID, "c", "")
+	w.wantCode(err, fault.InvalidTransition)
+	_, err = w.tasks.Claim(ctx, ann, done.ID, "c", "")
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	event, err := w.tasks.Comment(ctx, ann, done.ID, "well done", "k")
+	w.must(err)
+	if again, err := w.tasks.Comment(ctx, ann, done.ID, "well done", "k"); err != nil || again.Seq != event.Seq {
+		t.Errorf("%+v, %v", again, err)
+	}
+	_, err = w.tasks.Comment(ctx, ann, done.ID, " ", "")
+	w.wantCode(err, fault.CommentRequired)
+}
+
+// TestEventsPerLife counts what a task costs: created, claimed, blocked, resumed, done.
+func TestEventsPerLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann := t.Context(), w.member()
+	whole := w.task(nil)
+	_, err := w.tasks.Claim(ctx, ann, whole.ID, "c", "")
+	w.must(err)
+	for _, to := range []store.TaskStatus{store.TaskBlocked, store.TaskInProgress, store.TaskDone} {
+		_, err := w.tasks.Status(ctx, ann, whole.ID, to, "c", "")
+		w.must(err)
+	}
+	w.must(w.client.GetWorkflow(ctx, whole.WorkflowID(), "").Get(ctx, nil))
+	history := w.history(whole)
+	kinds := map[string]int{}
+	for _, event := range history {
+		kinds[event.EventType.String()]++
+	}
+	t.Logf("%d events: %v", len(history), kinds)
+	if len(history) > 50 {
+		t.Errorf("%d events for four updates", len(history))
+	}
+	for _, kind := range []enumspb.EventType{enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED} {
+		if kinds[kind.String()] > 0 {
+			t.Error("an activity was scheduled where a local one is enough")
+		}
+	}
+}
+
+// TestLateWorkflow acts on a task whose workflow could not be started when it was made.
+func TestLateWorkflow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx := t.Context()
+	made, err := w.store.CreateTasks(ctx, w.workspace.ID,
+		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
+		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+	w.must(err)
+	claimed, err := w.tasks.Claim(ctx, w.member(), made[0].ID, "c", "k")
+	if err != nil || claimed.Status != store.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
+		t.Errorf("%+v, %v", claimed.TaskState, err)
+	}
+}
+
+// TestWorkerAway asks while no worker runs: the outcome is unknown, and the same key tells it later.
+func TestWorkerAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann := t.Context(), w.member()
+	wanted := w.task(nil)
+	_, err := w.tasks.Claim(ctx, w.creator, wanted.ID, "c", "")
+	w.must(err)
+	w.worker.Stop()
+	hasty := &task.Client{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: time.Second}
+	_, err = hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
+	w.wantCode(err, fault.TemporalUnavailable)
+	w.startWorker()
+	escalated, err := w.tasks.Escalate(ctx, ann, wanted.ID, "c", "k")
+	if err != nil || escalated.Status != store.TaskBlocked {
+		t.Errorf("%+v, %v", escalated.TaskState, err)
+	}
+	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed escalated]" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestManyTransitionsAndComments passes a task around 500 times under 5,000 comments: its workflow starts anew now and
+// then, and acting on it stays fast.
+func TestManyTransitionsAndComments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann := t.Context(), w.member()
+	long := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	for i := range 5000 {
+		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), store.Request{UserID: ann.ID})
+		w.must(err)
+	}
+	began := time.Now()
+	var took []time.Duration
+	for i := range 500 {
+		to := store.TaskBlocked
+		if i%2 == 0 {
+			to = store.TaskInProgress
+		}
+		start := time.Now()
+		_, err := w.tasks.Status(ctx, ann, long.ID, to, "c", w.key())
+		w.must(err)
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	t.Logf("500 transitions in %s, median %s, p99 %s", time.Since(began).Round(time.Millisecond), took[250], took[495])
+	if took[250] > 200*time.Millisecond {
+		t.Errorf("median %s", took[250])
+	}
+	first := w.history(long)[0].GetWorkflowExecutionStartedEventAttributes()
+	if first.ContinuedExecutionRunId == "" {
+		t.Error("the workflow has never started anew")
+	}
+	got := w.reload(long)
+	if got.Version != 501 || got.Status != store.TaskBlocked {
+		t.Errorf("%+v", got.TaskState)
+	}
+	start := time.Now()
+	page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200)
+	if err != nil || len(page) != 200 || time.Since(start) > time.Second {
+		t.Errorf("%d events in %s, %v", len(page), time.Since(start), err)
+	}
+}
+
+// TestWorkspaceRules asks for what workspaces refuse.
+func TestWorkspaceRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann, stranger := t.Context(), w.member(), w.user(store.RoleUser)
+	_, err := w.tasks.Workspace(ctx, stranger, w.workspace.ID)
+	w.wantCode(err, fault.WorkspaceNotFound)
+	_, err = w.tasks.Create(ctx, stranger, w.workspace.ID, store.NewTask{Title: "a title"}, "")
+	w.wantCode(err, fault.WorkspaceNotFound)
+	_, err = w.tasks.AddMember(ctx, ann, w.workspace.ID, stranger.ID)
+	w.wantCode(err, fault.InsufficientAccess)
+	_, err = w.tasks.AddMember(ctx, w.admin, w.workspace.ID, 987654)
+	w.wantCode(err, fault.UserNotFound)
+	_, err = w.tasks.ChangeWorkspace(ctx, w.creator, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{"DONE": 5}}, "")
+	w.wantCode(err, fault.Validation)
+	changed, err := w.tasks.ChangeWorkspace(ctx, w.admin, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: 5}}, "")
+	if err != nil || changed.StatusDeadlines[store.TaskNew] != 5 || changed.StatusDeadlines[store.TaskBlocked] != 2880 {
+		t.Errorf("%+v, %v", changed, err)
+	}
+	for field, bad := range map[string]store.NewTask{
+		"title": {Title: " abc "}, "visibility": {Title: "a title", Visibility: "x"}, "priority": {Title: "a title", Priority: "x"},
+		"labels": {Title: "a title", Labels: []string{""}}, "assignee_id": {Title: "a title", AssigneeID: &stranger.ID},
+	} {
+		_, err := w.tasks.Create(ctx, ann, w.workspace.ID, bad, "")
+		if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// TestOperatorEnds terminates and cancels workflows behind the record's back.
+func TestOperatorEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx := t.Context()
+	cancelled, terminated, running := w.task(nil), w.task(nil), w.task(nil)
+	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")
+	w.must(err)
+	w.must(w.client.CancelWorkflow(ctx, running.WorkflowID(), ""))
+	w.eventually(5*time.Second, "the running task is cancelled", func() bool { return w.reload(running).Status == store.TaskCancelled })
+	if got := fmt.Sprint(w.events(running)); got != "[created claimed status_changed]" {
+		t.Errorf("events %s", got)
+	}
+	w.eventually(5*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
+	w.must(w.client.CancelWorkflow(ctx, cancelled.WorkflowID(), ""))
+	w.eventually(5*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).Status == store.TaskCancelled })
+	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
+	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
+	w.wantCode(err, fault.TemporalUnavailable)
+	for range 2 { // the second finds the row changed
+		w.must(w.tasks.End(context.WithoutCancel(ctx), w.reload(terminated), fault.TerminatedByOperator))
+		if w.reload(terminated).Status == store.TaskCancelled {
+			break
+		}
+	}
+	events, err := w.tasks.Events(ctx, w.creator, terminated.ID, 0, 10)
+	w.must(err)
+	if len(events) != 2 || events[1].Comment != "terminated_by_operator" || events[1].ActorID != nil {
+		t.Errorf("%+v", events)
+	}
+	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
+	w.wantCode(err, fault.InvalidTransition)
+}

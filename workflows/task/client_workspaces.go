@@ -1,0 +1,123 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// maxMinutes bounds a deadline: ten years.
+const maxMinutes = 10 * 365 * 24 * 60
+
+// WorkspaceChange says what to change of a workspace; nil fields stay, and so do deadlines that are not named.
+type WorkspaceChange struct {
+	Name                        *string
+	StatusDeadlines             map[store.TaskStatus]float64 // minutes
+	StuckReleaseAfter           *float64                     // minutes
+	NewDeadlineWaitsForBlockers *bool
+}
+
+// CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
+func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change WorkspaceChange, key string) (store.Workspace, error) {
+	w := store.Workspace{OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
+	if err := change.apply(&w); err != nil {
+		return store.Workspace{}, err
+	}
+	return c.Store.CreateWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)})
+}
+
+// ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
+func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
+	w, err := c.owned(ctx, user, workspaceID)
+	if err != nil {
+		return store.Workspace{}, err
+	}
+	if err := change.apply(&w); err != nil {
+		return store.Workspace{}, err
+	}
+	return c.Store.SaveWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))})
+}
+
+// AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
+func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+	w, err := c.owned(ctx, user, workspaceID)
+	if err != nil {
+		return store.Workspace{}, err
+	}
+	if _, err := c.Store.UserByID(ctx, memberID); err != nil {
+		return store.Workspace{}, err
+	}
+	return w, c.Store.AddMember(ctx, workspaceID, memberID)
+}
+
+// Workspace gives a workspace to its members and administrators; for others it does not exist.
+func (c *Client) Workspace(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+	w, err := c.Store.WorkspaceByID(ctx, workspaceID)
+	if err != nil || user.IsAdmin() {
+		return w, err
+	}
+	member, err := c.Store.IsMember(ctx, workspaceID, user.ID)
+	if err == nil && !member {
+		err = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
+	}
+	return w, err
+}
+
+// Workspaces lists those that the user may see, with ids above after.
+func (c *Client) Workspaces(ctx context.Context, user store.User, after int64, limit int) ([]store.Workspace, error) {
+	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
+}
+
+// Stats says how work went in a workspace that the user may see, since a moment.
+func (c *Client) Stats(ctx context.Context, user store.User, workspaceID int64, since time.Time) (store.TaskStats, error) {
+	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
+		return store.TaskStats{}, err
+	}
+	return c.Store.StatsOfTasks(ctx, workspaceID, since)
+}
+
+func (c *Client) owned(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+	w, err := c.Workspace(ctx, user, workspaceID)
+	if err == nil && w.OwnerID != user.ID && !user.IsAdmin() {
+		err = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
+	}
+	return w, err
+}
+
+func (ch WorkspaceChange) apply(w *store.Workspace) error {
+	if ch.Name != nil {
+		w.Name = strings.TrimSpace(*ch.Name)
+	}
+	if n := utf8.RuneCountInString(w.Name); n < 1 || n > 200 {
+		return fault.New(fault.Validation, "a name has 1 to 200 characters").WithField("name")
+	}
+	w.StatusDeadlines = maps.Clone(w.StatusDeadlines)
+	for status, minutes := range ch.StatusDeadlines {
+		if !slices.Contains(timed, status) {
+			return fault.New(fault.Validation, "%s has no deadline: only %v do", status, timed).WithField("status_deadlines")
+		}
+		if !possible(minutes) {
+			return fault.New(fault.Validation, "a deadline is 0 (none) to %d minutes", maxMinutes).WithField("status_deadlines")
+		}
+		w.StatusDeadlines[status] = minutes
+	}
+	if ch.StuckReleaseAfter != nil {
+		if !possible(*ch.StuckReleaseAfter) {
+			return fault.New(fault.Validation, "this is 0 (never) to %d minutes", maxMinutes).WithField("stuck_release_after")
+		}
+		w.StuckReleaseAfter = *ch.StuckReleaseAfter
+	}
+	if ch.NewDeadlineWaitsForBlockers != nil {
+		w.NewDeadlineWaitsForBlockers = *ch.NewDeadlineWaitsForBlockers
+	}
+	return nil
+}
+
+func possible(minutes float64) bool { return minutes >= 0 && minutes <= maxMinutes }

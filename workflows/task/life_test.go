@@ -1,0 +1,183 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// memory is a record in memory that keeps to the same promises as the real one.
+type memory struct {
+	state     store.TaskState
+	events    []store.Event
+	deadlines map[store.TaskStatus]time.Duration
+	release   time.Duration
+	open      []int64 // blockers that are not DONE
+	waiting   bool    // others wait for this task
+	told      int
+	failures  int // writes that fail before one succeeds
+}
+
+func newMemory() *memory {
+	return &memory{
+		state:     store.TaskState{Version: 1, Status: store.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic},
+		deadlines: map[store.TaskStatus]time.Duration{store.TaskNew: 120 * time.Minute, store.TaskInProgress: 60 * time.Minute, store.TaskBlocked: 30 * time.Minute},
+	}
+}
+
+// facts knows the people of rules_test.go.
+func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.TaskFacts, error) {
+	facts := store.TaskFacts{OpenBlockers: m.open}
+	for _, person := range people {
+		if person.ID == q.UserID && !person.System {
+			facts.Member, facts.Admin = person.Member, person.Admin
+		}
+	}
+	return facts, nil
+}
+
+func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWritten, error) {
+	if m.failures > 0 {
+		m.failures--
+		return activities.TaskWritten{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+	}
+	if m.state.Version < w.Version {
+		m.state.Version, m.state.RequestID = w.Version, w.RequestID
+		m.events = append(m.events, w.Event)
+		m.enter(w.Status, w.AssigneeID, w.At)
+	}
+	return activities.TaskWritten{State: m.state, Tell: m.waiting && m.state.Status == store.TaskDone}, nil
+}
+
+func (m *memory) enter(status store.TaskStatus, assignee *int64, at time.Time) {
+	m.state.Status, m.state.AssigneeID, m.state.Since = status, assignee, at
+	m.state.DeadlineAt, m.state.ReleaseAt = nil, nil
+	if limit := m.deadlines[status]; limit > 0 {
+		deadline := at.Add(limit)
+		m.state.DeadlineAt = &deadline
+	}
+	if status == store.TaskStuck && m.release > 0 {
+		release := at.Add(m.release)
+		m.state.ReleaseAt = &release
+	}
+}
+
+func (m *memory) clock(_ context.Context, c activities.TaskClock) (activities.TaskWritten, error) {
+	if m.state.ClockWaits && m.state.Version < c.Version {
+		deadline := c.At.Add(m.deadlines[store.TaskNew])
+		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
+	}
+	return activities.TaskWritten{State: m.state}, nil
+}
+
+// life is one run of the workflow with skipped time.
+type life struct {
+	*testsuite.TestWorkflowEnvironment
+	t      tester
+	memory *memory
+	begin  time.Time
+	asked  int
+}
+
+// tester is what testing.T and rapid.T have in common here.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func newLife(t tester, m *memory) *life {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	l := &life{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, memory: m}
+	// Never in the past: the SDK measures the time-outs of local activities by the real clock.
+	l.begin = time.Now().Add(time.Hour).Truncate(time.Minute).UTC()
+	l.SetStartTime(l.begin)
+	l.SetTestTimeout(time.Minute)
+	if m.state.Since.IsZero() && !m.state.ClockWaits {
+		m.enter(m.state.Status, m.state.AssigneeID, l.begin)
+	}
+	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowType})
+	l.RegisterActivity(&activities.Tasks{})
+	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.LoadedTask, error) {
+		return activities.LoadedTask{State: m.state, Unblocked: len(m.open) == 0}, nil
+	}).Maybe()
+	l.OnActivity(tasks.TaskFacts, mock.Anything, mock.Anything).Return(m.facts).Maybe()
+	l.OnActivity(tasks.WriteTask, mock.Anything, mock.Anything).Return(m.write).Maybe()
+	l.OnActivity(tasks.StartTaskClock, mock.Anything, mock.Anything).Return(m.clock).Maybe()
+	l.OnActivity(tasks.TellDependents, mock.Anything, mock.Anything).Return(func(context.Context, int64) error { m.told++; return nil }).Maybe()
+	l.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	return l
+}
+
+// at does something when the workflow has run for so long.
+func (l *life) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
+
+// ask sends an update and lets check look at its outcome.
+func (l *life) ask(action store.TaskAction, in Input, check func(View, error)) {
+	l.asked++
+	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)
+}
+
+func (l *life) askAs(id string, action store.TaskAction, in Input, check func(View, error)) {
+	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
+		OnReject: func(err error) { check(View{}, err) },
+		OnComplete: func(result any, err error) {
+			view, _ := result.(View)
+			check(view, err)
+		},
+	}, in)
+}
+
+// must sends an update that has to succeed.
+func (l *life) must(action store.TaskAction, in Input) {
+	l.t.Helper()
+	l.ask(action, in, func(_ View, err error) {
+		if err != nil {
+			l.t.Errorf("%s %+v: %v", action, in, err)
+		}
+	})
+}
+
+func (l *life) run() { l.ExecuteWorkflow(WorkflowType, int64(9), (*Carried)(nil)) }
+
+// state asks the workflow itself.
+func (l *life) state() (view View) {
+	l.t.Helper()
+	value, err := l.QueryWorkflow(StateQuery)
+	if err == nil {
+		err = value.Get(&view)
+	}
+	if err != nil {
+		l.t.Errorf("query: %v", err)
+	}
+	return view
+}
+
+// types lists the events so far.
+func (m *memory) types() []string {
+	types := []string{}
+	for _, event := range m.events {
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+func byAssignee(to store.TaskStatus) Input { return Input{Actor: assigneeID, Comment: "c", To: to} }
+
+// quiet keeps the SDK's log out of the tests' output.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}

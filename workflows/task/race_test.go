@@ -1,0 +1,186 @@
+package task_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+)
+
+// claims lets each agent claim each task, all at once, and gives who won what, and what the others were told.
+func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]int, losses []error) {
+	winners = make([][]int, tasks)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for t := range tasks {
+		for a := range agents {
+			all.Go(func() {
+				err := claim(a, t)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					winners[t] = append(winners[t], a)
+				} else {
+					losses = append(losses, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	return winners, losses
+}
+
+// TestClaimRace lets 20 agents claim each of some tasks at once: one wins each, the others are told so. Half of the
+// tasks wait for a blocker's end, so that their handlers have something to look at.
+func TestClaimRace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	const agents, contested = 20, 12
+	blocker := w.task(nil)
+	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
+	w.must(err)
+	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, store.TaskDone, "done", "")
+	w.must(err)
+	var people []store.User
+	for range agents {
+		people = append(people, w.member())
+	}
+	var wanted []store.Task
+	for i := range contested {
+		wanted = append(wanted, w.task(func(n *store.NewTask) {
+			if i%2 == 0 {
+				n.BlockedBy = []string{fmt.Sprint(blocker.ID)}
+			}
+		}))
+	}
+	began := time.Now()
+	winners, losses := claims(agents, contested, func(a, i int) error {
+		_, err := w.tasks.Claim(t.Context(), people[a], wanted[i].ID, "I take it", w.key())
+		return err
+	})
+	t.Logf("%d claims in %s", agents*contested, time.Since(began).Round(time.Millisecond))
+	for i, won := range winners {
+		if len(won) != 1 {
+			t.Errorf("task %d has %d winners", i, len(won))
+			continue
+		}
+		if got := w.reload(wanted[i]); !got.HeldBy(people[won[0]].ID) || got.Status != store.TaskInProgress {
+			t.Errorf("the record says %+v, agent %d was told to have won", got.TaskState, people[won[0]].ID)
+		}
+		if events := w.events(wanted[i]); len(events) != 2 || events[1] != "claimed" {
+			t.Errorf("events %v", events)
+		}
+	}
+	for _, err := range losses {
+		w.wantCode(err, fault.TaskAlreadyClaimed)
+	}
+}
+
+// naive is what the workflow must not be: it looks, waits, and assigns without looking again.
+func naive(ctx workflow.Context) error {
+	holder := int64(0)
+	validate := func(_ workflow.Context, in task.Input) error {
+		if holder != 0 {
+			return lifecycle.Refusal(fault.New(fault.TaskAlreadyClaimed, "taken"))
+		}
+		return nil
+	}
+	claim := func(ctx workflow.Context, in task.Input) error {
+		if err := workflow.Sleep(ctx, 100*time.Millisecond); err != nil { // as an activity would take
+			return err
+		}
+		holder = in.Actor
+		return nil
+	}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, "claim", claim, workflow.UpdateHandlerOptions{Validator: validate})
+	if err != nil {
+		return err
+	}
+	return workflow.Sleep(ctx, time.Minute)
+}
+
+// TestRaceCatchesNaiveHandler shows that the race above tells a right handler from a wrong one.
+func TestRaceCatchesNaiveHandler(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	const agents, contested = 5, 4
+	id := func(i int) string { return fmt.Sprintf("%s/%d", t.Name(), i) }
+	for i := range contested {
+		_, err := w.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id(i), TaskQueue: lifecycle.MainQueue}, naive)
+		w.must(err)
+	}
+	winners, _ := claims(agents, contested, func(a, i int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: id(i), UpdateName: "claim", Args: []any{task.Input{Actor: int64(a + 1)}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, nil)
+	})
+	doubles := 0
+	for _, won := range winners {
+		if len(won) > 1 {
+			doubles++
+		}
+	}
+	if doubles == 0 {
+		t.Error("a handler that does not look again went unnoticed")
+	}
+	t.Logf("%d of %d tasks were given to several agents", doubles, contested)
+	for i := range contested {
+		w.must(w.client.TerminateWorkflow(t.Context(), id(i), "", "over"))
+	}
+}
+
+// TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's events.
+func TestRefusalsLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	holder, other := w.member(), w.member()
+	wanted := w.task(nil)
+	_, err := w.tasks.Claim(t.Context(), holder, wanted.ID, "mine", "")
+	w.must(err)
+	time.Sleep(300 * time.Millisecond) // the timer of the new status is set in the same workflow task
+	before := len(w.history(wanted))
+	refused := func(update string, in task.Input, code fault.Code) {
+		t.Helper()
+		handle, err := w.client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+			WorkflowID: wanted.WorkflowID(), UpdateName: update, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(t.Context(), nil)
+		}
+		refusal := lifecycle.RefusalIn(err)
+		if refusal == nil || refusal.Code != code {
+			t.Errorf("%s %+v: got %v, want %s", update, in, err, code)
+		}
+		if typed, ok := err.(*temporal.ApplicationError); ok && !typed.NonRetryable() {
+			t.Error("a refusal may be retried")
+		}
+	}
+	for range 5 {
+		refused("claim", task.Input{Actor: other.ID, Comment: "x"}, fault.TaskAlreadyClaimed)
+		refused("takeover", task.Input{Actor: other.ID, Comment: "x"}, fault.InvalidTransition)
+		refused("escalate", task.Input{Actor: holder.ID, Comment: "x"}, fault.CannotEscalateOwn)
+		refused("escalate", task.Input{Actor: other.ID, Comment: " "}, fault.CommentRequired)
+		refused("status", task.Input{Actor: other.ID, Comment: "x", To: store.TaskDone}, fault.InsufficientAccess)
+		refused("status", task.Input{Actor: other.ID, Comment: "x", To: "DANCING"}, fault.Validation)
+		refused("status", task.Input{Comment: "x", To: store.TaskDone}, fault.Validation)
+	}
+	if after := len(w.history(wanted)); after != before {
+		t.Errorf("35 refusals have left %d events", after-before)
+	}
+}

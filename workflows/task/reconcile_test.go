@@ -1,0 +1,59 @@
+package task_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/task"
+)
+
+// TestReconcile lets the reconciler find a task that was never started and one whose workflow was terminated, and leave
+// one alone that runs.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx := t.Context()
+	running, terminated := w.task(nil), w.task(nil)
+	made, err := w.store.CreateTasks(ctx, w.workspace.ID,
+		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
+		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+	w.must(err)
+	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
+
+	reconciler := &activities.Reconciler{
+		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	looking, stop := context.WithCancel(ctx)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
+	}()
+	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
+		return w.reload(terminated).Status == store.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil
+	})
+	stop()
+	<-ended
+	events, err := w.tasks.Events(ctx, w.creator, terminated.ID, 0, 10)
+	w.must(err)
+	if len(events) != 2 || events[1].Comment != "terminated_by_operator" {
+		t.Errorf("%+v", events)
+	}
+	for _, alive := range []store.Task{running, made[0]} {
+		if _, err := w.tasks.Claim(ctx, w.creator, alive.ID, "c", ""); err != nil {
+			t.Error(err)
+		}
+	}
+}

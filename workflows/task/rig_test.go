@@ -1,0 +1,240 @@
+package task_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/dev"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+)
+
+// rig is a real Temporal server, a real database and one worker, shared by the tests of this package.
+type rig struct {
+	temporal *dev.Temporal
+	client   client.Client
+	stop     []func()
+}
+
+var (
+	sharedRig = sync.OnceValues(startRig)
+	rigUsed   atomic.Bool
+	dynamic   []string // of the server's configuration
+)
+
+func TestMain(m *testing.M) {
+	testdb.Main(m, func() {
+		if !rigUsed.Load() {
+			return
+		}
+		if r, _ := sharedRig(); r != nil {
+			for _, stop := range r.stop {
+				stop()
+			}
+		}
+	})
+}
+
+func startRig() (r *rig, err error) {
+	rigUsed.Store(true)
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "stagecoach-task-")
+	if err != nil {
+		return nil, err
+	}
+	r = &rig{}
+	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	if err != nil {
+		return nil, err
+	}
+	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
+	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	attributes := map[string]enumspb.IndexedValueType{
+		"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Workspace": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		"Assignee": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
+	}
+	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: client.DefaultNamespace, SearchAttributes: attributes,
+	})
+	return r, err
+}
+
+// world is a workspace with people, and the client through which they act.
+type world struct {
+	*testing.T
+	*rig
+	database  string
+	store     *store.Store
+	tasks     *task.Client
+	worker    worker.Worker
+	workspace store.Workspace
+	creator   store.User
+	admin     store.User
+	keys      atomic.Int64
+}
+
+// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
+var rigTurn sync.Mutex
+
+func newWorld(t *testing.T, change task.WorkspaceChange) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	rigTurn.Lock()
+	t.Cleanup(rigTurn.Unlock)
+	r, err := sharedRig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, rig: r, database: testdb.URL(t)}
+	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
+	w.must(err)
+	t.Cleanup(w.store.Close)
+
+	skipIDs(w)
+	w.tasks = &task.Client{Temporal: r.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
+	w.startWorker()
+	w.creator = w.user(store.RoleUser)
+	w.admin = w.user(store.RoleAdmin)
+	name := t.Name()
+	change.Name = &name
+	w.workspace, err = w.tasks.CreateWorkspace(t.Context(), w.creator, change, "")
+	w.must(err)
+	return w
+}
+
+var firstID atomic.Int64
+
+func (w *world) startWorker() {
+	w.Helper()
+	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
+	w.worker.RegisterWorkflow(naive)
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal})
+	w.must(w.worker.Start())
+	w.Cleanup(w.worker.Stop)
+}
+
+func (w *world) user(role string) store.User {
+	w.Helper()
+	user, err := w.store.CreateUser(w.Context(), store.User{Name: "agent", Role: role, Status: store.UserActive}, store.NewToken())
+	w.must(err)
+	return user
+}
+
+// member makes an agent of the workspace.
+func (w *world) member() store.User {
+	w.Helper()
+	user := w.user(store.RoleUser)
+	_, err := w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID)
+	w.must(err)
+	return user
+}
+
+func (w *world) task(change func(*store.NewTask)) store.Task {
+	w.Helper()
+	wanted := store.NewTask{Title: "a task of a test"}
+	if change != nil {
+		change(&wanted)
+	}
+	made, err := w.tasks.Create(w.Context(), w.creator, w.workspace.ID, wanted, "")
+	w.must(err)
+	return made
+}
+
+func (w *world) reload(t store.Task) store.Task {
+	w.Helper()
+	found, err := w.store.TaskByID(w.Context(), 0, t.ID)
+	w.must(err)
+	return found
+}
+
+// events lists the types of a task's events.
+func (w *world) events(t store.Task) []string {
+	w.Helper()
+	events, err := w.store.EventsOfTask(w.Context(), t.ID, 0, 10000)
+	w.must(err)
+	types := []string{}
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+// history gives the events of a workflow's newest run.
+func (w *world) history(t store.Task) []*historypb.HistoryEvent {
+	w.Helper()
+	var events []*historypb.HistoryEvent
+	pages := w.client.GetWorkflowHistory(w.Context(), t.WorkflowID(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		w.must(err)
+		events = append(events, event)
+	}
+	return events
+}
+
+func (w *world) eventually(patience time.Duration, what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v %v", err, cause(err))
+	}
+}
+
+func cause(err error) error {
+	if f := fault.As(err); f != nil {
+		return f.Cause
+	}
+	return nil
+}
+
+func (w *world) wantCode(err error, code fault.Code) {
+	w.Helper()
+	if fault.CodeOf(err) != code {
+		w.Errorf("got %v %v, want %s", err, cause(err), code)
+	}
+}
+
+func (w *world) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
+
+// skipIDs makes the ids of this test's tasks its own: they name workflows, and the server remembers those of the tests before.
+func skipIDs(w *world) {
+	w.Helper()
+	conn, err := pgx.Connect(w.Context(), w.database)
+	w.must(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(w.Context(), fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
+	w.must(err)
+}

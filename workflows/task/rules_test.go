@@ -1,0 +1,288 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// steps is the lifecycle written down by hand, one line per step: status, action and target, then who may, where it
+// leads and what it leaves. Whatever is not here is refused. "others" are all who see the task but its assignee.
+var steps = map[string]struct {
+	who    string
+	to     string
+	event  string
+	begins bool // every blocker must be DONE
+}{
+	"NEW claim":                {"anyone", "IN_PROGRESS", "claimed", true},
+	"NEW status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
+	"NEW status CANCELLED":     {"creator", "CANCELLED", "status_changed", false},
+	"NEW expire":               {"system", "STUCK", "deadline_expired", false},
+	"NEW cancel":               {"system", "CANCELLED", "status_changed", false},
+	"IN_PROGRESS status DONE":  {"assignee", "DONE", "status_changed", false},
+	"IN_PROGRESS status NEW":   {"assignee", "NEW", "status_changed", false},
+	"IN_PROGRESS escalate":     {"others", "BLOCKED", "escalated", false},
+	"IN_PROGRESS expire":       {"system", "STUCK", "deadline_expired", false},
+	"IN_PROGRESS cancel":       {"system", "CANCELLED", "status_changed", false},
+	"BLOCKED status NEW":       {"creator assignee", "NEW", "status_changed", false},
+	"BLOCKED status CANCELLED": {"creator", "CANCELLED", "status_changed", false},
+	"BLOCKED expire":           {"system", "STUCK", "deadline_expired", false},
+	"BLOCKED cancel":           {"system", "CANCELLED", "status_changed", false},
+	"STUCK takeover":           {"others", "IN_PROGRESS", "taken_over", true},
+	"STUCK status NEW":         {"creator system", "NEW", "status_changed", false},
+	"STUCK status CANCELLED":   {"creator", "CANCELLED", "status_changed", false},
+	"STUCK status IN_PROGRESS": {"assignee", "IN_PROGRESS", "status_changed", true},
+	"STUCK cancel":             {"system", "CANCELLED", "status_changed", false},
+
+	"IN_PROGRESS status BLOCKED":   {"assignee", "BLOCKED", "status_changed", false},
+	"IN_PROGRESS status CANCELLED": {"creator assignee", "CANCELLED", "status_changed", false},
+	"BLOCKED status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
+}
+
+// denied is what a caller is told who may not do a step that is possible.
+var denied = map[string]fault.Code{
+	"IN_PROGRESS escalate": "CANNOT_ESCALATE_OWN",
+	"STUCK takeover":       "CANNOT_TAKEOVER",
+}
+
+// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
+
+var people = map[string]Caller{
+	"creator":  {ID: creatorID, Member: true},
+	"assignee": {ID: assigneeID, Member: true},
+	"member":   {ID: memberID, Member: true},
+	"outsider": {ID: outsiderID},
+	"admin":    {ID: adminID, Admin: true},
+	"system":   {System: true},
+}
+
+// question is one combination of everything that an answer may depend on.
+type question struct {
+	status    string
+	holder    string // "", "assignee" or "creator"
+	public    bool
+	blocked   bool
+	who       string
+	action    string
+	target    string
+	commented bool
+}
+
+// TestEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or done
+// × public or private × with and without a comment.
+func TestEveryCase(t *testing.T) {
+	t.Parallel()
+	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}}
+	statuses := []string{"NEW", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED"}
+	for _, target := range statuses {
+		asks = append(asks, [2]string{"status", target})
+	}
+	cases, allowed := 0, 0
+	for _, status := range statuses {
+		for _, holder := range []string{"", "assignee", "creator"} {
+			for who := range people {
+				for _, ask := range asks {
+					for bits := range 8 {
+						q := question{status, holder, bits&1 > 0, bits&2 > 0, who, ask[0], ask[1], bits&4 > 0}
+						cases++
+						if q.check(t) {
+							allowed++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d cases, %d allowed", cases, allowed)
+}
+
+func (q question) check(t *testing.T) (allowed bool) {
+	t.Helper()
+	state := store.TaskState{Status: store.TaskStatus(q.status), CreatorID: creatorID, Visibility: "private"}
+	if q.public {
+		state.Visibility = "public"
+	}
+	if q.holder != "" {
+		id := people[q.holder].ID
+		state.AssigneeID = &id
+	}
+	ask := Ask{Action: store.TaskAction(q.action), To: store.TaskStatus(q.target), Caller: people[q.who], Comment: " \n"}
+	if q.commented {
+		ask.Comment = "because"
+	}
+	var open []int64
+	if q.blocked {
+		open = []int64{7}
+	}
+	wantTo, wantEvent, wantHeld, wantCode := q.expected()
+	step, held, err := Decide(state, ask, open)
+	if string(step.To) != wantTo || step.Event != wantEvent || held != wantHeld || fault.CodeOf(err) != wantCode {
+		t.Errorf("%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld, wantCode)
+	}
+	if err != nil {
+		q.checkDetails(t, fault.As(err))
+		return false
+	}
+	if !held {
+		q.checkAssignee(t, assigneeAfter(state, step, ask.Caller.ID))
+	}
+	return true
+}
+
+// expected answers from the lists above, in the order in which refusals come.
+func (q question) expected() (to, event string, held bool, code fault.Code) {
+	sees := q.public && (q.who == "member" || q.who == "creator" || q.who == "assignee") ||
+		q.who == "creator" || q.who == "admin" || q.who == "system" || q.who == q.holder
+	terminal := q.status == "DONE" || q.status == "CANCELLED"
+	step, possible := steps[q.key()]
+	switch {
+	case !sees:
+		return "", "", false, "TASK_NOT_FOUND"
+	case q.action == "claim" && q.holder != "" && q.who == q.holder && !terminal:
+		return "", "", true, ""
+	case q.action == "claim" && q.holder != "" && q.who != q.holder:
+		return "", "", false, "TASK_ALREADY_CLAIMED"
+	case !possible:
+		return "", "", false, "INVALID_TRANSITION"
+	case !q.mayTake(step.who):
+		if code, special := denied[q.key()]; special {
+			return "", "", false, code
+		}
+		return "", "", false, "INSUFFICIENT_ACCESS"
+	case q.action == "claim" && !q.public:
+		return "", "", false, "INSUFFICIENT_ACCESS"
+	case !q.commented:
+		return "", "", false, "COMMENT_REQUIRED"
+	case step.begins && q.blocked:
+		return "", "", false, "UNRESOLVED_BLOCKERS"
+	}
+	return step.to, step.event, false, ""
+}
+
+func (q question) key() string {
+	if q.target == "" {
+		return q.status + " " + q.action
+	}
+	return fmt.Sprintf("%s %s %s", q.status, q.action, q.target)
+}
+
+func (q question) mayTake(who string) bool {
+	isAssignee := q.holder != "" && q.who == q.holder
+	switch who {
+	case "anyone":
+		return q.who != "system"
+	case "others":
+		return q.who != "system" && !isAssignee
+	case "system":
+		return q.who == "system"
+	case "assignee":
+		return isAssignee
+	case "creator":
+		return q.who == "creator"
+	case "creator assignee":
+		return q.who == "creator" || isAssignee
+	case "creator system":
+		return q.who == "creator" || q.who == "system"
+	}
+	panic("nobody knows " + who)
+}
+
+// checkDetails looks at what machines are told of a refusal.
+func (q question) checkDetails(t *testing.T, refusal *fault.Error) {
+	t.Helper()
+	switch refusal.Code {
+	case fault.TaskAlreadyClaimed:
+		if refusal.Details["holder"] != people[q.holder].ID {
+			t.Errorf("%+v: holder %v", q, refusal.Details)
+		}
+	case fault.UnresolvedBlockers:
+		if !slices.Equal(refusal.Details["blockers"].([]int64), []int64{7}) {
+			t.Errorf("%+v: blockers %v", q, refusal.Details)
+		}
+	case fault.InvalidTransition:
+		requested := q.target
+		if requested == "" {
+			requested = q.action
+		}
+		if fmt.Sprint(refusal.Details["current"]) != q.status || refusal.Details["requested"] != requested || refusal.Details["allowed"] == nil {
+			t.Errorf("%+v: %v", q, refusal.Details)
+		}
+	default: // tells nothing more
+	}
+}
+
+// checkAssignee knows whose the task is after a step that was allowed.
+func (q question) checkAssignee(t *testing.T, got *int64) {
+	t.Helper()
+	want := people[q.holder].ID
+	switch {
+	case q.action == "claim" || q.action == "takeover":
+		want = people[q.who].ID
+	case q.target == "NEW":
+		want = 0
+	}
+	if got == nil && want != 0 || got != nil && *got != want {
+		t.Errorf("%+v: the assignee is %v, want %d", q, got, want)
+	}
+}
+
+// TestAllowedActions looks at what a caller is offered.
+func TestAllowedActions(t *testing.T) {
+	t.Parallel()
+	holder := int64(assigneeID)
+	held := store.Task{TaskState: store.TaskState{Status: store.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
+	free := store.Task{TaskState: store.TaskState{Status: store.TaskNew, CreatorID: creatorID, Visibility: "public"}}
+	waiting := free
+	waiting.Blockers = []store.Blocker{{ID: 7, Status: store.TaskCancelled}}
+	for name, c := range map[string]struct {
+		user    int64
+		task    store.Task
+		actions string
+		targets string
+	}{
+		"the assignee":         {assigneeID, held, "[status]", "[DONE BLOCKED NEW CANCELLED]"},
+		"the creator":          {creatorID, held, "[escalate status]", "[CANCELLED]"},
+		"a member":             {memberID, held, "[escalate]", "[]"},
+		"a member, free task":  {memberID, free, "[claim]", "[]"},
+		"a member, waiting":    {memberID, waiting, "[]", "[]"},
+		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
+	} {
+		user := store.User{ID: c.user}
+		if actions, targets := fmt.Sprint(Actions(user, c.task)), fmt.Sprint(Targets(user, c.task)); actions != c.actions || targets != c.targets {
+			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
+		}
+	}
+	if free.Ready() != true || waiting.Ready() != false || held.Ready() != false {
+		t.Error("ready is not what can be claimed now")
+	}
+}
+
+// TestInvalidTransitionTellsWhatIsAllowed asks for a status that is impossible, without a comment at that.
+func TestInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	holder := int64(assigneeID)
+	state := store.TaskState{Status: store.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}
+	_, _, err := Decide(state, Ask{Action: "status", To: store.TaskStuck, Caller: people["assignee"]}, nil)
+	if got := fmt.Sprint(fault.As(err).Details["allowed"]); got != "[DONE BLOCKED NEW CANCELLED]" {
+		t.Errorf("allowed: %s", got)
+	}
+}
+
+// TestEveryStateIsDocumented keeps the table's stages and the record's states the same.
+func TestEveryStateIsDocumented(t *testing.T) {
+	t.Parallel()
+	var documented []store.TaskStatus
+	for _, stage := range Rules.Stages {
+		documented = append(documented, stage.State)
+		if stage.Means == "" || !stage.Terminal && stage.LeftBy == "" {
+			t.Errorf("%s is not explained", stage.State)
+		}
+	}
+	if !slices.Equal(documented, store.TaskStatuses) {
+		t.Errorf("documented %v, recorded %v", documented, store.TaskStatuses)
+	}
+}

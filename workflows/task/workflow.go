@@ -1,0 +1,181 @@
+package task
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Activities by name only: the worker has the real ones.
+var tasks *activities.Tasks
+
+// Carried is what a task's workflow hands to its next run.
+type Carried struct {
+	State     store.TaskState `json:"state"`
+	Unblocked bool            `json:"unblocked,omitempty"`
+	Answered  []answer        `json:"answered,omitempty"`
+}
+
+// task is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
+type task struct {
+	id        int64
+	state     store.TaskState // Version 0: not read yet
+	unblocked bool            // every blocker is DONE, and will be for ever
+	answered  []answer
+	tell      bool // dependents have waited for this task
+
+	mutex   workflow.Mutex
+	signals workflow.ReceiveChannel
+}
+
+// Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
+// to the next one comes second.
+func Run(ctx workflow.Context, taskID int64, carried *Carried) (View, error) {
+	t := &task{id: taskID, mutex: workflow.NewMutex(ctx), signals: workflow.GetSignalChannel(ctx, UnblockedSignal)}
+	if carried != nil {
+		t.state, t.unblocked, t.answered = carried.State, carried.Unblocked, carried.Answered
+	}
+	if err := t.listen(ctx); err != nil {
+		return View{}, err
+	}
+	if err := t.load(ctx); err != nil {
+		return View{}, err
+	}
+	for !Rules.Terminal(t.state.Status) {
+		if t.mayContinue(ctx) {
+			return View{}, workflow.NewContinueAsNewError(ctx, Run, t.id, &Carried{t.state, t.unblocked, t.answered})
+		}
+		if err := t.step(ctx); err != nil {
+			return View{}, err
+		}
+	}
+	return t.finish(ctx)
+}
+
+// load reads the task, unless the run before has handed it over.
+func (t *task) load(ctx workflow.Context) error {
+	if t.state.Version > 0 {
+		t.describe(ctx)
+		return nil
+	}
+	loaded, err := lifecycle.Read(ctx, tasks.LoadTask, t.id)
+	if err != nil {
+		return err
+	}
+	t.state, t.unblocked = loaded.State, loaded.Unblocked
+	t.describe(ctx)
+	if t.state.ClockWaits { // the last blocker may have ended before there was a workflow to tell
+		return t.startClock(ctx)
+	}
+	return nil
+}
+
+// step waits for whatever comes next, and does what is the workflow's own to do: end a status whose time is up, begin
+// a deadline, give up a task whose workflow was cancelled. Updates are handled beside it.
+func (t *task) step(ctx workflow.Context) error {
+	version := t.state.Version
+	alarm, stop := t.setAlarm(ctx)
+	defer stop()
+	err := workflow.Await(ctx, func() bool {
+		return t.state.Version != version || t.signals.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
+	})
+	switch {
+	case ctx.Err() != nil:
+		return t.moveItself(ctx, store.TaskActionCancel, store.TaskCancelled, "The workflow was cancelled by an operator.", version)
+	case err != nil:
+		return err
+	case t.signals.Len() > 0:
+		for t.signals.ReceiveAsync(nil) { //nolint:revive // only their number counts, and not even that
+		}
+		return t.startClock(ctx)
+	case alarm != nil && alarm.IsReady():
+		return t.timeIsUp(ctx, version)
+	default:
+		return nil
+	}
+}
+
+// setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
+// has its own: a timer that was started for an earlier one is never looked at again. It does not end with the workflow's
+// context: a timer that was cancelled looks like one that has fired.
+func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
+	at, what := t.state.DeadlineAt, "deadline"
+	if t.state.Status == store.TaskStuck {
+		at, what = t.state.ReleaseAt, "release"
+	}
+	if at == nil {
+		return nil, func() {}
+	}
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	return workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)), workflow.TimerOptions{
+		Summary: fmt.Sprintf("%s %s", t.state.Status, what),
+	}), stop
+}
+
+// timeIsUp ends the status whose timer has fired, unless it was left meanwhile.
+func (t *task) timeIsUp(ctx workflow.Context, version int64) error {
+	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
+	if t.state.Status == store.TaskStuck {
+		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.Status, spent)
+		return t.moveItself(ctx, store.TaskActionStatus, store.TaskNew, comment, version)
+	}
+	comment := fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.Status, spent)
+	return t.moveItself(ctx, store.TaskActionExpire, store.TaskStuck, comment, version)
+}
+
+// startClock begins the deadline of a task that waits for its blockers, if none is open any more.
+func (t *task) startClock(ctx workflow.Context) error {
+	unlock, err := t.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if !t.state.ClockWaits {
+		return nil
+	}
+	ask := Ask{Action: store.TaskActionStatus, To: store.TaskInProgress, Caller: Caller{System: true}}
+	if _, err := t.look(ctx, &ask); err != nil || !t.unblocked {
+		return err
+	}
+	version := t.state.Version + 1
+	written, err := lifecycle.Write(ctx, tasks.StartTaskClock, activities.TaskClock{
+		TaskID: t.id, Version: version, RequestID: itsOwn("clock", version), At: workflow.Now(ctx).UTC(),
+	})
+	if err != nil {
+		return err
+	}
+	t.take(ctx, written)
+	return nil
+}
+
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
+// cancellation either, of which the next run would not hear.
+func (t *task) mayContinue(ctx workflow.Context) bool {
+	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.signals.Len() == 0
+}
+
+// finish lets the last callers have their answers and tells those who have waited.
+func (t *task) finish(ctx workflow.Context) (View, error) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	if t.tell {
+		telling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, Summary: "tell waiting tasks",
+		})
+		if err := workflow.ExecuteActivity(telling, tasks.TellDependents, t.id).Get(ctx, nil); err != nil {
+			return View{}, err
+		}
+	}
+	err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	return t.view(), err
+}
+
+// lock takes the mutex: one transition at a time, also while the workflow is being cancelled.
+func (t *task) lock(ctx workflow.Context) (unlock func(), err error) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	return t.mutex.Unlock, t.mutex.Lock(ctx)
+}
