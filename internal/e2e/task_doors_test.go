@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// member is somebody who works on tasks, through the API only.
+type member struct {
+	*stack
+	id, token string
+}
+
+// member makes a user of the API.
+func (s *stack) member(name string) member {
+	s.Helper()
+	made := s.call("POST", "/v1/users", adminToken, map[string]any{"name": name}).want(s, 201)
+	return member{s, made["id"].(string), made["token"].(string)}
+}
+
+// workspace makes a workspace with these settings and lets others in.
+func (m member) workspace(settings map[string]any, others ...member) string {
+	m.Helper()
+	settings["name"] = "Shop"
+	id := m.call("POST", "/v1/workspaces", m.token, settings).want(m, 201)["id"].(string)
+	for _, other := range others {
+		m.call("PUT", "/v1/workspaces/"+id+"/members/"+other.id, m.token, nil).want(m, 204)
+	}
+	return id
+}
+
+// batch makes a graph and gives the ids by their refs.
+func (m member) batch(workspace string, tasks ...map[string]any) map[string]string {
+	m.Helper()
+	made := m.call("POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": workspace, "tasks": tasks}).want(m, 201)
+	ids := map[string]string{}
+	for _, item := range made["items"].([]any) {
+		task := item.(map[string]any)
+		ids[task["ref"].(string)] = task["id"].(string)
+	}
+	return ids
+}
+
+// does asks for an action; to is for the action status.
+func (m member) does(action, task, to string, headers ...string) answer {
+	m.Helper()
+	body := map[string]any{"comment": "because"}
+	if to != "" {
+		body["to"] = to
+	}
+	return m.call("POST", "/v1/tasks/"+task+"/"+action, m.token, body, headers...)
+}
+
+// refused checks that an action is refused with that status and code.
+func (a answer) refused(t testing.TB, status int, code string) map[string]any {
+	t.Helper()
+	if body := a.want(t, status); body["code"] != code {
+		t.Errorf("answered %v, want %s", body, code)
+	}
+	details, _ := a.body["details"].(map[string]any)
+	return details
+}
+
+// ready lists what can be claimed in a workspace, the oldest first.
+func (m member) ready(workspace string) []string {
+	m.Helper()
+	var ids []string
+	for _, item := range m.call("GET", "/v1/tasks?ready=true&workspace_id="+workspace, m.token, nil).want(m, 200)["items"].([]any) {
+		ids = append(ids, item.(map[string]any)["id"].(string))
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+func (m member) task(id string) map[string]any {
+	m.Helper()
+	return m.call("GET", "/v1/tasks/"+id, m.token, nil).want(m, 200)
+}
+
+// TestTasksThroughHTTP lets two agents work through a graph.
+func TestTasksThroughHTTP(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false"})
+	s.startWorker()
+	s.startAPI()
+	ann, bob, eve := s.member("Ann"), s.member("Bob"), s.member("Eve")
+	space := ann.workspace(map[string]any{}, bob)
+	events := s.follow(bob.token)
+	hidden := s.follow(eve.token)
+	ids := ann.batch(space,
+		map[string]any{"ref": "roof", "title": "Build the roof", "blocked_by": []string{"wall", "door"}},
+		map[string]any{"ref": "wall", "title": "Build a wall"},
+		map[string]any{"ref": "door", "title": "Build a door", "blocked_by": []string{"wall"}},
+	)
+	roof, wall, door := ids["roof"], ids["wall"], ids["door"]
+	wantReady := func(want ...string) {
+		t.Helper()
+		if got := bob.ready(space); !slices.Equal(got, want) {
+			t.Errorf("ready are %v, want %v", got, want)
+		}
+	}
+	wantReady(wall)
+	if details := bob.does("claim", roof, "").refused(t, 409, "UNRESOLVED_BLOCKERS"); fmt.Sprint(details["blockers"]) != fmt.Sprintf("[%s %s]", wall, door) {
+		t.Errorf("the roof waits for %v", details)
+	}
+	first := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200)
+	if first["status"] != "IN_PROGRESS" || first["assignee_id"] != bob.id {
+		t.Errorf("claimed %v", first)
+	}
+	if details := ann.does("claim", wall, "").refused(t, 409, "TASK_ALREADY_CLAIMED"); details["holder"] != bob.id {
+		t.Errorf("the holder is %v", details)
+	}
+	bob.does("claim", wall, "").want(t, 200) // what one has already
+	bob.does("escalate", wall, "").refused(t, 409, "CANNOT_ESCALATE_OWN")
+	ann.does("status", wall, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
+	ann.does("takeover", wall, "").refused(t, 409, "INVALID_TRANSITION")
+	eve.does("claim", wall, "").refused(t, 404, "TASK_NOT_FOUND")
+	bob.call("POST", "/v1/tasks/"+wall+"/status", bob.token, map[string]any{"to": "DONE"}).refused(t, 422, "COMMENT_REQUIRED")
+	ann.call("POST", "/v1/tasks", ann.token, map[string]any{"workspace_id": space, "title": "Build more", "blocked_by": []string{"999"}}).
+		refused(t, 422, "UNKNOWN_BLOCKER")
+	details := ann.call("POST", "/v1/tasks/batch", ann.token, map[string]any{"workspace_id": space, "tasks": []map[string]any{
+		{"ref": "egg", "title": "Lay an egg", "blocked_by": []string{"hen"}}, {"ref": "hen", "title": "Hatch a hen", "blocked_by": []string{"egg"}},
+	}}).refused(t, 422, "CYCLIC_DEPENDENCY")
+	if fmt.Sprint(details["cycle"]) != "[egg hen egg]" {
+		t.Errorf("the cycle is %v", details)
+	}
+
+	bob.does("status", wall, "DONE").want(t, 200)
+	wantReady(door)
+	bob.does("status", wall, "NEW").refused(t, 409, "INVALID_TRANSITION")
+	if again := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200); fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Errorf("the repeat of the first claim answers %v, not %v", again, first)
+	}
+	ann.does("claim", door, "").want(t, 200)
+	bob.does("escalate", door, "").want(t, 200)
+	ann.does("status", door, "IN_PROGRESS").want(t, 200)
+	ann.does("status", door, "DONE").want(t, 200)
+	wantReady(roof)
+	ann.does("claim", roof, "").want(t, 200)
+	ann.does("status", roof, "DONE").want(t, 200)
+
+	want := []string{
+		"created", "created", "created", "claimed", "status_changed", "claimed", "escalated", "status_changed", "status_changed", "claimed", "status_changed",
+	}
+	s.eventually(10*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
+	if got := events(); !slices.Equal(got, want) {
+		t.Errorf("the stream is %v, want %v", got, want)
+	}
+	if got := hidden(); len(got) != 0 {
+		t.Errorf("an outsider's stream is %v", got)
+	}
+}
+
+// TestATaskIsRescued lets a deadline pass, and another agent go on.
+func TestATaskIsRescued(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false"})
+	s.startWorker()
+	s.startAPI()
+	ann, bob := s.member("Ann"), s.member("Bob")
+	space := ann.workspace(map[string]any{"status_deadlines": map[string]any{"IN_PROGRESS": 0.03}}, bob)
+	id := ann.batch(space, map[string]any{"ref": "a", "title": "Fall asleep"})["a"]
+	bob.does("claim", id, "").want(t, 200)
+	s.eventually(20*time.Second, "it is STUCK", func() bool { return ann.task(id)["status"] == "STUCK" })
+	if task := ann.task(id); task["status_deadline_at"] != nil || task["assignee_id"] != bob.id || !slices.Contains(task["allowed_actions"].([]any), "takeover") {
+		t.Errorf("STUCK it is %v", task)
+	}
+	bob.does("takeover", id, "").refused(t, 409, "CANNOT_TAKEOVER")
+	ann.call("PATCH", "/v1/workspaces/"+space, ann.token, map[string]any{"status_deadlines": map[string]any{"IN_PROGRESS": 60}}).want(t, 200)
+	if over := ann.does("takeover", id, "").want(t, 200); over["assignee_id"] != ann.id || over["status"] != "IN_PROGRESS" {
+		t.Errorf("taken over %v", over)
+	}
+	bob.does("status", id, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
+	ann.does("status", id, "DONE").want(t, 200)
+	ann.does("comments", id, "").want(t, 201)
+	var comment string
+	var types []string
+	for _, item := range ann.call("GET", "/v1/tasks/"+id+"/events", ann.token, nil).want(t, 200)["items"].([]any) {
+		event := item.(map[string]any)
+		types = append(types, event["type"].(string))
+		if event["type"] == "deadline_expired" {
+			comment = event["comment"].(string)
+		}
+	}
+	if want := []string{"created", "claimed", "deadline_expired", "taken_over", "status_changed", "commented"}; !slices.Equal(types, want) {
+		t.Errorf("events %v, want %v", types, want)
+	}
+	if comment != "Status deadline expired. Was in IN_PROGRESS for 0 minutes." {
+		t.Errorf("the deadline says %q", comment)
+	}
+	stats := ann.call("GET", "/v1/stats/tasks?workspace_id="+space, ann.token, nil).want(t, 200)
+	if stats["expiries"] != 1.0 || stats["takeovers"] != 1.0 || stats["done"] != 1.0 {
+		t.Errorf("figures %v", stats)
+	}
+}
