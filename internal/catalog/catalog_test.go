@@ -178,9 +178,6 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 		t.Fatalf("%d of %d, error %v", len(listing.Files), listing.Total, err)
 	}
 	t.Logf("the first page of %d took %v", entries, took)
-	if took > time.Second {
-		t.Errorf("the first page took %v", took)
-	}
 	seen := map[int64]bool{}
 	var order []string
 	for { // the record takes over somewhere on the way
@@ -219,9 +216,6 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 	t.Logf("from the record: p50 %v, p95 %v", times[20], times[38])
 	if d.count() != calls {
 		t.Error("a fresh folder asked the storage")
-	}
-	if times[38] > 250*time.Millisecond {
-		t.Errorf("p95 from the record is %v", times[38])
 	}
 }
 
