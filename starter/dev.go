@@ -65,32 +65,29 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	began := time.Now()
 	defer func() { err = errors.Join(err, s.stop()) }()
 	if err := s.start(ctx); err != nil {
-		return causeOf(ctx, err)
+		return verdict(ctx, err)
 	}
 	s.greet(o, time.Since(began))
 	if !o.noDemo {
-		if err := showDemos(ctx, s, o.once); err != nil {
-			return causeOf(ctx, err)
-		}
+		err = showDemos(ctx, s, o.once)
 	}
-	if !o.once {
+	if !o.once && err == nil {
 		<-ctx.Done()
-		return causeOf(ctx, nil)
 	}
-	return nil
+	if !o.once && asked.Err() != nil {
+		return nil // who stops what runs until it is stopped got what they wanted
+	}
+	return verdict(ctx, err)
 }
 
-// errInterrupted says that there was no time to finish.
-var errInterrupted = errors.New("interrupted")
-
-// causeOf gives the reason behind an error when ctx has ended: a breakdown, or a person who has enough.
-func causeOf(ctx context.Context, err error) error {
+// verdict gives the reason behind an error when ctx has ended: a breakdown, or a person who has enough.
+func verdict(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case cause != nil && !errors.Is(cause, context.Canceled):
 		return cause
 	case cause != nil && err != nil:
-		return errInterrupted
+		return errors.New("interrupted")
 	default:
 		return err
 	}
