@@ -144,7 +144,10 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	defer temporal.Close()
-	w := worker.New(temporal, bareQueue, worker.Options{MaxConcurrentActivityExecutionSize: smallParallel})
+	w := worker.New(temporal, bareQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: smallParallel,
+		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}), // as ours
+	})
 	w.RegisterWorkflow(bareWorkflow)
 	w.RegisterActivity(bareActivity)
 	w.RegisterWorkflow(bareEntity)

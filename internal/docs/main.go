@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/internal/config"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
 )
 
 const document = "README.md"
@@ -26,6 +27,7 @@ type part struct {
 
 var parts = []part{
 	{"delivery rules", delivery.Rules.Markdown},
+	{"task rules", task.Rules.Markdown},
 	{"settings", settingsTable},
 }
 
