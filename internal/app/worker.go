@@ -26,6 +26,10 @@ const cancelNotice = 3 * time.Second
 // taskPatience is how long a request about a task waits for its outcome: longer than a lost workflow task takes to be done again.
 const taskPatience = 25 * time.Second
 
+// stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
+// are too few when a thousand deadlines fall due at once.
+const stickyPatience = 10 * time.Second
+
 // Worker runs workflows and activities until ctx ends.
 func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	app, err := newCommon(ctx, c, log)
@@ -40,7 +44,14 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	records := &activities.Records{Store: app.store, Rules: delivery.Rules, Metrics: app.metrics}
 	deliveries := app.deliveries()
 
-	main := worker.New(app.temporal, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: c.Worker.StopTimeout})
+	main := worker.New(app.temporal, lifecycle.MainQueue, worker.Options{
+		WorkerStopTimeout: c.Worker.StopTimeout,
+		// The default two pollers may both wait at the worker's own sticky queue while new workflows lie in the common one.
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		// Many timers at once: a task that waited long is not thrown back and replayed from its start. A worker that died
+		// holds its workflows up for as long.
+		StickyScheduleToStartTimeout: stickyPatience,
+	})
 	workflows.Register(main, workflows.Settings{Delivery: delivery.Settings{
 		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
 		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
