@@ -1,0 +1,26 @@
+package app
+
+import (
+	"testing"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/workflows"
+)
+
+// TestNamesAreUnique registers everything on one real worker, which panics when two activities or workflows share a
+// name; the SDK's test environment would not notice.
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	temporal, err := client.NewLazyClient(client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temporal.Close()
+	w := worker.New(temporal, "any", worker.Options{})
+	workflows.Register(w, workflows.Settings{})
+	activities.RegisterMain(w, &activities.Records{}, &activities.Tasks{}, &activities.Reconciler{})
+	activities.RegisterDelivery(w, &activities.Courier{})
+}
