@@ -62,18 +62,27 @@ func (r *Reconciler) deliveries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return sweep(ctx, func(after int64) ([]store.LiveJob, error) {
+		return r.Records.Store.LiveJobs(ctx, settled, after, pageLimit)
+	}, func(job store.LiveJob) int64 {
+		if !running[job.WorkflowID()] {
+			if err := r.delivery(ctx, job); err != nil {
+				r.Log.Warn("job not reconciled", "job", job.ID, "error", err) // one bad job never stops the others
+			}
+		}
+		return job.ID
+	})
+}
+
+// sweep settles all live entities, a page at a time; settle gives the entity's id, after which the next page begins.
+func sweep[E any](ctx context.Context, page func(after int64) ([]E, error), settle func(E) int64) error {
 	for after := int64(0); ; {
-		jobs, err := r.Records.Store.LiveJobs(ctx, settled, after, pageLimit)
-		if err != nil || len(jobs) == 0 {
+		live, err := page(after)
+		if err != nil || len(live) == 0 {
 			return err
 		}
-		for _, job := range jobs {
-			after = job.ID
-			if !running[job.WorkflowID()] {
-				if err := r.delivery(ctx, job); err != nil {
-					r.Log.Warn("job not reconciled", "job", job.ID, "error", err) // one bad job never stops the others
-				}
-			}
+		for _, entity := range live {
+			after = settle(entity)
 		}
 		activity.RecordHeartbeat(ctx)
 	}

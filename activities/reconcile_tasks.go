@@ -4,7 +4,6 @@ import (
 	"context"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -26,25 +25,21 @@ func (r *Reconciler) tasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for after := int64(0); ; {
-		live, err := r.Records.Store.LiveTasks(ctx, settled, after, pageLimit)
-		if err != nil || len(live) == 0 {
-			return err
+	return sweep(ctx, func(after int64) ([]store.Task, error) {
+		return r.Records.Store.LiveTasks(ctx, settled, after, pageLimit)
+	}, func(task store.Task) int64 {
+		var err error
+		switch {
+		case !running[task.WorkflowID()]:
+			err = r.task(ctx, task)
+		case task.ClockWaits && len(task.OpenBlockers()) == 0:
+			err = r.Tasks.Unblock(ctx, task)
 		}
-		for _, task := range live {
-			after = task.ID
-			switch {
-			case !running[task.WorkflowID()]:
-				err = r.task(ctx, task)
-			case task.ClockWaits && len(task.OpenBlockers()) == 0:
-				err = r.Tasks.Unblock(ctx, task)
-			}
-			if err != nil {
-				r.Log.Warn("task not reconciled", "task", task.ID, "error", err) // one bad task never stops the others
-			}
+		if err != nil {
+			r.Log.Warn("task not reconciled", "task", task.ID, "error", err) // one bad task never stops the others
 		}
-		activity.RecordHeartbeat(ctx)
-	}
+		return task.ID
+	})
 }
 
 // task settles one live task that the list of running workflows lacks; the list lags, so its workflow is asked. A

@@ -129,7 +129,7 @@ func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.Job
 	case failed:
 		end.Reason = fault.Code(failure.Type())
 	}
-	return lifecycle.Write(ctx, records.FinishJob, end)
+	return lifecycle.Do(ctx, records.FinishJob, end)
 }
 
 // close shows the end to operators.

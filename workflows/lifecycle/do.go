@@ -9,10 +9,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Write runs a short activity that writes the record, and does not give up: it first runs in place (a local activity, one
+// Do runs a short activity that reads or writes the record, and does not give up: it first runs in place (a local activity, one
 // event); when that cannot succeed now, as in an outage of PostgreSQL, as an ordinary activity until it does. A
-// cancelled workflow still writes. Only a refusal (a non-retryable fault) is given back.
-func Write[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (out Out, err error) {
+// cancelled workflow does it too. Only a refusal (a non-retryable fault) is given back.
+func Do[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (out Out, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    2 * time.Second,
@@ -30,11 +30,6 @@ func Write[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out
 	})
 	err = workflow.ExecuteActivity(patient, act, in).Get(ctx, &out)
 	return out, err
-}
-
-// Read runs a short activity that looks at the record, as patiently as Write.
-func Read[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (Out, error) {
-	return Write(ctx, act, in)
 }
 
 func isRefusal(err error) bool {

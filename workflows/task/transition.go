@@ -150,7 +150,7 @@ func (t *task) look(ctx workflow.Context, ask *Ask) (openBlockers []int64, err e
 	if known && (t.unblocked || !begins) {
 		return nil, nil
 	}
-	facts, err := lifecycle.Read(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: t.id, UserID: c.ID})
+	facts, err := lifecycle.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: t.id, UserID: c.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (t *task) look(ctx workflow.Context, ask *Ask) (openBlockers []int64, err e
 
 // write makes a transition: the record first, then the workflow takes over what the record has.
 func (t *task) write(ctx workflow.Context, step rule, ask Ask, requestID string) error {
-	written, err := lifecycle.Write(ctx, tasks.WriteTask, transitionOf(t.id, t.state, step, ask, requestID, workflow.Now(ctx)))
+	written, err := lifecycle.Do(ctx, tasks.WriteTask, transitionOf(t.id, t.state, step, ask, requestID, workflow.Now(ctx)))
 	if err != nil {
 		return err
 	}

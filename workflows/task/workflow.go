@@ -63,7 +63,7 @@ func (t *task) load(ctx workflow.Context) error {
 		t.describe(ctx)
 		return nil
 	}
-	loaded, err := lifecycle.Read(ctx, tasks.LoadTask, t.id)
+	loaded, err := lifecycle.Do(ctx, tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (t *task) startClock(ctx workflow.Context) error {
 		return err
 	}
 	version := t.state.Version + 1
-	written, err := lifecycle.Write(ctx, tasks.StartTaskClock, activities.TaskClock{
+	written, err := lifecycle.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
 		TaskID: t.id, Version: version, RequestID: itsOwn("clock", version), At: workflow.Now(ctx).UTC(),
 	})
 	if err != nil {
