@@ -132,7 +132,6 @@ func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-	w.worker.RegisterWorkflow(naive)
 	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
