@@ -127,8 +127,10 @@ func (r *taskRace) startServices() {
 	port, err := dev.FreePort()
 	must(r, err)
 	r.servers = []*server{
-		{name: "worker"}, {name: "api", addr: r.env["STAGECOACH_API_ADDR"]},
-		{name: "worker"}, {name: "api", addr: fmt.Sprintf("127.0.0.1:%d", port)},
+		{name: "worker"},
+		{name: "api", addr: r.env["STAGECOACH_API_ADDR"]},
+		{name: "worker"},
+		{name: "api", addr: fmt.Sprintf("127.0.0.1:%d", port)},
 	}
 	for _, one := range r.servers {
 		r.launch(one)
