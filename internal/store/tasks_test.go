@@ -324,11 +324,42 @@ func TestFirstAnswerStays(t *testing.T) {
 	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
 		t.Errorf("got %v", err)
 	}
-	first, second := "first", "second"
-	request := store.Request{UserID: o.bob.ID, Key: "k", Asked: "x"}
-	o.must(o.KeepAnswer(t.Context(), request, &first))
-	if err := o.KeepAnswer(t.Context(), request, &second); err != nil || second != "first" {
-		t.Errorf("kept %q, %v", second, err)
+}
+
+// TestAnswersOfTransitions keeps the answer to a request with the transition that fulfils it, whatever else is told.
+func TestAnswersOfTransitions(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	wanted := o.made(store.NewTask{})[0]
+	request := store.TaskRequest(o.bob.ID, "k", store.TaskActionClaim, wanted.ID, "", "c")
+	write := func(version int64, by int64, action store.TaskAction, to store.TaskStatus) {
+		o.t.Helper()
+		_, err := o.WriteTask(t.Context(), store.TaskWrite{
+			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, Status: to, AssigneeID: &by,
+			At: time.Now(), Event: store.Event{Type: "claimed", To: string(to), ActorID: &by, Comment: "c"},
+		})
+		o.must(err)
+	}
+	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
+	kept, err := o.KeepTaskAnswer(t.Context(), request, store.TaskAnswer{Refusal: refusal})
+	if err != nil || kept.Refusal.Code != refusal.Code {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+	write(2, o.bob.ID, store.TaskActionClaim, store.TaskInProgress)
+	write(3, o.ann.ID, store.TaskActionClaim, store.TaskInProgress) // an operator's, who has named it as they like
+	write(4, o.bob.ID, store.TaskActionStatus, store.TaskBlocked)   // nor is this what the key asked for
+	var first store.TaskAnswer
+	found, err := o.Answered(t.Context(), request, &first)
+	o.must(err)
+	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
+		t.Errorf("%v, %+v", found, first)
+	}
+	if kept, err = o.KeepTaskAnswer(t.Context(), request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+		t.Errorf("what was done is denied: %+v, %v", kept, err)
+	}
+	other := store.TaskRequest(o.bob.ID, "k", store.TaskActionEscalate, wanted.ID, "", "c")
+	if kept, err = o.KeepTaskAnswer(t.Context(), other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
+		t.Errorf("another request got %+v, %v", kept, err)
 	}
 }
 

@@ -133,7 +133,7 @@ func (w *world) startWorker() {
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
 	w.worker.RegisterWorkflow(naive)
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal})
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal, Log: slog.New(slog.DiscardHandler)})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

@@ -176,7 +176,7 @@ func transitionOf(taskID int64, state store.TaskState, step rule, ask Ask, reque
 		event.ActorID = &ask.Caller.ID
 	}
 	return store.TaskWrite{
-		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Status: step.To,
+		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, Status: step.To,
 		AssigneeID: assigneeAfter(state, step, ask.Caller.ID), At: at.UTC(), Event: event,
 	}
 }
