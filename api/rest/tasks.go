@@ -118,7 +118,7 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 	graph := make([]store.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = wanted.task(); err != nil {
-			return nil, err
+			return nil, fault.As(err).WithField(store.FieldOf(i, fault.As(err).Field))
 		}
 		graph[i].Ref = wanted.Ref
 	}

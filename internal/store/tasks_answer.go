@@ -24,7 +24,7 @@ func TaskRequest(userID int64, key string, action TaskAction, taskID int64, to T
 // request is what a write fulfils; false when nobody asked for it by a key.
 func (w TaskWrite) request() (Request, bool) {
 	userID, key, keyed := keyIn(w.RequestID)
-	if !keyed || w.Event.ActorID == nil || *w.Event.ActorID != userID { // an operator may name an update as they like
+	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID { // an operator may name an update as they like
 		return Request{}, false
 	}
 	to := w.Status

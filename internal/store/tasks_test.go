@@ -117,18 +117,19 @@ func TestGraphIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		graph  []store.NewTask
 		code   fault.Code
+		field  string
 		detail string
 		want   string
 	}{
-		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a b c a]"},
-		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a a]"},
-		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "unknown", "[987654]"},
-		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "unknown", "[b]"},
-		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "", ""},
+		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[1].blocked_by[1]", "cycle", "[a b c a]"},
+		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[0].blocked_by[0]", "cycle", "[a a]"},
+		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[0]", "unknown", "[987654]"},
+		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[1]", "unknown", "[b]"},
+		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "tasks[1].ref", "", ""},
 	} {
 		_, err := o.graph("", c.graph...)
 		refusal := fault.As(err)
-		if refusal == nil || refusal.Code != c.code || c.detail != "" && fmt.Sprint(refusal.Details[c.detail]) != c.want {
+		if refusal == nil || refusal.Code != c.code || refusal.Field != c.field || c.detail != "" && fmt.Sprint(refusal.Details[c.detail]) != c.want {
 			t.Errorf("%s: %v %+v", name, err, refusal)
 		}
 	}
