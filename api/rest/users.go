@@ -108,8 +108,8 @@ var (
 	}
 	changeUser = operation{
 		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
-		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess},
-		description: "What is left out stays. Administrators cannot take their own role or status away.",
+		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+		description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 	}
 	renewToken = operation{
 		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, subject: "user",

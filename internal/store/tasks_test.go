@@ -407,3 +407,30 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkspaceChangesTogether changes different settings of a workspace at once: none is lost.
+func TestWorkspaceChangesTogether(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			_, err := o.ChangeWorkspace(t.Context(), o.Workspace.ID, store.Request{}, func(w *store.Workspace) error {
+				w.StuckReleaseAfter++
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	now, err := o.WorkspaceByID(t.Context(), o.Workspace.ID)
+	o.must(err)
+	if now.StuckReleaseAfter != 20 {
+		t.Errorf("%g of 20 changes are there", now.StuckReleaseAfter)
+	}
+	if _, err := o.ChangeWorkspace(t.Context(), 987654, store.Request{}, func(*store.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
+		t.Errorf("got %v", err)
+	}
+}
