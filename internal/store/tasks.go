@@ -139,6 +139,7 @@ type TaskFilter struct {
 	Status      TaskStatus
 	AssigneeID  int64
 	Ready       bool // can be claimed now
+	Live        bool // neither DONE nor CANCELLED
 	Before      int64
 	Limit       int
 }
@@ -148,7 +149,8 @@ func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
 	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2 = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4 = 0 OR assignee_id = $4) AND ($5 = 0 OR id < $5)
 		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT `+openBlocker+`))
-		ORDER BY id DESC LIMIT $7`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Limit)
+		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))
+		ORDER BY id DESC LIMIT $8`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
 }
 
 // EventsOfTask lists up to limit of a task's events with numbers above after, from the first.

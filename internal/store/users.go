@@ -148,7 +148,7 @@ func (s *Store) Admins(ctx context.Context) ([]User, error) {
 // UserChange says what to change of a user; empty fields stay.
 type UserChange struct{ Name, Language, Role, Status, Token string }
 
-// takesAdmin says whether nobody is an administrator after the change.
+// takesAdmin says whether an administrator is none any more after the change.
 func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
