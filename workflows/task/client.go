@@ -69,8 +69,8 @@ func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) er
 }
 
 // Unblock tells a task's workflow that its last blocker is DONE.
-func (c *Client) Unblock(ctx context.Context, task store.Task) error {
-	return c.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", UnblockedSignal, nil)
+func (c *Client) Unblock(ctx context.Context, workflowID string) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", UnblockedSignal, nil)
 }
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the

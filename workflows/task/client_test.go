@@ -91,7 +91,7 @@ func TestSixFaults(t *testing.T) {
 	w.wantCode(err, fault.CyclicDependency)
 }
 
-// TestDeadlineOnTime measures one deadline on a real server.
+// TestDeadlineOnTime lets one deadline pass on a real server: not early, and once.
 func TestDeadlineOnTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: 2.0 / 60}})
@@ -101,7 +101,7 @@ func TestDeadlineOnTime(t *testing.T) {
 	w.must(err)
 	late := events[1].CreatedAt.Sub(*due.DeadlineAt)
 	t.Logf("%s late", late)
-	if late < 0 || late > time.Second || len(events) != 2 || events[1].Comment != "Status deadline expired. Was in NEW for 0 minutes." {
+	if late < 0 || len(events) != 2 || events[1].Comment != "Status deadline expired. Was in NEW for 0 minutes." {
 		t.Errorf("%s late, %+v", late, events)
 	}
 }
@@ -310,32 +310,35 @@ func TestWorkerAway(t *testing.T) {
 }
 
 // TestManyTransitionsAndComments passes a task around 500 times under 5,000 comments: its workflow starts anew now and
-// then, and acting on it stays fast.
+// then, and acting on it stays as fast as on a task without a past.
 func TestManyTransitionsAndComments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, task.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
-	long := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	assigned := func(n *store.NewTask) { n.AssigneeID = &ann.ID }
+	long := w.task(assigned)
 	for i := range 5000 {
 		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), store.Request{UserID: ann.ID})
 		w.must(err)
 	}
-	began := time.Now()
-	var took []time.Duration
-	for i := range 500 {
-		to := store.TaskBlocked
-		if i%2 == 0 {
-			to = store.TaskInProgress
-		}
+	pass := func(on store.Task, to store.TaskStatus) time.Duration {
 		start := time.Now()
-		_, err := w.tasks.Status(ctx, ann, long.ID, to, "c", w.key())
+		_, err := w.tasks.Status(ctx, ann, on.ID, to, "c", w.key())
 		w.must(err)
-		took = append(took, time.Since(start))
+		return time.Since(start)
+	}
+	var took, fresh []time.Duration
+	for i := range 250 {
+		took = append(took, pass(long, store.TaskInProgress), pass(long, store.TaskBlocked))
+		if i%5 == 0 { // at the same time, as the machine is now
+			fresh = append(fresh, pass(w.task(assigned), store.TaskInProgress))
+		}
 	}
 	slices.Sort(took)
-	t.Logf("500 transitions in %s, median %s, p99 %s", time.Since(began).Round(time.Millisecond), took[250], took[495])
-	if took[250] > 200*time.Millisecond {
-		t.Errorf("median %s", took[250])
+	slices.Sort(fresh)
+	t.Logf("500 transitions: median %s, p99 %s; of tasks without a past: median %s", took[250], took[495], fresh[25])
+	if took[250] > 5*fresh[25] {
+		t.Errorf("median %s, %s without a past", took[250], fresh[25])
 	}
 	first := w.history(long)[0].GetWorkflowExecutionStartedEventAttributes()
 	if first.ContinuedExecutionRunId == "" {
@@ -345,10 +348,8 @@ func TestManyTransitionsAndComments(t *testing.T) {
 	if got.Version != 501 || got.Status != store.TaskBlocked {
 		t.Errorf("%+v", got.TaskState)
 	}
-	start := time.Now()
-	page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200)
-	if err != nil || len(page) != 200 || time.Since(start) > time.Second {
-		t.Errorf("%d events in %s, %v", len(page), time.Since(start), err)
+	if page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200); err != nil || len(page) != 200 || page[0].Seq != 4901 {
+		t.Errorf("%d events, %v", len(page), err)
 	}
 }
 

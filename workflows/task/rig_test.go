@@ -74,6 +74,7 @@ func startRig() (r *rig, err error) {
 	attributes := map[string]enumspb.IndexedValueType{
 		"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Workspace": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 		"Assignee": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
+		"Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
 	}
 	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: client.DefaultNamespace, SearchAttributes: attributes,

@@ -51,14 +51,18 @@ func (t *task) waitsFor() string {
 func (t *task) show(ctx workflow.Context) {
 	t.describe(ctx)
 	assignee, deadline := lifecycle.AssigneeAttribute.ValueUnset(), lifecycle.DeadlineAttribute.ValueUnset()
+	attention := lifecycle.AttentionAttribute.ValueUnset()
 	if t.state.AssigneeID != nil {
 		assignee = lifecycle.AssigneeAttribute.ValueSet(strconv.FormatInt(*t.state.AssigneeID, 10))
 	}
 	if t.state.DeadlineAt != nil {
 		deadline = lifecycle.DeadlineAttribute.ValueSet(*t.state.DeadlineAt)
 	}
+	if t.state.Status == store.TaskStuck {
+		attention = lifecycle.AttentionAttribute.ValueSet(true)
+	}
 	// An attribute that cannot be set must not stop a task.
-	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(t.state.Status)), assignee, deadline)
+	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(t.state.Status)), assignee, deadline, attention)
 }
 
 // describe keeps the Web UI's current details.
