@@ -160,15 +160,9 @@ func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) 
 }
 
 func (s *server) listWorkspaces(ctx context.Context, in *Paging) (*answer[Page[workspaceBody]], error) {
-	after, err := in.after(workspacesCursor)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.o.Tasks.Workspaces(ctx, caller(ctx), after, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(workspacesCursor, in.Limit, found, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)), nil
+	return listOf(*in, workspacesCursor, func(after int64, limit int) ([]store.Workspace, error) {
+		return s.o.Tasks.Workspaces(ctx, caller(ctx), after, limit)
+	}, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)
 }
 
 func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[workspaceBody], error) {
@@ -205,15 +199,10 @@ func (s *server) listMembers(ctx context.Context, in *membersInput) (*answer[Pag
 	if err != nil {
 		return nil, err
 	}
-	after, err := in.after(membersCursor)
-	if err != nil {
-		return nil, err
-	}
-	members, err := s.o.Tasks.Members(ctx, caller(ctx), id, after, in.Limit+1)
-	if err != nil {
-		return nil, s.refusal(ctx, listMembers, in.ID, err)
-	}
-	return answered(pageOf(membersCursor, in.Limit, members, func(m store.Member) int64 { return m.UserID }, memberFrom)), nil
+	return listOf(in.Paging, membersCursor, func(after int64, limit int) ([]store.Member, error) {
+		members, err := s.o.Tasks.Members(ctx, caller(ctx), id, after, limit)
+		return members, s.refusal(ctx, listMembers, in.ID, err)
+	}, func(m store.Member) int64 { return m.UserID }, memberFrom)
 }
 
 // changeMember lets a user in, or out.
