@@ -56,7 +56,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
 		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
 	}})
-	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
+	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
 	activities.RegisterMain(main, records, tasks, &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(), Every: 15 * time.Second,
 	})

@@ -37,7 +37,7 @@ func runNaiveWorker() int {
 		defer temporal.Close()
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: task.WorkflowType})
-		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: task.UnblockedSignal})
+		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: task.UnblockedSignal, Log: slog.New(slog.DiscardHandler)})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {
