@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -296,9 +297,18 @@ func TestWorkerAway(t *testing.T) {
 	_, err := w.tasks.Claim(ctx, w.creator, wanted.ID, "c", "")
 	w.must(err)
 	w.worker.Stop()
-	hasty := &task.Client{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: time.Second}
-	_, err = hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
-	w.wantCode(err, fault.TemporalUnavailable)
+	hasty := &task.Client{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: 2 * time.Second}
+	var all sync.WaitGroup
+	for range 8 { // as many as are let through at a time
+		all.Go(func() {
+			_, err := hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
+			w.wantCode(err, fault.TemporalUnavailable)
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	_, err = hasty.Claim(ctx, ann, wanted.ID, "c", "") // the record knows, and needs no workflow
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	all.Wait()
 	w.startWorker()
 	escalated, err := w.tasks.Escalate(ctx, ann, wanted.ID, "c", "k")
 	if err != nil || escalated.Status != store.TaskBlocked {
