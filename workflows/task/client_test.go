@@ -3,6 +3,8 @@ package task_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -270,6 +273,29 @@ func TestEventsPerLife(t *testing.T) {
 		if kinds[kind.String()] > 0 {
 			t.Error("an activity was scheduled where a local one is enough")
 		}
+	}
+}
+
+// TestBatchWithoutTemporal makes a batch while Temporal takes connections and says nothing: the tasks are there, soon.
+func TestBatchWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	defer silent.Close()
+	away, err := client.NewLazyClient(client.Options{HostPort: silent.Addr().String(), Logger: sdklog.NewStructuredLogger(w.tasks.Log)})
+	w.must(err)
+	defer away.Close()
+	var said strings.Builder
+	cut := &task.Client{Temporal: away, Store: w.store, Log: slog.New(slog.NewTextHandler(&said, nil)), Patience: time.Minute}
+	graph := make([]store.NewTask, 50)
+	for i := range graph {
+		graph[i].Title = "one of many"
+	}
+	made, err := cut.CreateBatch(t.Context(), w.creator, w.workspace.ID, graph, "")
+	w.must(err)
+	if len(made) != 50 || w.reload(made[49]).WorkflowStartedAt != nil || strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("%d tasks, %s", len(made), said.String())
 	}
 }
 
