@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
@@ -34,61 +31,41 @@ type TaskWrite struct {
 }
 
 // WriteTask writes a transition and its event, unless the record has this version already. It gives the state that the
-// record has then: the caller sees by its version and request whether that is what it wrote, now or before.
-func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
+// record has then: the caller sees by its version and request whether that is what it wrote, now or before. All of it is one
+// statement, so that a transition costs one trip to PostgreSQL.
+func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
+	state, err := one[TaskState](ctx, s, noTask, `WITH written AS (
+			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
 			`+clock(`$4::text`, `$6::timestamptz`)+`, last_seq = last_seq + 1, updated_at = now(),
 			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN now() END),
 			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN now() END
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING last_seq, `+stateColumns,
-			w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At)
-		if err != nil {
-			return err
-		}
-		type written struct {
-			TaskState
-			Seq int64 `db:"last_seq"`
-		}
-		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[written])
-		if errors.Is(err, pgx.ErrNoRows) { // a repeated or late write
-			state, err = taskState(ctx, tx, w.TaskID)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		state = row.TaskState
-		return insertEvent(ctx, tx, tasks, w.TaskID, row.Seq, state.CreatorID, w.Event)
-	})
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING t.id, last_seq, `+stateColumns+`
+		), event AS (
+			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written
+		) SELECT `+stateColumns+` FROM written`,
+		w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At,
+		tasks, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment)
+	if err == noTask { // or a repeated or late write
+		return taskState(ctx, s, w.TaskID)
+	}
 	return state, err
 }
 
 // StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has this version
 // already. It is no transition and makes no event.
-func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (state TaskState, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
-			status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
-		if err == nil {
-			state, err = taskState(ctx, tx, id)
-		}
-		return err
-	})
-	return state, err
+func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskState, error) {
+	_, err := s.pool.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
+		status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
+		FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
+	if err != nil {
+		return TaskState{}, unavailable(err)
+	}
+	return taskState(ctx, s, id)
 }
 
-func taskState(ctx context.Context, tx pgx.Tx, id int64) (TaskState, error) {
-	rows, err := tx.Query(ctx, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
-	if err != nil {
-		return TaskState{}, err
-	}
-	state, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[TaskState])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return state, noTask
-	}
-	return state, err
+func taskState(ctx context.Context, s *Store, id int64) (TaskState, error) {
+	return one[TaskState](ctx, s, noTask, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
 }
 
 // TaskFacts is what a task's workflow cannot know by itself.
