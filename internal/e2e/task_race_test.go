@@ -346,19 +346,20 @@ func (c *contest) recorded(winner string) {
 var raceClient = http.Client{Timeout: 40 * time.Second}
 
 // insist asks of one API and then the other, until there is an answer that tells the outcome.
-func (r *taskRace) insist(first int, ask func(base string) (answer, error)) answer {
+func (r *taskRace) insist(first int, ask func(base string) (answer, error)) (got answer) {
+	var err error
 	for try := range 200 {
 		if try > 0 {
 			r.unanswered.Add(1)
 			time.Sleep(100 * time.Millisecond)
 		}
-		got, err := ask(r.urls[(first+try)%len(r.urls)])
+		got, err = ask(r.urls[(first+try)%len(r.urls)])
 		if err == nil && got.status < 500 {
 			return got
 		}
 	}
-	r.Errorf("a request is never answered")
-	return answer{}
+	r.Errorf("a request is never answered; the last time: %d %v %v", got.status, got.body, err)
+	return got
 }
 
 // ask asks once. Without a body it reads.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,27 +25,33 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	calm := ann.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": 60}})
 	free := ann.batch(calm, map[string]any{"ref": "free", "title": "Wait for an agent"})["free"]
 
-	var due []store.Task // in groups: at least half a second lies between the deadlines of one and of the next
-	for group := range groups {
-		space := ann.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": float64(3+group) / 120}})
-		var wanted []map[string]any
-		for i := range ofGroup {
-			wanted = append(wanted, map[string]any{"ref": strconv.Itoa(i), "title": "Be late"})
+	// In groups: half a second and more lies between the deadlines of one and of the next. A machine that is too slow to
+	// make them all before the first falls due gets more time.
+	var due, latest []deadline
+	var spaces []string // of the latest groups
+	for base := 2 * time.Second; len(latest) == 0 || time.Now().After(latest[0].at); base *= 2 {
+		latest, spaces = nil, nil
+		for group := range groups {
+			limit := base + time.Duration(group)*time.Second/2
+			spaces = append(spaces, ann.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": limit.Minutes()}}))
+			latest = append(latest, ann.dueTogether(spaces[group], ofGroup)...)
 		}
-		for _, id := range ann.batch(space, wanted...) {
-			due = append(due, s.recorded(id))
-		}
+		due = append(due, latest...)
 	}
-	stuck := func() int {
-		found, err := s.store.Tasks(t.Context(), store.TaskFilter{Status: store.TaskStuck, Limit: len(due)})
+	stuck := func(filter store.TaskFilter) int {
+		filter.Status, filter.Limit = store.TaskStuck, len(due)
+		found, err := s.store.Tasks(t.Context(), filter)
 		must(t, err)
 		return len(found)
 	}
-	second, last := *due[ofGroup].DeadlineAt, *due[len(due)-1].DeadlineAt
-	s.eventually(time.Minute, "the first deadlines pass", func() bool { return stuck() > 0 || time.Now().After(second) })
+	first, err := strconv.ParseInt(spaces[0], 10, 64)
+	must(t, err)
+	s.eventually(time.Minute, "the first deadlines pass", func() bool {
+		return stuck(store.TaskFilter{WorkspaceID: first}) > 0 || time.Now().After(latest[ofGroup].at)
+	})
 	s.temporal.Kill()
 	doomed.kill() // with what it has written and cannot tell the server any more
-	killed, before := time.Now(), stuck()
+	killed, before := time.Now(), stuck(store.TaskFilter{})
 	claimed := make(chan answer, 1)
 	go func() {
 		got := answer{status: http.StatusServiceUnavailable}
@@ -57,7 +62,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	}()
 	s.eventually(20*time.Second, "the API says that it is not ready", func() bool { return s.ready() == http.StatusServiceUnavailable })
 	ann.task(free) // the record is there all the same
-	time.Sleep(time.Until(last.Add(-200 * time.Millisecond)))
+	time.Sleep(time.Until(latest[len(latest)-1].at.Add(-200 * time.Millisecond)))
 	must(t, s.temporal.Restart(t.Context()))
 	back := time.Now()
 
@@ -65,10 +70,10 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	if got := (<-claimed).want(t, http.StatusOK); got["assignee_id"] != ann.id {
 		t.Errorf("claimed meanwhile: %v", got)
 	}
-	s.eventually(2*time.Minute, "every task is STUCK", func() bool { return stuck() == len(due) })
+	s.eventually(2*time.Minute, "every task is STUCK", func() bool { return stuck(store.TaskFilter{}) == len(due) })
 	meanwhile, late := 0, time.Duration(0)
 	for _, one := range due {
-		if one.DeadlineAt.After(killed) && one.DeadlineAt.Before(back) {
+		if one.at.After(killed) && one.at.Before(back) {
 			meanwhile++
 		}
 		late = max(late, s.expiredOnce(one).Sub(back))
@@ -89,7 +94,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	fresh := ann.batch(calm, map[string]any{"ref": "fresh", "title": "Go on"})["fresh"]
 	ann.does("claim", fresh, "").want(t, http.StatusOK)
 	ann.does("status", fresh, "DONE").want(t, http.StatusOK)
-	ann.does("takeover", fmt.Sprint(due[0].ID), "").want(t, http.StatusOK)
+	ann.does("takeover", due[0].task, "").want(t, http.StatusOK)
 }
 
 // ready gives what the API answers to those who ask whether it is ready.
@@ -102,41 +107,57 @@ func (s *stack) ready() int {
 	return answer.StatusCode
 }
 
-// recorded reads a task from the record.
-func (s *stack) recorded(id string) store.Task {
-	s.Helper()
-	number, err := strconv.ParseInt(id, 10, 64)
-	must(s, err)
-	found, err := s.store.TaskByID(s.Context(), 0, number)
-	must(s, err)
-	return found
+// deadline is when a task's status is to end.
+type deadline struct {
+	task string
+	at   time.Time
+}
+
+// dueTogether makes tasks whose deadlines are the same.
+func (m member) dueTogether(space string, howMany int) (due []deadline) {
+	m.Helper()
+	var wanted []map[string]any
+	for i := range howMany {
+		wanted = append(wanted, map[string]any{"ref": strconv.Itoa(i), "title": "Be late"})
+	}
+	made := m.call("POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": space, "tasks": wanted}).want(m, http.StatusCreated)
+	for _, item := range made["items"].([]any) {
+		one := item.(map[string]any)
+		at, err := time.Parse(time.RFC3339Nano, one["status_deadline_at"].(string))
+		must(m, err)
+		due = append(due, deadline{one["id"].(string), at})
+	}
+	return due
 }
 
 // expiredOnce checks that a task that nobody touched has expired by its deadline, once and not early, and that its
 // workflow knows it as the record does. It gives the time of the event.
-func (s *stack) expiredOnce(due store.Task) time.Time {
+func (s *stack) expiredOnce(due deadline) time.Time {
 	s.Helper()
+	id, err := strconv.ParseInt(due.task, 10, 64)
+	must(s, err)
+	now, err := s.store.TaskByID(s.Context(), 0, id)
+	must(s, err)
 	var view task.View
 	s.eventually(time.Minute, "the workflow is caught up with", func() bool {
-		answered, err := s.client.QueryWorkflow(s.Context(), due.WorkflowID(), "", task.StateQuery)
+		answered, err := s.client.QueryWorkflow(s.Context(), now.WorkflowID(), "", task.StateQuery)
 		return err == nil && answered.Get(&view) == nil
 	})
-	now := s.recorded(fmt.Sprint(due.ID))
-	if view.State != string(store.TaskStuck) || now.Status != store.TaskStuck || view.Version != now.Version || now.Version != due.Version+1 {
-		s.Errorf("task %d: the workflow says %s in version %d, the record %s in %d", due.ID, view.State, view.Version, now.Status, now.Version)
+	if view.State != string(store.TaskStuck) || now.Status != store.TaskStuck || view.Version != now.Version || now.Version != 2 {
+		s.Errorf("task %s: the workflow says %s in version %d, the record %s in %d", due.task, view.State, view.Version, now.Status, now.Version)
 	}
-	events, err := s.store.EventsOfTask(s.Context(), due.ID, 0, 100)
+	events, err := s.store.EventsOfTask(s.Context(), id, 0, 100)
 	must(s, err)
 	var types []string
 	for _, event := range events {
 		types = append(types, event.Type)
 	}
 	if !slices.Equal(types, []string{"created", "deadline_expired"}) {
-		s.Fatalf("task %d: events %v", due.ID, types)
+		s.Fatalf("task %s: events %v", due.task, types)
 	}
 	expired := events[1].CreatedAt
-	if expired.Before(*due.DeadlineAt) || now.Since.Before(*due.DeadlineAt) {
-		s.Errorf("task %d: due at %s, expired at %s", due.ID, due.DeadlineAt, expired)
+	if expired.Before(due.at) || now.Since.Before(due.at) {
+		s.Errorf("task %s: due at %s, expired at %s", due.task, due.at, expired)
 	}
 	return expired
 }
