@@ -71,9 +71,9 @@ func ParseSource(link string) (Source, error) {
 
 // Prefixes of the exact topics that name a torrent.
 const (
-	topicV1 = "urn:btih:"
-	topicV2 = "urn:btmh:"
-	sha256  = "1220" // a multihash of SHA-256, 32 bytes
+	topicV1   = "urn:btih:"
+	topicV2   = "urn:btmh:"
+	multihash = "1220" // a multihash of SHA-256, 32 bytes
 )
 
 // magnetIdentity reads the exact topics of a magnet link. One that names no torrent, or two different ones, is refused.
@@ -125,7 +125,7 @@ func hashV1(text string) string {
 }
 
 func hashV2(text string) string {
-	digest, isSHA256 := strings.CutPrefix(text, sha256)
+	digest, isSHA256 := strings.CutPrefix(text, multihash)
 	if _, err := hex.DecodeString(digest); err != nil || !isSHA256 || len(digest) != 64 {
 		return ""
 	}
