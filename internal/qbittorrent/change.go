@@ -160,7 +160,7 @@ type freeSpace struct {
 	bytes int64
 }
 
-// FreeSpace gives how many bytes are free where qBittorrent's default folder is.
+// FreeSpace gives how many bytes are free where qBittorrent's default folder is; negative: it does not know.
 func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	c.space.mutex.Lock()
 	defer c.space.mutex.Unlock()

@@ -42,9 +42,9 @@ func asFault(ctx context.Context, err error) error {
 	switch {
 	case refusal, status == http.StatusUnauthorized:
 		return fault.New(fault.ProviderUnauthorized, "qBittorrent does not let the service in").Retry().WithCause(cause)
-	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
+	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusUnsupportedMediaType:
 		return fault.New(fault.ProviderRejected, "qBittorrent refuses the request").WithCause(cause)
-	default:
+	default: // also a 404: something else answers at this address
 		return fault.New(fault.ProviderUnavailable, "qBittorrent cannot be reached").Retry().WithCause(cause)
 	}
 }

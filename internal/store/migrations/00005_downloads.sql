@@ -52,8 +52,12 @@ CREATE TABLE download_jobs (
     speed                  bigint      NOT NULL DEFAULT 0 CHECK (speed >= 0),          -- bytes per second
     eta_seconds            bigint CHECK (eta_seconds >= 0),                            -- NULL: unknown
 
-    -- How the watch over it goes.
+    -- How handing it over goes.
+    trouble_since          timestamptz,                            -- last_error has kept it waiting since
+    refusals               int         NOT NULL DEFAULT 0,         -- by qBittorrent
     added_at               timestamptz,                            -- qBittorrent took it
+
+    -- How the watch over it goes.
     observed               text        NOT NULL DEFAULT '',        -- what the workflow was told last
     resumed_at             timestamptz,                            -- after an error
     progress_at            timestamptz,                            -- of the last progress
