@@ -71,6 +71,9 @@ func (c *Client) Resume(ctx context.Context, t Torrent) error {
 
 // Stop holds torrents of ours.
 func (c *Client) Stop(ctx context.Context, torrents []Torrent) error {
+	if len(torrents) == 0 {
+		return nil
+	}
 	c.resume.Lock()
 	defer c.resume.Unlock()
 	return c.call(ctx, func() error { return c.qbt.StopCtx(ctx, c.ids(torrents)) })

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -97,10 +98,10 @@ func (d Download) WorkflowID() string {
 }
 
 // Tag is the job's mark on its torrent in qBittorrent: the one key that lasts.
-func (d Download) Tag() string { return DownloadTag(d.ID) }
+func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.ID, 10) }
 
-// DownloadTag is the mark of a job on its torrent.
-func DownloadTag(id int64) string { return fmt.Sprintf("job-%d", id) }
+// DownloadTagPrefix begins the marks of all jobs.
+const DownloadTagPrefix = "job-"
 
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
@@ -210,9 +211,9 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Downl
 		// The bytes of the .torrent are kept for as long as it may have to be added again.
 		batch.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
 			last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
-			observed = $13, updated_at_utc = now(), torrent = CASE WHEN $2 IN ('queued', 'downloading') THEN torrent END WHERE id = $1`,
+			updated_at_utc = now(), torrent = CASE WHEN $2 IN ('queued', 'downloading') THEN torrent END WHERE id = $1`,
 			job.ID, job.Status, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
-			job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, job.Observed)
+			job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 	return job, err

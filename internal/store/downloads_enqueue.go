@@ -50,10 +50,23 @@ func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code string, 
 		WHERE id = $1 RETURNING now() - trouble_since AS "for", refusals`, id, code, refused)
 }
 
-// MarkDownloadResumed records that an active job's torrent was told to go on after an error: another error is news.
+// What stands in the place of what a workflow was told when it found out more by itself: whatever comes next is news.
+const (
+	observedResumed = "resumed"
+	observedFound   = "found"
+)
+
+// MarkDownloadResumed records that an active job's torrent was told to go on after an error.
 func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = '' WHERE id = $1
-		AND status IN ('queued', 'downloading')`, id)
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
+		AND status IN ('queued', 'downloading')`, id, observedResumed)
+	return unavailable(err)
+}
+
+// MarkDownloadFound records that an active job's torrent, which was missing, is there.
+func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
+		AND status IN ('queued', 'downloading')`, id, observedFound)
 	return unavailable(err)
 }
 

@@ -75,10 +75,21 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []DownloadProgres
 	return tag.RowsAffected(), unavailable(err)
 }
 
-// MarkDownloadsObserved remembers what the workflows of jobs were told, so that they are not told again.
-func (s *Store) MarkDownloadsObserved(ctx context.Context, ids []int64, observed []string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE download_jobs d SET observed = told.observed FROM unnest($1::bigint[], $2::text[]) AS told (id, observed)
-		WHERE d.id = told.id AND status IN ('queued', 'downloading')`, ids, observed)
+// DownloadTold is what a job's workflow was told of its torrent, and what it had been told before.
+type DownloadTold struct {
+	ID          int64
+	Before, Now string
+}
+
+// MarkDownloadsTold remembers what workflows were told, so that they are not told again; what was written meanwhile stays.
+func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) error {
+	var ids []int64
+	var before, now []string
+	for _, t := range told {
+		ids, before, now = append(ids, t.ID), append(before, t.Before), append(now, t.Now)
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
+		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN ('queued', 'downloading')`, ids, before, now)
 	return unavailable(err)
 }
 

@@ -30,6 +30,7 @@ type Client struct {
 	Temporal  client.Client
 	Store     *store.Store
 	Log       *slog.Logger
+	Off       bool                   // there is no qBittorrent: nothing is started
 	OnStarted func(mediaType string) // counts new jobs
 	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
 	CancelPatience time.Duration
@@ -47,11 +48,15 @@ type Ask struct {
 const MaxSource = 100
 
 // Start asks for a download. While one for the same user, book and medium is active it is given instead, and created is
-// false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it.
+// false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
+// qBittorrent it is PROVIDER_UNAVAILABLE.
 func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store.Download, created bool, err error) {
 	origin, err := ask.check()
 	if err != nil {
 		return store.Download{}, false, err
+	}
+	if c.Off {
+		return store.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
 	}
 	wanted := store.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
@@ -199,7 +204,7 @@ func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
 			return err
 		}
 	}
-	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, nil)
+	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, job.ID)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone { // gone: it ends this moment, or the reconciler sees to it
 		return away(err)
 	}
