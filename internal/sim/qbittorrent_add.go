@@ -103,6 +103,10 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 		Category: r.Form.Get("category"), Tags: splitTags(r.Form.Get("tags")), SavePath: q.place(r.Form.Get("savepath")),
 		RatioLimit: globalRatio, SeedLimit: globalRatio, AddedOn: q.now(), Since: q.now(), Plan: q.options.Plan,
 	}
+	if !q.modern() { // it takes blanks for a part of the tag, here only
+		t.Tags = slices.DeleteFunc(strings.Split(r.Form.Get("tags"), ","), func(tag string) bool { return tag == "" })
+		slices.Sort(t.Tags)
+	}
 	if !validCategory(t.Category) {
 		t.Category = "" // the real program says nothing about it either
 	}

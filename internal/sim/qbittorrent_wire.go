@@ -206,6 +206,7 @@ func (q *QBittorrent) transfer() map[string]any {
 func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	server := q.transfer()
 	for name, value := range map[string]any{
+		"alltime_dl": server["dl_info_data"], "alltime_ul": 0, //nolint:misspell // names of the program
 		"average_time_queue": 0,
 		"free_space_on_disk": q.options.FreeSpace, "global_ratio": "0.00", "queued_io_jobs": 0, "queueing": true,
 		"read_cache_hits": "0", "read_cache_overload": "0", "refresh_interval": 1500, "total_buffers_size": 0,
