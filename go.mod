@@ -3,6 +3,9 @@ module stagecoach
 go 1.26.0
 
 require (
+	github.com/anacrolix/torrent v1.62.0
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/autobrr/go-qbittorrent v1.16.0
 	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/fergusstrange/embedded-postgres v1.34.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -29,9 +32,7 @@ require (
 	github.com/anacrolix/generics v0.2.0 // indirect
 	github.com/anacrolix/missinggo v1.3.0 // indirect
 	github.com/anacrolix/missinggo/v2 v2.11.0 // indirect
-	github.com/anacrolix/torrent v1.62.0 // indirect
 	github.com/andybalholm/brotli v1.2.0 // indirect
-	github.com/autobrr/go-qbittorrent v1.16.0 // indirect
 	github.com/avast/retry-go v3.0.0+incompatible // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect

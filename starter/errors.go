@@ -96,7 +96,7 @@ func nextStep(r *refusal) string {
 	case fault.Unauthenticated:
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
 	case fault.InsufficientAccess:
-		return "use an administrator's token, or ask whose it is"
+		return "ask whose it is; what is for administrators needs the token of one"
 	case fault.UserNotActive:
 		return "ask an administrator for: starter user approve ID"
 	case fault.NoTelegramChat:

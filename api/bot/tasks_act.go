@@ -125,7 +125,11 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 	refusal := fault.As(err)
 	switch {
 	case err == nil:
-		return b.showTask(ctx, r, id, r.say(said))
+		if err = b.showTask(ctx, r, id, r.say(said)); fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been given back
+			b.show(ctx, r, view{text: r.say(said), rows: rows(press(r.say(labelReady), "tr", 0))})
+			return nil
+		}
+		return err
 	case refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound:
 		return err
 	}

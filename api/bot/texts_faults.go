@@ -27,6 +27,7 @@ var faultTexts = map[fault.Code]text{
 	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
 	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
 	fault.OwnAccess:          {"You cannot decide about yourself.", "Решать о себе самом нельзя."},
+	fault.LastAdmin:          {"This is the last administrator: make another one first.", "Это последний администратор: сначала назначьте другого."},
 	fault.IdempotencyKey:     textNotUnderstood,
 	fault.BodyTooLarge:       textNotUnderstood,
 	fault.MediaType:          textNotUnderstood,

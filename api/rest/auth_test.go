@@ -31,6 +31,8 @@ func endpoints() []endpoint {
 		{id: "list-workspaces", method: "GET", target: "/v1/workspaces"},
 		{id: "get-workspace", method: "GET", target: "/v1/workspaces/1", subject: "workspace/1"},
 		{id: "change-workspace", method: "PATCH", target: "/v1/workspaces/1", body: map[string]any{"name": "x"}, subject: "workspace/1"},
+		{id: "list-workspace-members", method: "GET", target: "/v1/workspaces/1/members", subject: "workspace/1"},
+		{id: "remove-workspace-member", method: "DELETE", target: "/v1/workspaces/1/members/2", subject: "workspace/1"},
 		{id: "add-workspace-member", method: "PUT", target: "/v1/workspaces/1/members/2", subject: "workspace/1"},
 		{id: "create-task", method: "POST", target: "/v1/tasks", body: map[string]any{"workspace_id": "1", "title": "a title"}},
 		{id: "create-tasks", method: "POST", target: "/v1/tasks/batch", body: map[string]any{"workspace_id": "1", "tasks": []any{map[string]any{"title": "a title"}}}},

@@ -37,6 +37,7 @@ var kinds = map[fault.Code]kind{
 	fault.UserNotActive:      {http.StatusForbidden, "The user is not active"},
 	fault.InsufficientAccess: {http.StatusForbidden, "This is for others to do"},
 	fault.OwnAccess:          {http.StatusConflict, "Nobody takes their own access away"},
+	fault.LastAdmin:          {http.StatusConflict, "One administrator has to be left"},
 	fault.NotFound:           {http.StatusNotFound, "There is no such thing"},
 	fault.UserNotFound:       {http.StatusNotFound, "There is no such user"},
 	fault.UserExists:         {http.StatusConflict, "The user exists already"},

@@ -60,7 +60,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		},
 		Download: download.Settings{Grace: c.Download.Grace},
 	})
-	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
+	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
 	downloads, downloadSync := app.downloadActivities()
 	activities.RegisterMain(main, records, tasks, downloads, downloadSync, &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),

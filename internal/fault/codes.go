@@ -19,6 +19,7 @@ const (
 	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
 	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
+	LastAdmin          Code = "LAST_ADMIN"               // one has to be left
 )
 
 // Why a task does not do what somebody wants of it.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -109,7 +110,7 @@ func unavailable(err error) error {
 	pgErr, answered := errors.AsType[*pgconn.PgError](err)
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case answered && (pgErr.Code[:2] == "57" || pgErr.Code[:2] == "53" || pgErr.Code[:2] == "08"): // shutting down, no room
+	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]): // shutting down, no room, undone for another's sake
 	case noConnection, !answered && !errors.Is(err, pgx.ErrNoRows) && pgconn.SafeToRetry(err), isBroken(err):
 	default:
 		return err

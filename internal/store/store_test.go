@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,6 +143,43 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 	all.Wait()
 	if renewals != 1 {
 		t.Errorf("%d renewals", renewals)
+	}
+}
+
+// TestOneAdminIsLeft lets administrators put each other out, all at once.
+func TestOneAdminIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var admins []store.User
+	for range 5 {
+		admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
+		w.must(err)
+		admins = append(admins, admin)
+	}
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for i, admin := range admins {
+		change := store.UserChange{Role: store.RoleUser}
+		if i%2 == 0 {
+			change = store.UserChange{Status: store.UserBlocked}
+		}
+		all.Go(func() {
+			switch _, err := w.ChangeUser(t.Context(), admin.ID, change); {
+			case fault.CodeOf(err) == fault.LastAdmin:
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	left, err := w.Admins(t.Context())
+	w.must(err)
+	if len(left) != 1 || refused.Load() != 1 {
+		t.Fatalf("%d administrators are left, %d changes were refused", len(left), refused.Load())
+	}
+	if _, err := w.ChangeUser(t.Context(), left[0].ID, store.UserChange{Name: "the last one", Role: store.RoleAdmin}); err != nil {
+		t.Error(err)
 	}
 }
 

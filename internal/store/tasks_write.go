@@ -27,27 +27,29 @@ type TaskWrite struct {
 	TaskID     int64      `json:"task_id"`
 	Version    int64      `json:"version"`    // the one that this write makes
 	RequestID  string     `json:"request_id"` // who asked: the same request again is known by it
+	Action     TaskAction `json:"action"`
 	Status     TaskStatus `json:"status"`
 	AssigneeID *int64     `json:"assignee_id,omitempty"`
 	At         time.Time  `json:"at"`
 	Event      Event      `json:"event"`
 }
 
-// WriteTask writes a transition and its event, unless the record has this version already. It gives the state that the
-// record has then: the caller sees by its version and request whether that is what it wrote, now or before.
+// WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this version
+// already. It gives the state that the record has then: the caller sees by its version and request whether that is what it
+// wrote, now or before.
 func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
-			`+clock(`$4::text`, `$6::timestamptz`)+`, last_seq = last_seq + 1, updated_at = now(),
-			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN now() END),
-			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN now() END
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING last_seq, `+stateColumns,
+			`+clock(`$4::text`, `$6::timestamptz`)+`, last_seq = last_seq + 1, updated_at = $6,
+			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
+			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN $6::timestamptz END
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING last_seq, `+taskColumns,
 			w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At)
 		if err != nil {
 			return err
 		}
 		type written struct {
-			TaskState
+			Task
 			Seq int64 `db:"last_seq"`
 		}
 		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[written])
@@ -59,7 +61,14 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, er
 			return err
 		}
 		state = row.TaskState
-		return insertEvent(ctx, tx, tasks, w.TaskID, row.Seq, state.CreatorID, w.Event)
+		batch := &pgx.Batch{}
+		queueEvent(batch, tasks, w.TaskID, row.Seq, state.CreatorID, w.Event)
+		if r, keyed := w.request(); keyed {
+			if err := queueTaskAnswer(batch, r, TaskAnswer{Task: &row.Task}); err != nil {
+				return err
+			}
+		}
+		return tx.SendBatch(ctx, batch).Close()
 	})
 	return state, err
 }
@@ -121,8 +130,17 @@ func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 	return unavailable(err)
 }
 
+// LiveTask is a live task as the reconciler compares it with Temporal.
+type LiveTask struct {
+	ID        int64 `db:"id"`
+	Unblocked bool  `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
+}
+
+// WorkflowID is the id of the workflow that drives the task.
+func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
+
 // LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
-func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]Task, error) {
-	return list[Task](ctx, s, taskSelect+`WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval
-		ORDER BY id LIMIT $3`, after, age, limit)
+func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
+	return list[LiveTask](ctx, s, `SELECT id, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
+		WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +36,9 @@ const parallelStarts = 8
 func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
 	task.Ref = "" // nobody to name it
 	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
+	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
+		return store.Task{}, refusal.WithField(strings.TrimPrefix(refusal.Field, store.FieldOf(0, "")))
+	}
 	if err != nil {
 		return store.Task{}, err
 	}
@@ -52,7 +56,11 @@ func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID i
 	}
 	graph = slices.Clone(graph)
 	for i := range graph {
-		if err := c.check(ctx, workspaceID, &graph[i]); err != nil {
+		err := c.check(ctx, workspaceID, &graph[i])
+		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
+			return nil, refusal.WithField(store.FieldOf(i, refusal.Field))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -106,14 +114,18 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 	switch {
 	case title < MinTitle || title > MaxTitle:
 		return fault.New(fault.Validation, "a title has %d to %d characters", MinTitle, MaxTitle).WithField("title")
+	case strings.ContainsFunc(task.Title, unicode.IsControl):
+		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
 	case utf8.RuneCountInString(task.Description) > MaxDescription:
 		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
+	case !isText(task.Description):
+		return notText("description")
 	case !slices.Contains([]string{store.TaskPublic, store.TaskPrivate}, task.Visibility):
 		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
 	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):
 		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
-	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, func(l string) bool { return l == "" || utf8.RuneCountInString(l) > MaxLabel }):
-		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters", MaxLabels, MaxLabel).WithField("labels")
+	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, isNoLabel):
+		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel).WithField("labels")
 	case len(task.BlockedBy) > MaxBlockers:
 		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
 	case task.AssigneeID == nil:
@@ -124,4 +136,8 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")
 	}
 	return err
+}
+
+func isNoLabel(l string) bool {
+	return l == "" || utf8.RuneCountInString(l) > MaxLabel || strings.ContainsFunc(l, unicode.IsControl)
 }
