@@ -55,6 +55,7 @@ func newQBittorrentStandIn() *cobra.Command {
 	cmd.Flags().StringVar(&o.Password, "password", "adminadmin", "and its password")
 	cmd.Flags().StringVar(&o.SavePath, "save-path", "/downloads", "where torrents go that name no path")
 	cmd.Flags().StringVar(&o.Version, "as", "4.5.2", "the version it plays: 4.5.2, 5.0.4 or 5.2.0")
+	cmd.Flags().DurationVar(&o.Plan.Hidden, "hidden", 10*time.Millisecond, "until a torrent that was added shows")
 	cmd.Flags().DurationVar(&o.Plan.Meta, "meta", 2*time.Second, "until a magnet link has its metadata (negative: never)")
 	cmd.Flags().DurationVar(&o.Plan.Check, "check", 500*time.Millisecond, "until a torrent is checked")
 	cmd.Flags().DurationVar(&o.Plan.Duration, "duration", 20*time.Second, "until a torrent is complete (negative: never)")

@@ -149,8 +149,10 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 		dir:  q.options.Dir,
 		// Its own variables must not steer it. The locale says how it writes
 		// the names of files.
-		env:   environment([]string{"QBT_", "LC_", "LANG"}, "LC_ALL=C.UTF-8", "HOME="+q.options.Dir),
-		death: syscall.SIGTERM,
+		env: environment([]string{"QBT_", "LC_", "LANG"}, "LC_ALL=C.UTF-8", "HOME="+q.options.Dir),
+		// Its torrents survive that. A signal that it handles itself can catch
+		// it at a bad moment, and then it hangs for ever.
+		death: syscall.SIGKILL,
 		log:   q.options.Log,
 	})
 	if err != nil {
@@ -186,7 +188,10 @@ func (q *QBittorrent) readPassword() error {
 }
 
 // ready logs in once and leaves no session behind.
-func (q *QBittorrent) ready(ctx context.Context) error {
+func (q *QBittorrent) ready(ctx context.Context) error { return q.callOnce(ctx, "auth/logout") }
+
+// callOnce calls a method that needs no parameters in a session of its own.
+func (q *QBittorrent) callOnce(ctx context.Context, method string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	form := url.Values{"username": {q.Username}, "password": {q.Password}}
@@ -197,7 +202,7 @@ func (q *QBittorrent) ready(ctx context.Context) error {
 	if len(login.Cookies()) == 0 {
 		return permanentError{fmt.Errorf("the server on %s does not accept our password (%s)", q.URL, login.Status)}
 	}
-	_, err = q.post(ctx, "auth/logout", nil, login.Cookies())
+	_, err = q.post(ctx, method, nil, login.Cookies())
 	return err
 }
 
@@ -226,7 +231,17 @@ func (q *QBittorrent) Stop() error {
 }
 
 func (q *QBittorrent) stop() error {
-	return q.end(func(p *process) error { return p.stop(ask{syscall.SIGTERM, 15 * time.Second}) })
+	return q.end(func(p *process) error {
+		// Its handling of signals is not safe, so that one comes second.
+		if q.callOnce(context.Background(), "app/shutdown") == nil {
+			select {
+			case <-p.done:
+				return nil
+			case <-time.After(20 * time.Second):
+			}
+		}
+		return p.stop(ask{syscall.SIGTERM, 10 * time.Second})
+	})
 }
 
 // Kill ends the server at once, as a crash would: a torrent that was added a

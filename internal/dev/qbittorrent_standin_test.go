@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stagecoach/internal/sim"
 )
@@ -100,7 +101,11 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(); _ = standIn.Close() })
+	t.Cleanup(func() {
+		stop()
+		_ = standIn.Close()
+		server.Kill() // it has banned us, so that it cannot be asked to stop
+	})
 	jar := func() *cookiejar.Jar { j, _ := cookiejar.New(nil); return j }
 	real, played := webAPI{t, server.URL, &http.Client{Jar: jar()}}, webAPI{t, base, &http.Client{Jar: jar()}}
 	const magnet = "magnet:?xt=urn:btih:85ca239df1a7393a1cabf728364e54d50d5b83ba%26dn=book"
@@ -128,6 +133,7 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer {
 			return w.post("torrents/add", "urls="+magnet+"&category=active&tags=job-1, b&ratioLimit=-1&paused=true&savepath=below")
 		},
+		func(w webAPI) answer { return count(w, 1) },
 		func(w webAPI) answer { return w.post("torrents/add", "urls="+magnet+"&tags=job-2") },
 		func(w webAPI) answer {
 			return w.post("torrents/add", "urls=85CA239DF1A7393A1CABF728364E54D50D5B83BA&tags=job-2")
@@ -135,12 +141,14 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer {
 			return w.post("torrents/add", "urls=garbage%0Amagnet:?xt=urn:btih:"+strings.Repeat("a", 40))
 		},
+		func(w webAPI) answer { return count(w, 2) },
 		func(w webAPI) answer { return w.post("torrents/delete", "hashes="+strings.Repeat("a", 40)) },
 		func(w webAPI) answer {
 			return w.post("torrents/delete", "deleteFiles=true&hashes=nope|"+strings.Repeat("A", 40))
 		},
 		func(w webAPI) answer { return w.file("job-3", []byte("garbage")) },
 		func(w webAPI) answer { return w.file("job-3", hybrid.File) },
+		func(w webAPI) answer { return count(w, 2) },
 		func(w webAPI) answer { return w.file("job-4", hybrid.File) },
 		func(w webAPI) answer { return w.post("torrents/addTags", hash) },
 		func(w webAPI) answer { return w.post("torrents/addTags", "hashes=nope&tags=x") },
@@ -191,6 +199,17 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 			t.Errorf("the stand-in answers %v; qBittorrent %v", got, want)
 		}
 	}
+}
+
+// count waits until as many torrents are listed. The real server answers an add
+// before it knows the torrent, and whoever deletes it then misses it.
+func count(w webAPI, want int) (a answer) {
+	eventually(w.t, 20*time.Second, fmt.Sprint(want, " torrents are listed"), func() bool {
+		var torrents []any
+		a = w.get("torrents/info")
+		return json.Unmarshal([]byte(a.text), &torrents) == nil && len(torrents) == want
+	})
+	return answer{}
 }
 
 // sortedTags lists the tags, which come in any order.

@@ -32,9 +32,11 @@ func startQBittorrent(t *testing.T, o QBittorrentOptions) *QBittorrent {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		begin := time.Now()
 		if err := q.Stop(); err != nil {
 			t.Error(err)
 		}
+		t.Logf("%v stopped after %v", q, time.Since(begin).Round(time.Millisecond))
 	})
 	t.Logf("%v after %v", q, time.Since(begin).Round(time.Millisecond))
 	return q

@@ -138,7 +138,7 @@ func (q *QBittorrent) add(t simTorrent) bool {
 		if !old.is(&t) {
 			continue
 		}
-		if p, _ := old.at(q.now()); p == inMeta && !t.Magnet {
+		if p, _ := old.at(q.now()); p <= inMeta && old.Magnet && !t.Magnet {
 			old.V1, old.V2, old.Name, old.Size, old.Magnet = t.V1, t.V2, t.Name, t.Size, false
 			old.Spent = 0
 			if !old.Since.IsZero() {

@@ -20,16 +20,13 @@ func needs(form url.Values, names ...string) error {
 
 // chosen gives the torrents that a call names by their hashes, or all; unknown hashes are passed over in silence.
 func (q *QBittorrent) chosen(hashes string) []*simTorrent {
-	if hashes == "all" {
-		return slices.Clone(q.torrents)
-	}
-	wanted := map[string]bool{}
+	now, wanted := q.now(), map[string]bool{}
 	for hash := range strings.SplitSeq(strings.ToLower(hashes), "|") {
 		wanted[hash] = true
 	}
 	var found []*simTorrent
 	for _, t := range q.torrents {
-		if wanted[t.hash()] {
+		if t.shown(now) && (hashes == "all" || wanted[t.hash()]) {
 			found = append(found, t)
 		}
 	}

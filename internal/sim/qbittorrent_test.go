@@ -306,6 +306,31 @@ func TestQBittorrentMetadataFromFile(t *testing.T) {
 	}
 }
 
+// TestQBittorrentHidden looks for a torrent in the moment after it was added.
+func TestQBittorrentHidden(t *testing.T) {
+	t.Parallel()
+	q, base := qbTest(t, func(o *QBittorrentOptions) { o.Plan = TorrentPlan{Hidden: time.Second, Duration: time.Hour} })
+	c, ctx := qbClient(base), t.Context()
+	if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
+		t.Fatal(err)
+	}
+	if all := torrents(t, c, qbittorrent.TorrentFilterOptions{}); len(all) != 0 {
+		t.Fatal(all)
+	}
+	if _, text := added(t, base, c, magnetLink); text != "Fails." {
+		t.Fatal(text)
+	}
+	if err := c.DeleteTorrentsCtx(ctx, []string{magnetHash}, true); err != nil { // it says yes, and misses
+		t.Fatal(err)
+	}
+	if err := q.Advance(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got := one(t, c, "job-1"); got.State != "downloading" {
+		t.Fatal(got.State)
+	}
+}
+
 func TestQBittorrentTagsAndCategories(t *testing.T) {
 	t.Parallel()
 	_, base := qbTest(t, nil)

@@ -19,6 +19,7 @@ const Never time.Duration = -1
 // TorrentPlan says how a torrent fares. Parts follow each other in the order of the fields; one of 0 is skipped, and one
 // that is Never does not end: a magnet link without peers, a torrent without a seeder.
 type TorrentPlan struct {
+	Hidden   time.Duration // added, but in no list yet: whoever deletes it now misses it without a word
 	Meta     time.Duration // metaDL: until a magnet link has its metadata
 	Check    time.Duration // checkingResumeData
 	Duration time.Duration // downloading; stalledDL when Never
@@ -29,6 +30,7 @@ type TorrentPlan struct {
 
 // planJSON is a plan with its durations in milliseconds; -1 is Never.
 type planJSON struct {
+	HiddenMS   int64 `json:"hidden_ms"`
 	MetaMS     int64 `json:"meta_ms"`
 	CheckMS    int64 `json:"check_ms"`
 	DurationMS int64 `json:"duration_ms"`
@@ -39,7 +41,9 @@ type planJSON struct {
 
 // MarshalJSON writes the durations in milliseconds.
 func (p TorrentPlan) MarshalJSON() ([]byte, error) {
-	return json.Marshal(planJSON{toMS(p.Meta), toMS(p.Check), toMS(p.Duration), toMS(p.Moving), p.Size, p.Hybrid})
+	return json.Marshal(planJSON{
+		toMS(p.Hidden), toMS(p.Meta), toMS(p.Check), toMS(p.Duration), toMS(p.Moving), p.Size, p.Hybrid,
+	})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -48,7 +52,9 @@ func (p *TorrentPlan) UnmarshalJSON(data []byte) error {
 	if err := strict(data, &in); err != nil {
 		return err
 	}
-	*p = TorrentPlan{fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size, in.Hybrid}
+	*p = TorrentPlan{
+		fromMS(in.HiddenMS), fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size, in.Hybrid,
+	}
 	return nil
 }
 
@@ -98,7 +104,8 @@ type simTorrent struct {
 type phase int
 
 const (
-	inMeta phase = iota
+	inHiding phase = iota
+	inMeta
 	inCheck
 	inDownload
 	inMove
@@ -120,7 +127,7 @@ func (t *simTorrent) is(o *simTorrent) bool {
 
 // before is how much of the plan comes before a phase; endless when a part that is Never comes before.
 func (t *simTorrent) before(p phase) (d time.Duration, endless bool) {
-	parts := [...]time.Duration{t.Plan.Meta, t.Plan.Check, t.Plan.Duration, t.Plan.Moving}
+	parts := [...]time.Duration{t.Plan.Hidden, t.Plan.Meta, t.Plan.Check, t.Plan.Duration, t.Plan.Moving}
 	for i, part := range parts[:p] {
 		if phase(i) == inMeta && !t.Magnet {
 			continue
@@ -143,12 +150,18 @@ func (t *simTorrent) elapsed(now time.Time) time.Duration {
 // at tells in which phase the torrent is and for how long.
 func (t *simTorrent) at(now time.Time) (phase, time.Duration) {
 	elapsed := t.elapsed(now)
-	for p := inSeed; p > inMeta; p-- {
+	for p := inSeed; p > inHiding; p-- {
 		if start, endless := t.before(p); !endless && elapsed >= start {
 			return p, elapsed - start
 		}
 	}
-	return inMeta, elapsed
+	return inHiding, elapsed
+}
+
+// shown tells whether the Web API knows the torrent by now.
+func (t *simTorrent) shown(now time.Time) bool {
+	p, _ := t.at(now)
+	return p > inHiding
 }
 
 // progress is the share of bytes that are there, from 0 to 1.
@@ -214,7 +227,7 @@ func (t *simTorrent) state(now time.Time, modern bool) string {
 		return name + "DL"
 	case t.Hold != "":
 		return t.Hold
-	case p == inMeta:
+	case p <= inMeta:
 		return "metaDL"
 	case p == inCheck:
 		return "checkingResumeData"
@@ -232,7 +245,7 @@ func (t *simTorrent) state(now time.Time, modern bool) string {
 func (t *simTorrent) contentPath(state string, now time.Time) string {
 	p, _ := t.at(now)
 	switch {
-	case p == inMeta:
+	case p <= inMeta:
 		return ""
 	case state == "checkingResumeData":
 		return t.Name
@@ -256,7 +269,7 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	case share == 1:
 		t.Plan.Duration = max(t.Plan.Duration, 0)
 	}
-	for _, before := range []*time.Duration{&t.Plan.Meta, &t.Plan.Check} {
+	for _, before := range []*time.Duration{&t.Plan.Hidden, &t.Plan.Meta, &t.Plan.Check} {
 		*before = max(*before, 0) // whatever was Never is over
 	}
 	start, _ := t.before(inDownload)

@@ -93,7 +93,7 @@ func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 	if modern {
 		w.wireModern = &wireModern{InactiveSeedingLimit: globalRatio, MaxInactiveSeeding: -1, HasMetadata: p > inMeta}
 	}
-	if p == inMeta {
+	if p <= inMeta {
 		return w // not even the size is known
 	}
 	w.Size, w.TotalSize = t.Size, t.Size
@@ -162,7 +162,7 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 	category, tag := form.Get("category"), form.Get("tag")
 	list := make([]wireTorrent, 0, len(all))
 	for _, t := range all {
-		if form.Has("category") && t.Category != category ||
+		if !t.shown(now) || form.Has("category") && t.Category != category ||
 			form.Has("tag") && (tag == "" && len(t.Tags) > 0 || tag != "" && !slices.Contains(t.Tags, tag)) ||
 			!inState(t.state(now, q.modern())) {
 			continue
@@ -224,7 +224,9 @@ func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	}
 	now, torrents := q.now(), make(map[string]wireTorrent, len(q.torrents))
 	for _, t := range q.torrents {
-		torrents[t.hash()] = t.wire(now, q.modern())
+		if t.shown(now) {
+			torrents[t.hash()] = t.wire(now, q.modern())
+		}
 	}
 	data["full_update"], data["torrents"], data["trackers"] = true, torrents, map[string]any{}
 	data["categories"], data["tags"] = q.categories(), append([]string{}, q.tags...)
