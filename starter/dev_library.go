@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stagecoach/internal/store"
@@ -50,7 +51,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	}
 	if job.Status == store.DownloadCompleted {
 		r.took = job.CompletedAt.Sub(job.CreatedAt)
-		r.problem, err = d.proof(ctx, b.ID)
+		r.problem, err = d.proof(ctx, job)
 	} else {
 		r.problem = fmt.Sprintf("it is not completed: starter download show %s tells more", job.ID)
 	}
@@ -62,8 +63,13 @@ func (d *library) ask(ctx context.Context, bookID string) (download, error) {
 	done, err := answerTo[page[download]](ctx, d.api, call{
 		method: http.MethodGet, path: "/v1/downloads", query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
 	})
-	if err != nil || len(done.Items) > 0 {
-		return append(done.Items, download{})[0], err
+	if err != nil {
+		return download{}, err
+	}
+	for _, job := range done.Items {
+		if job.MediaType == store.MediaText {
+			return job, nil
+		}
 	}
 	wanted := call{method: http.MethodPost, path: "/v1/downloads", body: map[string]string{
 		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.torrents.demo.URL,
@@ -106,15 +112,19 @@ func (d *library) watch(ctx context.Context, job download) (download, error) {
 
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
-func (d *library) proof(ctx context.Context, bookID string) (problem string, err error) {
-	b, err := answerTo[book](ctx, d.api, call{method: http.MethodGet, path: bookPath(bookID)})
+func (d *library) proof(ctx context.Context, job download) (problem string, err error) {
+	b, err := answerTo[book](ctx, d.api, call{method: http.MethodGet, path: bookPath(job.BookID)})
 	if err != nil {
 		return "", err
 	}
-	if b.State != store.BookLibrary || len(b.Media) != 1 || b.Media[0].Status != store.MediaAvailable {
-		return "the book is not in the Library: starter book show " + bookID + " tells more", nil
+	at := slices.IndexFunc(b.Media, func(m medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable })
+	if b.State != store.BookLibrary || at < 0 {
+		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
-	name := b.Media[0].Path
+	if job.ExternalJobID != d.stack.torrents.demo.Hash() {
+		return "", nil // the developer has tried another torrent for the book
+	}
+	name := b.Media[at].Path
 	if below, err := filepath.Rel(d.stack.torrents.folder, name); err != nil || !filepath.IsLocal(below) {
 		return "", nil // brought by the stand-in, which moves no bytes
 	}

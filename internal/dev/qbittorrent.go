@@ -113,8 +113,8 @@ func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 		}
 		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
 		// Somebody may take the port between our look and the server's, which
-		// then ends without a word about it.
-		if err = q.start(ctx); err == nil || portIsFree(q.port) || ctx.Err() != nil {
+		// may then end without a word about it.
+		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
 			return err
 		}
 	}
