@@ -8,8 +8,10 @@ import "go.temporal.io/sdk/worker"
 func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(courier) }
 
 // RegisterMain adds the short activities to the worker of the main queue.
-func RegisterMain(w worker.Registry, records *Records, tasks *Tasks, reconciler *Reconciler) {
+func RegisterMain(w worker.Registry, records *Records, tasks *Tasks, downloads *Downloads, downloadSync *DownloadSync, reconciler *Reconciler) {
 	w.RegisterActivity(records)
 	w.RegisterActivity(tasks)
+	w.RegisterActivity(downloads)
+	w.RegisterActivity(downloadSync)
 	w.RegisterActivity(reconciler)
 }

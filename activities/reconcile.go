@@ -25,7 +25,10 @@ type Reconciler struct {
 	// StartDelivery starts a job's workflow.
 	StartDelivery func(ctx context.Context, jobID int64, workflowID string, ownerID int64) error
 	Tasks         TaskKeeper
-	Every         time.Duration // between two looks
+	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
+	Downloads       DownloadKeeper
+	DownloadRecords *Downloads
+	Every           time.Duration // between two looks
 }
 
 const (
@@ -42,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
-		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx), r.downloads(ctx)); err != nil && ctx.Err() == nil {
 			r.Log.Warn("reconciler could not look", "error", err) // an outage: the next look sees all
 		}
 		select {

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
 )
@@ -13,11 +14,14 @@ import (
 // Settings configure the workflows that need it.
 type Settings struct {
 	Delivery delivery.Settings
+	Download download.Settings
 }
 
 // Register adds every workflow to a worker of the main queue, under the names that operators use.
 func Register(w worker.Registry, s Settings) {
 	w.RegisterWorkflowWithOptions((&delivery.Workflow{Settings: s.Delivery}).Run, workflow.RegisterOptions{Name: delivery.WorkflowType})
 	w.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
+	w.RegisterWorkflowWithOptions((&download.Workflow{Settings: s.Download}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
+	w.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
 	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
 }

@@ -43,6 +43,17 @@ var faultTexts = map[fault.Code]text{
 	fault.CannotEscalateOwn:  {"You cannot escalate your own task: set it to blocked instead.", "Свою задачу нельзя эскалировать: отметьте, что она заблокирована."},
 	fault.CannotTakeover:     {"It is yours already: set it to in progress instead.", "Она и так ваша: верните её в работу."},
 
+	fault.BookNotFound:     {"There is no such book.", "Такой книги нет."},
+	fault.DownloadNotFound: {"There is no such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
+	fault.NoFreeSpace:      {"There is little room left: the download waits until there is more.", "Мало свободного места: загрузка ждёт, пока оно появится."},
+	fault.MediaNotReady:    textTrouble,
+
+	fault.SourceUnavailable: {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
+	fault.SourceRefused:     {"The site does not give out this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},
+	fault.SourceForbidden:   {"This link leads to an address that is not on the Internet.", "Ссылка ведёт на адрес не из интернета."},
+	fault.SourceTooBig:      {"What the link leads to is too big for a torrent file.", "По ссылке что-то слишком большое для торрент-файла."},
+	fault.SourceNotTorrent:  {"What the link leads to is not a torrent file.", "По ссылке не торрент-файл."},
+
 	fault.FileNotFound: textNoFile,
 	fault.FileTooBig:   {"The file is too big: Telegram takes about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
 	fault.FileEmpty:    {"The file is empty: Telegram does not take empty files.", "Файл пустой: Telegram не принимает пустые файлы."},
@@ -65,6 +76,17 @@ var faultTexts = map[fault.Code]text{
 	fault.TelegramTimeout:      textTelegramAway,
 	fault.TelegramUnreachable:  textTelegramAway,
 	fault.TelegramFileID:       textTelegramRefused,
+
+	fault.ProviderUnavailable:  {"The download program cannot be reached now. It will be tried again.", "Программа загрузки сейчас недоступна. Попытки продолжаются."},
+	fault.ProviderUnauthorized: {"The download program does not let the service in now.", "Программа загрузки сейчас не пускает сервис."},
+	fault.ProviderRejected:     {"The download program refused it.", "Программа загрузки отказалась это принять."},
+
+	fault.MissingExternalJob: {"It disappeared from the download program.", "Она исчезла из программы загрузки."},
+	fault.ProviderError:      {"The download program could not go on: an error on its side.", "Программа загрузки не смогла продолжить: ошибка на её стороне."},
+	fault.EnqueueFailed:      {"It could not be begun.", "Её не удалось начать."},
+	fault.EnqueueUnavailable: {"The download program could not be reached for long. Try again later.", "Программа загрузки долго была недоступна. Попробуйте позже."},
+	fault.BookGone:           {"The book was removed meanwhile.", "Книгу тем временем удалили."},
+	fault.Stalled:            {"There has been no progress for long: perhaps nobody shares it any more.", "Уже долго ничего не загружается: возможно, раздающих больше нет."},
 
 	fault.OutcomeUnknown: {
 		"It is not known whether the file arrived. Please look in this chat before you press again.",

@@ -21,6 +21,6 @@ func TestNamesAreUnique(t *testing.T) {
 	defer temporal.Close()
 	w := worker.New(temporal, "any", worker.Options{})
 	workflows.Register(w, workflows.Settings{})
-	activities.RegisterMain(w, &activities.Records{}, &activities.Tasks{}, &activities.Reconciler{})
+	activities.RegisterMain(w, &activities.Records{}, &activities.Tasks{}, &activities.Downloads{}, &activities.DownloadSync{}, &activities.Reconciler{})
 	activities.RegisterDelivery(w, &activities.Courier{})
 }

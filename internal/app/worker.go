@@ -15,6 +15,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
@@ -52,13 +53,18 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		// holds its workflows up for as long.
 		StickyScheduleToStartTimeout: stickyPatience,
 	})
-	workflows.Register(main, workflows.Settings{Delivery: delivery.Settings{
-		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
-		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
-	}})
+	workflows.Register(main, workflows.Settings{
+		Delivery: delivery.Settings{
+			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
+			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
+		},
+		Download: download.Settings{Grace: c.Download.Grace},
+	})
 	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
-	activities.RegisterMain(main, records, tasks, &activities.Reconciler{
-		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(), Every: 15 * time.Second,
+	downloads, downloadSync := app.downloadActivities()
+	activities.RegisterMain(main, records, tasks, downloads, downloadSync, &activities.Reconciler{
+		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
+		Downloads: app.downloads(), DownloadRecords: downloads, Every: 15 * time.Second,
 	})
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
@@ -80,8 +86,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer streaming.Stop()
-	if err := startReconciler(ctx, app.temporal); err != nil {
+	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
 		return err
+	}
+	if c.QBittorrent.URL != "" {
+		if err := startSingleton(ctx, app.temporal, download.SyncType, download.SyncID, "Watches over all downloads"); err != nil {
+			return err
+		}
 	}
 	if c.Worker.MetricsAddr != "" {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
@@ -126,13 +137,13 @@ func (a *common) tasks() *task.Client {
 	return &task.Client{Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience}
 }
 
-// startReconciler makes sure that the one reconciler runs.
-func startReconciler(ctx context.Context, c client.Client) error {
+// startSingleton makes sure that a workflow of which there is one runs.
+func startSingleton(ctx context.Context, c client.Client, workflowType, id, summary string) error {
 	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: reconciler.WorkflowID, TaskQueue: lifecycle.MainQueue,
+		ID: id, TaskQueue: lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "Keeps the record and Temporal agreeing",
-	}, reconciler.WorkflowType)
+		StaticSummary:            summary,
+	}, workflowType)
 	return err
 }
 

@@ -10,8 +10,10 @@ type Alert struct {
 
 // Kinds of alerts.
 const (
-	AlertStorageToken  = "storage_token_invalid"
-	AlertTelegramToken = "telegram_token_invalid"
+	AlertStorageToken   = "storage_token_invalid"
+	AlertTelegramToken  = "telegram_token_invalid"
+	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
+	AlertDownloadsSpace = "downloads_space_low"
 )
 
 // RaiseAlert opens an incident; while one of the same kind is open it changes nothing.

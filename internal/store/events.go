@@ -13,6 +13,7 @@ import (
 const (
 	deliveries = "delivery"
 	tasks      = "task"
+	downloads  = "download"
 )
 
 // Event is one transition, or another fact worth keeping about an entity.
