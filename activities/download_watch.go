@@ -33,8 +33,8 @@ type Observation struct {
 	Restarted bool `json:"restarted,omitempty"`
 	// Resumed says of a broken torrent that it was told to go on before: this is another error, not the same once more.
 	Resumed bool `json:"resumed,omitempty"`
-	Stalled   bool `json:"stalled,omitempty"` // no progress for long
-	Cancel    bool `json:"cancel,omitempty"`  // what stalls is to be cancelled
+	Stalled bool `json:"stalled,omitempty"` // no progress for long
+	Cancel  bool `json:"cancel,omitempty"`  // what stalls is to be cancelled
 }
 
 // stalledMark is put behind the state of a torrent that stalls, in the record's memory of what was told.

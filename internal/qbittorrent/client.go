@@ -191,9 +191,9 @@ func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
 
 // call does one request; when that only showed that the session was forgotten, once more in the new one.
 func (c *Client) call(ctx context.Context, request func() error) error {
-	before := c.Sessions()
+	sessions, forgotten := c.Sessions(), c.wire.forgotten.Load()
 	err := request()
-	if err != nil && ctx.Err() == nil && c.Sessions() != before {
+	if err != nil && ctx.Err() == nil && c.wire.forgotten.Load() != forgotten && c.Sessions() != sessions {
 		err = request()
 	}
 	return asFault(ctx, err)

@@ -15,6 +15,7 @@ type wire struct {
 	next      http.RoundTripper
 	onLatency func(op string, took time.Duration)
 	login     *login
+	forgotten atomic.Int64 // answers that showed that the session was
 }
 
 // RoundTrip implements http.RoundTripper. Every refusal is an error with its status: the library loses some. What it
@@ -33,7 +34,11 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/torrents/add") && response.StatusCode == http.StatusOK {
 		return addAnswer(response)
 	}
-	if response.StatusCode >= 400 && response.StatusCode != http.StatusForbidden {
+	if response.StatusCode == http.StatusForbidden {
+		w.forgotten.Add(1)
+		return response, nil
+	}
+	if response.StatusCode >= 400 {
 		_ = response.Body.Close() // the status says all
 		return nil, statusError(response.StatusCode)
 	}
