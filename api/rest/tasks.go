@@ -63,11 +63,11 @@ type taskEventsInput struct {
 
 var (
 	createTask = operation{
-		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
 		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker},
 	}
 	createTasks = operation{
-		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers,
+		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, subject: "workspace",
 		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
 		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency},
@@ -105,8 +105,9 @@ func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[T
 	}
 	made, err := s.o.Tasks.Create(ctx, caller(ctx), workspace, wanted, in.Key)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, createTask, in.Body.WorkspaceID, err)
 	}
+	s.auditGuest(ctx, createTask, workspace)
 	return answered(taskFrom(caller(ctx), made)), nil
 }
 
@@ -124,8 +125,9 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 	}
 	made, err := s.o.Tasks.CreateBatch(ctx, caller(ctx), workspace, graph, in.Key)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, createTasks, in.Body.WorkspaceID, err)
 	}
+	s.auditGuest(ctx, createTasks, workspace)
 	body := taskBatchBody{Items: make([]batchTaskBody, len(made))}
 	for i, task := range made {
 		body.Items[i] = batchTaskBody{graph[i].Ref, taskFrom(caller(ctx), task)}

@@ -232,6 +232,17 @@ func (s *server) auditChange(ctx context.Context, op operation, w store.Workspac
 	}
 }
 
+// auditGuest writes what an administrator did in a workspace without being its member.
+func (s *server) auditGuest(ctx context.Context, op operation, workspaceID int64) {
+	user := caller(ctx)
+	if !user.IsAdmin() {
+		return
+	}
+	if member, err := s.o.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
+		s.audit(ctx, user, op, formatID(workspaceID), store.OutcomeDone)
+	}
+}
+
 func parseWorkspace(text string) (int64, error) {
 	id, ok := parseID(text)
 	if !ok {

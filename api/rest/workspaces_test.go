@@ -109,6 +109,7 @@ func TestMembers(t *testing.T) {
 		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s list-workspace-members workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
+		fmt.Sprintf("%s create-task workspace/%s refused http", bob, id),
 		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id), fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
 	}
 	if rows := w.audited(); !slices.Equal(rows, want) {
@@ -149,7 +150,7 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 		w.send(w.adaToken, "GET", "/v1/workspaces/"+nobodys, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	}
 	var want []string
-	for _, op := range []string{"get-workspace", "change-workspace", "list-workspace-members", "add-workspace-member", "remove-workspace-member"} {
+	for _, op := range []string{"get-workspace", "change-workspace", "list-workspace-members", "add-workspace-member", "remove-workspace-member", "get-task-stats", "create-task", "create-tasks"} {
 		want = append(want, fmt.Sprintf("%d %s workspace/%s refused http", w.bob.ID, op, id))
 	}
 	if rows := w.audited(); !slices.Equal(rows, want) {

@@ -68,10 +68,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	})
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
-		TaskQueueActivitiesPerSecond:       c.Delivery.RatePerSecond,
-		MaxHeartbeatThrottleInterval:       cancelNotice,
-		DisableWorkflowWorker:              true,
-		WorkerStopTimeout:                  c.Worker.StopTimeout,
+		// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
+		// that freezes swallows a try.
+		ActivityTaskPollerBehavior:   worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2}),
+		TaskQueueActivitiesPerSecond: c.Delivery.RatePerSecond,
+		MaxHeartbeatThrottleInterval: cancelNotice,
+		DisableWorkflowWorker:        true,
+		WorkerStopTimeout:            c.Worker.StopTimeout,
 	})
 	activities.RegisterDelivery(streaming, courier)
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 	"pgregory.net/rapid"
@@ -38,8 +39,10 @@ var claiming = porcupine.Model{
 
 // verdict is what a task's history shows.
 type verdict struct {
-	winners      []string // the agents who were told that the task is theirs
-	linearizable bool     // there is an order of the calls, each between its call and its return, that explains every answer
+	winners []string // the agents who were told that the task is theirs
+	// order says whether there is an order of the calls, each between its call and its return, that explains every
+	// answer. Unknown: a wrong history, of many who each seem to have had the task, can take for ever to search.
+	order porcupine.CheckResult
 }
 
 func judge(history []porcupine.Operation) verdict {
@@ -50,29 +53,42 @@ func judge(history []porcupine.Operation) verdict {
 			v.winners = append(v.winners, call.agent)
 		}
 	}
-	v.linearizable = porcupine.CheckOperations(claiming, binding(history))
+	v.order = porcupine.CheckOperationsTimeout(claiming, binding(history), 10*time.Second)
 	return v
 }
 
 // binding leaves out what cannot make a history wrong: the search would try every subset of it. A task once taken stays
-// taken. So of all the calls that change nothing and are told of the same holder, the one that returned first says the
-// most, and of those that are told of nobody the one that was made last. An unknown claim by somebody whom no answer
-// names has had no effect that anybody saw, and can stand behind everything else.
+// taken. So of the calls that change nothing and are told of the same holder, the one that returned first says the most;
+// of those that are told of nobody, the one that was made last; of an agent's claims without an answer, which may count
+// at any time after they were made, the first. Such a claim by somebody whom no answer names has had no effect that
+// anybody saw, and can stand behind everything else.
 func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
-	named, tightest := map[string]bool{}, map[string]porcupine.Operation{}
+	type kind struct {
+		told  raceTold
+		agent string // of a claim without an answer
+	}
+	named, tightest, bounds := map[string]bool{}, map[kind]porcupine.Operation{}, map[kind]int64{}
 	for _, op := range history {
 		named[op.Output.(raceTold).holder] = true
 	}
 	for _, op := range history {
 		call, told := op.Input.(raceCall), op.Output.(raceTold)
-		loses := told.holder != "" && told.holder != call.agent
-		looks := call.agent == ""
-		switch best, found := tightest[told.holder]; {
+		like, bound := kind{told: told}, int64(0) // the smaller, the tighter
+		switch {
 		case told.unknown && !named[call.agent]:
-		case told.unknown || !loses && !looks:
+			continue
+		case told.unknown:
+			like.agent, bound = call.agent, op.Call
+		case told.holder == "" && call.agent == "":
+			bound = -op.Call
+		case told.holder != "" && told.holder != call.agent:
+			bound = op.Return
+		default: // it is won, or nonsense
 			binds = append(binds, op)
-		case !found || loses && op.Return < best.Return || !loses && op.Call > best.Call:
-			tightest[told.holder] = op
+			continue
+		}
+		if _, found := tightest[like]; !found || bound < bounds[like] {
+			tightest[like], bounds[like] = op, bound
 		}
 	}
 	return slices.AppendSeq(binds, maps.Values(tightest))
@@ -110,28 +126,27 @@ func TestRaceJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		history []porcupine.Operation
 		winners int
-		fine    bool
+		order   porcupine.CheckResult
 	}{
-		"one wins, one loses":                     {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 5, "b", "a")}, 1, true},
-		"the winner asks twice":                   {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "a", "a")}, 1, true},
-		"two win":                                 {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 5, "b", "b")}, 2, false},
-		"two win, one after the other":            {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "b", "b")}, 2, false},
-		"one loses to who never asked":            {[]porcupine.Operation{op(1, 9, "b", "a")}, 0, false},
-		"one loses before the winner asks":        {[]porcupine.Operation{op(1, 3, "b", "a"), op(4, 5, "a", "a")}, 1, false},
-		"the holder changes for losers":           {[]porcupine.Operation{op(1, 3, "a", "a"), op(1, 9, "b", "c"), unknown(1, "c")}, 1, false},
-		"free while the claim is under way":       {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 3, "", ""), op(4, 5, "", "a")}, 1, true},
-		"free again":                              {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 3, "", "a"), op(4, 5, "", "")}, 1, false},
-		"free before, and free again":             {[]porcupine.Operation{op(1, 2, "", ""), op(2, 3, "a", "a"), op(4, 5, "", "")}, 1, false},
-		"free after the claim was answered":       {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "", "")}, 1, false},
-		"the unanswered claim counts":             {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "b", "a"), op(4, 5, "a", "a")}, 1, true},
-		"the unanswered claim counts late":        {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "", ""), op(4, 5, "b", "a")}, 0, true},
-		"the unanswered claim does not count":     {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "b", "b")}, 1, true},
-		"the unanswered claim comes after":        {[]porcupine.Operation{op(2, 3, "b", "a"), unknown(4, "a")}, 0, false},
-		"many unanswered claims hide no mistakes": {crowd, 1, false},
+		"one wins, one loses":                     {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 5, "b", "a")}, 1, porcupine.Ok},
+		"the winner asks twice":                   {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "a", "a")}, 1, porcupine.Ok},
+		"two win":                                 {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 5, "b", "b")}, 2, porcupine.Illegal},
+		"two win, one after the other":            {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "b", "b")}, 2, porcupine.Illegal},
+		"one loses to who never asked":            {[]porcupine.Operation{op(1, 9, "b", "a")}, 0, porcupine.Illegal},
+		"one loses before the winner asks":        {[]porcupine.Operation{op(1, 3, "b", "a"), op(4, 5, "a", "a")}, 1, porcupine.Illegal},
+		"the holder changes for losers":           {[]porcupine.Operation{op(1, 3, "a", "a"), op(1, 9, "b", "c"), unknown(1, "c")}, 1, porcupine.Illegal},
+		"free while the claim is under way":       {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 3, "", ""), op(4, 5, "", "a")}, 1, porcupine.Ok},
+		"free again":                              {[]porcupine.Operation{op(1, 9, "a", "a"), op(2, 3, "", "a"), op(4, 5, "", "")}, 1, porcupine.Illegal},
+		"free before, and free again":             {[]porcupine.Operation{op(1, 2, "", ""), op(2, 3, "a", "a"), op(4, 5, "", "")}, 1, porcupine.Illegal},
+		"free after the claim was answered":       {[]porcupine.Operation{op(1, 3, "a", "a"), op(4, 5, "", "")}, 1, porcupine.Illegal},
+		"the unanswered claim counts":             {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "b", "a"), op(4, 5, "a", "a")}, 1, porcupine.Ok},
+		"the unanswered claim counts late":        {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "", ""), op(4, 5, "b", "a")}, 0, porcupine.Ok},
+		"the unanswered claim does not count":     {[]porcupine.Operation{unknown(1, "a"), op(2, 3, "b", "b")}, 1, porcupine.Ok},
+		"the unanswered claim comes after":        {[]porcupine.Operation{op(2, 3, "b", "a"), unknown(4, "a")}, 0, porcupine.Illegal},
+		"many unanswered claims hide no mistakes": {crowd, 1, porcupine.Illegal},
 	} {
-		if v := judge(test.history); len(v.winners) != test.winners || v.linearizable != test.fine {
-			t.Errorf("%s: %d winners, linearizable %t; want %d, %t\n%s",
-				name, len(v.winners), v.linearizable, test.winners, test.fine, describe(test.history))
+		if v := judge(test.history); len(v.winners) != test.winners || v.order != test.order {
+			t.Errorf("%s: %d winners, %s; want %d, %s\n%s", name, len(v.winners), v.order, test.winners, test.order, describe(test.history))
 		}
 	}
 }
@@ -150,8 +165,8 @@ func TestRaceBinding(t *testing.T) {
 			}
 			return op
 		}), 0, 8).Draw(t, "history")
-		if got, want := judge(history).linearizable, porcupine.CheckOperations(claiming, history); got != want {
-			t.Errorf("linearizable %t; the whole history %t:\n%s", got, want, describe(history))
+		if got, want := judge(history).order, porcupine.CheckOperationsTimeout(claiming, history, 0); got != want {
+			t.Errorf("%s; the whole history is %s:\n%s", got, want, describe(history))
 		}
 	})
 }

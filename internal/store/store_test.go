@@ -218,6 +218,37 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	if after.State != store.JobQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
 		t.Errorf("something was written: %+v, %d events", after, len(events))
 	}
+	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
+		t.Errorf("no such job: %v", err)
+	}
+	_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) { // nothing is locked any more
+		j.State, j.LastError = store.JobCancelled, "x"
+		return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
+	})
+	w.must(err)
+}
+
+// TestSentFileComesWithTheReceipt keeps the file_id with the change that it belongs to, or not at all.
+func TestSentFileComesWithTheReceipt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	job := w.job(w.user(1))
+	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
+	for _, refusal := range []error{errors.New("no"), nil} {
+		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+			message := int64(7)
+			j.State, j.MessageID, j.Sent = store.JobDelivered, &message, &sent
+			return []store.Event{{Type: "acknowledged", To: string(j.State)}}, refusal
+		})
+		if !errors.Is(err, refusal) {
+			t.Fatal(err)
+		}
+		fileID, name, err := w.SentFile(t.Context(), sent.SHA256, sent.Size)
+		w.must(err)
+		if kept := fileID == sent.FileID && name == sent.Name; kept != (refusal == nil) {
+			t.Errorf("after %v: %q, %q", refusal, fileID, name)
+		}
+	}
 }
 
 // TestPlacesInLine counts turns, not arrivals.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,8 +30,10 @@ const (
 	MaxBatch       = 500
 )
 
-// parallelStarts is how many workflows of a batch are started at a time.
-const parallelStarts = 8
+const (
+	parallelStarts = 8               // workflows of a batch that are started at a time
+	startPatience  = 5 * time.Second // with each, before it is left to the reconciler
+)
 
 // Create makes one task. Its blockers exist already.
 func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
@@ -87,19 +90,23 @@ func fingerprint(asked any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// startAll starts workflows that may be started; what fails now is left to the reconciler.
+// startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the reconciler.
 func (c *Client) startAll(ctx context.Context, made []store.Task) {
-	starts := errgroup.Group{}
+	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
 	for _, task := range made {
 		starts.Go(func() error {
-			if err := c.Start(ctx, task); err != nil {
-				c.Log.Warn("task is recorded, its workflow will be started later", "task", task.ID, "error", err)
+			if ctx.Err() != nil {
+				return nil
 			}
-			return nil
+			soon, cancel := context.WithTimeout(ctx, startPatience)
+			defer cancel()
+			return c.Start(soon, task)
 		})
 	}
-	_ = starts.Wait() // nothing fails
+	if err := starts.Wait(); err != nil {
+		c.Log.Warn("tasks are recorded, their workflows will be started later", "tasks", len(made), "first", made[0].ID, "error", err)
+	}
 }
 
 // check fills what is left open and says what is wrong with a task that is to be made.

@@ -3,8 +3,11 @@ package task_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -272,6 +276,29 @@ func TestEventsPerLife(t *testing.T) {
 	}
 }
 
+// TestBatchWithoutTemporal makes a batch while Temporal takes connections and says nothing: the tasks are there, soon.
+func TestBatchWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	defer silent.Close()
+	away, err := client.NewLazyClient(client.Options{HostPort: silent.Addr().String(), Logger: sdklog.NewStructuredLogger(w.tasks.Log)})
+	w.must(err)
+	defer away.Close()
+	var said strings.Builder
+	cut := &task.Client{Temporal: away, Store: w.store, Log: slog.New(slog.NewTextHandler(&said, nil)), Patience: time.Minute}
+	graph := make([]store.NewTask, 50)
+	for i := range graph {
+		graph[i].Title = "one of many"
+	}
+	made, err := cut.CreateBatch(t.Context(), w.creator, w.workspace.ID, graph, "")
+	w.must(err)
+	if len(made) != 50 || w.reload(made[49]).WorkflowStartedAt != nil || strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("%d tasks, %s", len(made), said.String())
+	}
+}
+
 // TestLateWorkflow acts on a task whose workflow could not be started when it was made.
 func TestLateWorkflow(t *testing.T) {
 	t.Parallel()
@@ -296,9 +323,18 @@ func TestWorkerAway(t *testing.T) {
 	_, err := w.tasks.Claim(ctx, w.creator, wanted.ID, "c", "")
 	w.must(err)
 	w.worker.Stop()
-	hasty := &task.Client{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: time.Second}
-	_, err = hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
-	w.wantCode(err, fault.TemporalUnavailable)
+	hasty := &task.Client{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: 2 * time.Second}
+	var all sync.WaitGroup
+	for range 8 { // as many as are let through at a time
+		all.Go(func() {
+			_, err := hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
+			w.wantCode(err, fault.TemporalUnavailable)
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	_, err = hasty.Claim(ctx, ann, wanted.ID, "c", "") // the record knows, and needs no workflow
+	w.wantCode(err, fault.TaskAlreadyClaimed)
+	all.Wait()
 	w.startWorker()
 	escalated, err := w.tasks.Escalate(ctx, ann, wanted.ID, "c", "k")
 	if err != nil || escalated.Status != store.TaskBlocked {
