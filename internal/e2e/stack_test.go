@@ -34,6 +34,8 @@ const (
 	clientSecret = "planted-client-secret"
 	refreshToken = "planted-refresh-token"
 	adminToken   = "sc_planted-admin-token"
+
+	qbittorrentPassword = "planted-qbittorrent-password"
 )
 
 var programs string // where TestMain built worker and api

@@ -119,12 +119,31 @@ func (c *Client) Delete(ctx context.Context, t Torrent, keepFiles bool) error {
 	return c.call(ctx, func() error { return c.qbt.DeleteTorrentsCtx(ctx, []string{t.ID}, !keepFiles) })
 }
 
-// DeleteTags removes tags from all torrents and from qBittorrent's list of tags, where they would stay for ever.
+// DeleteTags removes tags from torrents of ours, and from qBittorrent's list of tags, where they would stay for ever,
+// unless somebody else uses them too: another installation counts its jobs from 1 as well.
 func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
-	if len(tags) == 0 {
+	var unused []string
+	for _, tag := range tags {
+		tagged, err := c.torrents(ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) })
+		if err != nil {
+			return err
+		}
+		ours := c.ids(tagged)
+		if len(ours) == len(tagged) {
+			unused = append(unused, tag)
+			continue
+		}
+		if len(ours) == 0 {
+			continue
+		}
+		if err := c.call(ctx, func() error { return c.qbt.RemoveTagsCtx(ctx, ours, tag) }); err != nil {
+			return err
+		}
+	}
+	if len(unused) == 0 {
 		return nil
 	}
-	return c.call(ctx, func() error { return c.qbt.DeleteTagsCtx(ctx, tags) })
+	return c.call(ctx, func() error { return c.qbt.DeleteTagsCtx(ctx, unused) })
 }
 
 // ids gives the ids of those torrents that are ours.

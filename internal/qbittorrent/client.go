@@ -126,10 +126,10 @@ func (c *Client) torrents(ctx context.Context, filter qbt.TorrentFilterOptions, 
 	return found, err
 }
 
-// Find looks for a job's torrent: by the job's tag, then by infohash (either may be empty) where qBittorrent keeps it under one
-// of them. nil: it is not there.
+// Find looks for a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent keeps it
+// under one of them. nil: it is not there.
 func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error) {
-	tagged, err := c.torrents(ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) })
+	tagged, err := c.torrents(ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) && c.Ours(t) })
 	if err != nil || len(tagged) > 0 {
 		return first(tagged), err
 	}

@@ -256,6 +256,10 @@ func TestOnlyOurs(t *testing.T) {
 	if theirs == nil || c.Ours(*theirs) {
 		t.Fatalf("%+v", theirs)
 	}
+	if found, err := c.Find(ctx, "job-1", "", ""); err != nil || found != nil { // another installation's job 1
+		t.Errorf("%+v, %v", found, err)
+	}
+	must(t, c.DeleteTags(ctx, "job-1"))
 	for name, err := range map[string]error{
 		"adopt": c.Adopt(ctx, *theirs, "job-2"), "resume": c.Resume(ctx, *theirs), "delete": c.Delete(ctx, *theirs, false),
 	} {
@@ -272,6 +276,12 @@ func TestOnlyOurs(t *testing.T) {
 	listed, err := c.List(ctx)
 	if err != nil || len(listed) > 0 {
 		t.Errorf("%+v, %v", listed, err)
+	}
+
+	must(t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("cd", 20), Tag: "job-1", SavePath: "/b"}))
+	must(t, c.DeleteTags(ctx, "job-1", "job-2"))
+	if got := q.Torrents(); len(got) != 2 || len(got[0].Tags) != 1 || len(got[1].Tags) != 0 || len(q.Tags()) != 1 {
+		t.Errorf("%+v, tags %v", got, q.Tags())
 	}
 }
 
@@ -327,6 +337,32 @@ func TestSessionForgotten(t *testing.T) {
 	}
 	if got := len(q.Torrents()); got != 3 {
 		t.Errorf("%d torrents", got)
+	}
+}
+
+// TestOneSession lets many in at once: one login is enough, also when the session was forgotten.
+func TestOneSession(t *testing.T) {
+	many := func(t *testing.T, c *Client, sessions int64) {
+		t.Helper()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, err := c.List(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if got := c.Sessions(); got != sessions {
+			t.Errorf("%d sessions, want %d", got, sessions)
+		}
+	}
+	each(t, func(t *testing.T, c *Client, _ *sim.WebSeed) { many(t, c, 1) })
+	q, url := standIn(t, sim.QBittorrentOptions{})
+	c := New(options(url))
+	for restarts := range int64(3) {
+		many(t, c, restarts+1)
+		must(t, q.Restart(0))
 	}
 }
 

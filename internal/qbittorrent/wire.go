@@ -36,6 +36,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if response.StatusCode == http.StatusForbidden {
 		w.forgotten.Add(1)
+		w.login.forget(r)
 		return response, nil
 	}
 	if response.StatusCode >= 400 {
@@ -71,10 +72,12 @@ func readShort(response *http.Response) (string, error) {
 	return string(text), err
 }
 
-// login lets one at a time try to get in, and waits ever longer after a refusal: qBittorrent bans an address after five.
+// login lets one at a time try to get in, and the others in with it: each session that is begun stands for a start of
+// qBittorrent. It waits ever longer after a refusal: qBittorrent bans an address after five.
 type login struct {
 	turn     chan struct{} // one token
 	admitted atomic.Int64
+	session  atomic.Pointer[http.Response] // the answer that began the one that lasts; its body is read
 	now      func() time.Time
 
 	// Under the turn.
@@ -98,6 +101,11 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	case <-l.turn:
 		defer func() { l.turn <- struct{}{} }()
 	}
+	if session := l.session.Load(); session != nil { // somebody else was faster
+		again := *session
+		again.Body, again.Request = io.NopCloser(strings.NewReader(admission)), r
+		return &again, nil
+	}
 	if l.now().Before(l.closed) {
 		return nil, errLoginRefused
 	}
@@ -118,5 +126,25 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	}
 	l.refusals = 0
 	l.admitted.Add(1)
+	began := *response
+	l.session.Store(&began)
 	return response, nil
+}
+
+// admission is how qBittorrent says yes.
+const admission = "Ok."
+
+// forget ends the session with which a request was made that was not let in. One without it, or with an older one, says
+// nothing about it.
+func (l *login) forget(r *http.Request) {
+	session := l.session.Load()
+	if session == nil {
+		return
+	}
+	for _, cookie := range session.Cookies() {
+		if sent, err := r.Cookie(cookie.Name); err != nil || sent.Value != cookie.Value {
+			return
+		}
+	}
+	l.session.CompareAndSwap(session, nil)
 }
