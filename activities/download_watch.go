@@ -154,7 +154,7 @@ func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent
 		s.Log.Warn("qBittorrent shows a state that nobody knows", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
-	if moving && s.Settings.StalledAfter > 0 && job.Idle > s.Settings.StalledAfter {
+	if moving && s.Settings.StalledAfter > 0 && job.Idle > s.Settings.StalledAfter && t.Progress == job.Progress {
 		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
 	}
 	return o, o.remembered() != job.Observed
