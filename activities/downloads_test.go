@@ -244,7 +244,7 @@ func TestRemove(t *testing.T) {
 	s.must(s.qb.Remove(moved.Tag()))
 	s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()}}))
 	s.must(s.remove(moved))
-	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 0 {
+	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 {
 		t.Errorf("another's torrent: %+v", got)
 	}
 }
@@ -299,8 +299,8 @@ func TestLook(t *testing.T) {
 	}
 	s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '61 seconds'`)
 	s.exec(`UPDATE download_sync SET reachable_since = now() - interval '61 seconds'`)
-	if look := s.look(job); look != (DownloadLook{}) {
-		t.Errorf("%+v", look)
+	if look := s.look(job); look != (DownloadLook{}) || len(s.qb.Tags()) != 0 {
+		t.Errorf("%+v, tags %v", look, s.qb.Tags())
 	}
 	s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
 	if look := s.look(job); look.Found {

@@ -216,9 +216,10 @@ type DownloadLook struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left.
+// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When there
+// is none, the tag that has outlived the torrent goes too.
 func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look DownloadLook, err error) {
-	_, there, err := d.find(ctx, jobID)
+	job, there, err := d.find(ctx, jobID)
 	switch {
 	case err != nil:
 	case there != nil && d.Torrents.Ours(*there):
@@ -228,6 +229,9 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 		}
 	default:
 		look.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
+		if err == nil && look.Wait == 0 {
+			err = d.Torrents.DeleteTags(ctx, job.Tag())
+		}
 	}
 	return look, patient(ctx, err)
 }

@@ -79,7 +79,7 @@ func newLibrary(t testing.TB, server torrents, settings map[string]string) *libr
 	l.downloads = &download.Client{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
 
 	somebodyElses := l.torrent("foreign.epub", sim.TorrentSpec{NoSeed: true})
-	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"})
+	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"}) // another installation's job 1
 	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
 		return l.foreign != nil && l.foreign.State == qbt.TorrentStateStalledDl
@@ -126,11 +126,11 @@ func (l *library) find(made *sim.SeededTorrent) *qbt.Torrent {
 	return nil
 }
 
-// tagged looks for the torrent of a job.
+// tagged looks for the torrent of a job, among ours.
 func (l *library) tagged(job store.Download) *qbt.Torrent {
 	l.Helper()
 	for _, t := range l.all() {
-		if slices.Contains(tagsOf(t), job.Tag()) {
+		if t.Category != foreignCategory && slices.Contains(tagsOf(t), job.Tag()) {
 			return &t
 		}
 	}

@@ -157,7 +157,11 @@ func fullDisk(l *library) {
 	made := l.unseeded("full-disk.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	must(l, stand.SetFreeSpace(0))
-	defer func() { must(l, stand.SetFreeSpace(100<<30)) }()
+	defer func() {
+		goesOn := ""
+		must(l, stand.SetFreeSpace(100<<30))
+		must(l, stand.Change(l.foreign.Name, sim.TorrentChange{State: &goesOn}))
+	}()
 	job = l.ends(job, store.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {
 		l.Errorf("it was not tried again: %+v", job)
