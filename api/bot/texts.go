@@ -160,8 +160,8 @@ var alertTexts = map[string]text{
 		"qBittorrent не принимает наши имя и пароль: загрузки ждут, пока настройку не исправят и не перезапустят worker.",
 	},
 	store.AlertDownloadsSpace: {
-		"There is little room left on qBittorrent's disk: new downloads wait until there is more.",
-		"На диске qBittorrent мало места: новые загрузки ждут, пока оно появится.",
+		"There is little room left on the disk of qBittorrent. New downloads wait until there is more.",
+		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
 }
 
