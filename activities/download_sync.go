@@ -63,13 +63,13 @@ const (
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
 // keeps two workers from polling at once, whatever Temporal thinks of them.
 func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
+	defer keepBeating(ctx)()
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * s.Settings.Every)
 	for time.Now().Before(deadline) {
 		_, err := s.Store.OnlySync(ctx, func(held context.Context) error { return s.loop(held, deadline) })
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("downloads are not watched", "error", err)
 		}
-		activity.RecordHeartbeat(ctx)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -86,7 +86,6 @@ func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 	ticker := time.NewTicker(s.Settings.Every)
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
-		activity.RecordHeartbeat(ctx)
 		began := time.Now()
 		poll := s.poll(ctx)
 		poll.Took = time.Since(began)
@@ -141,7 +140,6 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 		written, told := s.batch(ctx, watched, batch)
 		poll.Written += written
 		poll.Told += told
-		activity.RecordHeartbeat(ctx)
 	}
 	s.present = present
 	s.tidy(ctx, torrents)

@@ -235,7 +235,7 @@ func canceledAndKept(l *library) {
 // growing is a download of which a part is there, and that takes for ever.
 func (l *library) growing(name string) (store.User, store.Download, *sim.SeededTorrent) {
 	l.Helper()
-	made, ann := l.torrent(name, sim.TorrentSpec{Size: 64 * seedSpeed}), l.reader()
+	made, ann := l.torrent(name, sim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
 	job := l.ask(ann, made.URL)
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 5*time.Minute)

@@ -6,8 +6,10 @@ import (
 	"time"
 )
 
-// lockCheck is how often the holder of a lock makes sure that it still holds it.
-const lockCheck = 5 * time.Second
+const (
+	lockCheck = 5 * time.Second // how often the holder of a lock makes sure that it still holds it
+	lockLease = "20s"           // PostgreSQL takes it from a holder that has been silent for so long: its machine is gone, or frozen
+)
 
 // alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
 // connection, and fn's context with the lock.
@@ -23,6 +25,9 @@ func (s *Store) alone(ctx context.Context, lock int64, fn func(context.Context) 
 	}
 	// A closed connection gives the lock back whatever happened to ctx.
 	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `SET idle_session_timeout = '`+lockLease+`'`); err != nil {
+		return false, unavailable(err)
+	}
 	held, lose := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
