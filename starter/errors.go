@@ -110,7 +110,11 @@ func nextStep(r *refusal) string {
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
 	case fault.InvalidTransition:
-		return "look at its state: starter deliver show ID, or starter task show ID"
+		return "look at its state: starter deliver show ID, starter task show ID or starter download show ID"
+	case fault.BookNotFound:
+		return "look which there are: starter book list, or add it: starter book add TITLE"
+	case fault.DownloadNotFound:
+		return "look which there are: starter download list"
 	case fault.TaskNotFound:
 		return "look which there are: starter task list"
 	case fault.WorkspaceNotFound:

@@ -98,7 +98,10 @@ func whenSet(t time.Time) string {
 func showTask(cmd *cobra.Command, t task) error {
 	rows := [][]string{{"task", t.ID}, {"title", t.Title}, {"status", string(t.Status)}}
 	for _, row := range [][]string{
-		{"since", whenSet(t.Since)}, {"deadline", whenSet(t.DeadlineAt)}, {"free again", whenSet(t.ReleaseAt)}, {"assignee", t.AssigneeID},
+		{"since", whenSet(t.Since)},
+		{"deadline", whenSet(t.DeadlineAt)},
+		{"free again", whenSet(t.ReleaseAt)},
+		{"assignee", t.AssigneeID},
 		{"labels", strings.Join(t.Labels, ", ")},
 	} {
 		if row[1] != "" {

@@ -16,7 +16,8 @@ const downloadAlertAfter = 5 * time.Minute
 func (a *common) downloads() *download.Client {
 	return &download.Client{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "",
-		CancelPatience: a.config.QBittorrent.Timeout + 2*time.Second, // to hear that qBittorrent does not answer
+		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
+		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnStarted:      func(mediaType string) { a.metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },
 	}
 }

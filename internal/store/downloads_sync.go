@@ -109,6 +109,7 @@ func (s *Store) EndedDownloads(ctx context.Context, ids []int64) ([]EndedDownloa
 // DownloadSync is how the polls of qBittorrent go.
 type DownloadSync struct {
 	PolledAt       *time.Time `db:"polled_at"`       // the last answer
+	PolledAge      *float64   `db:"polled_age"`      // seconds since then
 	ReachableSince *time.Time `db:"reachable_since"` // every poll since was answered, and by the same run of qBittorrent
 	FailedAt       *time.Time `db:"failed_at"`       // the last poll without an answer
 	Failure        string     `db:"failure"`         // a fault code, while qBittorrent cannot be reached
@@ -117,7 +118,7 @@ type DownloadSync struct {
 // DownloadSync tells how the polls go.
 func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 	return one[DownloadSync](ctx, s, fault.New(fault.Internal, "the row of the polls is gone"),
-		`SELECT polled_at, reachable_since, failed_at, failure FROM download_sync`)
+		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
 }
 
 // NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which nobody

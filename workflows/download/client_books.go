@@ -40,5 +40,8 @@ func (c *Client) Book(ctx context.Context, id int64) (store.Book, error) {
 
 // Books lists books, the newest first.
 func (c *Client) Books(ctx context.Context, f store.BookFilter) ([]store.Book, error) {
+	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
+		return nil, fault.New(fault.Validation, "what is searched for is text of one line").WithField("q")
+	}
 	return c.Store.Books(ctx, f)
 }
