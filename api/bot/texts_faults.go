@@ -10,6 +10,8 @@ var (
 	textTelegramAway    = text{"Telegram did not take the file. Try again later.", "Telegram не принял файл. Попробуйте позже."}
 	textTelegramRefused = text{"Telegram refused the file.", "Telegram отказался принять файл."}
 	textServiceAway     = text{"The service is busy with itself. Press again in a minute.", "Сервис временно недоступен. Нажмите ещё раз через минуту."}
+	textChainAway       = text{"The TON network cannot be reached now.", "Сеть TON сейчас недоступна."}
+	textStarsAway       = text{"Stars cannot be bought now.", "Сейчас звёзды купить нельзя."}
 	textNoFile          = text{"This file or folder is not there any more.", "Этого файла или папки больше нет."}
 )
 
@@ -64,6 +66,24 @@ var faultTexts = map[fault.Code]text{
 	fault.TelegramTimeout:      textTelegramAway,
 	fault.TelegramUnreachable:  textTelegramAway,
 	fault.TelegramFileID:       textTelegramRefused,
+
+	fault.ChainUnauthorized: textChainAway,
+	fault.ChainRateLimited:  textChainAway,
+	fault.ChainUnavailable:  textChainAway,
+	fault.ChainTimeout:      textChainAway,
+	fault.ChainUnreachable:  textChainAway,
+	fault.ChainProtocol:     textChainAway,
+
+	fault.FragmentNoUser:       {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
+	fault.FragmentNotAUser:     {"This username belongs to a channel or a bot, which cannot get Stars.", "Это имя канала или бота: им нельзя подарить звёзды."},
+	fault.FragmentNoGift:       {"This account cannot get Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
+	fault.FragmentUnauthorized: textStarsAway,
+	fault.FragmentVerify:       textStarsAway,
+	fault.FragmentRefused:      textStarsAway,
+	fault.FragmentUnavailable:  textStarsAway,
+	fault.FragmentTimeout:      textStarsAway,
+	fault.FragmentUnreachable:  textStarsAway,
+	fault.FragmentProtocol:     textStarsAway,
 
 	fault.OutcomeUnknown: {
 		"It is not known whether the file arrived. Please look in this chat before you press again.",

@@ -60,6 +60,24 @@ const (
 	TelegramTimeout      Code = "TELEGRAM_TIMEOUT"
 	TelegramUnreachable  Code = "TELEGRAM_UNREACHABLE"
 	TelegramFileID       Code = "TELEGRAM_FILE_ID_REFUSED"
+
+	ChainUnauthorized Code = "CHAIN_UNAUTHORIZED" // toncenter refuses our key
+	ChainRateLimited  Code = "CHAIN_RATE_LIMITED"
+	ChainUnavailable  Code = "CHAIN_UNAVAILABLE"
+	ChainTimeout      Code = "CHAIN_TIMEOUT"
+	ChainUnreachable  Code = "CHAIN_UNREACHABLE"
+	ChainProtocol     Code = "CHAIN_PROTOCOL"
+
+	FragmentNoUser       Code = "FRAGMENT_USERNAME_NOT_FOUND"
+	FragmentNotAUser     Code = "FRAGMENT_INVALID_USERNAME" // a channel or a bot
+	FragmentNoGift       Code = "FRAGMENT_RECIPIENT_REFUSED"
+	FragmentUnauthorized Code = "FRAGMENT_UNAUTHORIZED" // the session is over
+	FragmentVerify       Code = "FRAGMENT_VERIFICATION_REQUIRED"
+	FragmentRefused      Code = "FRAGMENT_REFUSED" // for a reason that we do not know
+	FragmentUnavailable  Code = "FRAGMENT_UNAVAILABLE"
+	FragmentTimeout      Code = "FRAGMENT_TIMEOUT"
+	FragmentUnreachable  Code = "FRAGMENT_UNREACHABLE"
+	FragmentProtocol     Code = "FRAGMENT_PROTOCOL"
 )
 
 // How a job can end other than well.
