@@ -11,8 +11,9 @@ import (
 
 // Names of the workloads in the events and boards tables.
 const (
-	deliveries = "delivery"
-	tasks      = "task"
+	deliveries   = "delivery"
+	tasks        = "task"
+	transactions = "transaction"
 )
 
 // Event is one transition, or another fact worth keeping about an entity.
