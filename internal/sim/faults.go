@@ -15,7 +15,8 @@ import (
 
 // Fault makes matching requests go wrong on purpose.
 type Fault struct {
-	// Match is a part of "METHOD /path?query" with secrets masked; empty matches every request outside /_/.
+	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where all calls have one path;
+	// empty matches every request outside /_/.
 	Match string `json:"match"`
 	// Kind is an HTTP status (400 to 599, answered in the system's own shape), one of the kinds below, or one of the
 	// system's own kinds.

@@ -125,12 +125,6 @@ func (p *payer) decode(data []byte) []transactionView {
 	return answer.Transactions
 }
 
-// UnmarshalText reads base64.
-func (h *hash) UnmarshalText(text []byte) error {
-	*h, _ = parseHash(string(text))
-	return nil
-}
-
 func (p *payer) balance(of string) int64 {
 	p.test.Helper()
 	_, answer := p.call("GET", "walletInformation?address="+url.QueryEscape(of), nil)
