@@ -93,7 +93,7 @@ type TON struct {
 // Fragment says where Stars are bought, and whose session that is.
 type Fragment struct {
 	URL               string
-	Cookies           map[string]string
+	Cookies           string // as a browser sends them; never shown
 	RequestsPerSecond float64
 	ShowSender        bool
 }

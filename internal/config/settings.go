@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -87,13 +86,13 @@ func (c *Config) settings() []Setting {
 		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "its API key; empty: one request per second"),
 		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to it; 0: 1 without a key, 10 with one"),
 		address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "where Stars are bought"),
-		{Name: "STAGECOACH_FRAGMENT_COOKIES", Doc: "the session there: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…", Secret: true, set: cookiesInto(&c.Fragment.Cookies)},
+		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session there: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to it; 0: 2"),
 		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "tell the receiver who sent the Stars"),
 
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: what they send to the wallet is no order"),
-		moment(&c.Transactions.Since, "STAGECOACH_TX_SINCE", "transfers from before are no orders, such as 2026-01-31T12:00:00Z; empty: the wallet's first start here"),
+		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the wallet's first start here, transfers from before are orders too"),
 		amount(&c.Transactions.MinDeposit, "STAGECOACH_TX_MIN_DEPOSIT", "0.05", "TON; a smaller transfer is no order"),
 		integer(&c.Transactions.MaxStars, "STAGECOACH_TX_MAX_STARS", "1000000", 50, 1<<40, "largest number of Stars in one purchase"),
 		amount(&c.Transactions.Reserve, "STAGECOACH_TX_RESERVE", "0.02", "TON kept back of each transfer for gas, and left in the wallet by each payment"),
@@ -205,19 +204,6 @@ func words(into *[]string, name, doc string) Setting {
 	}}
 }
 
-// moment reads a time; the zero time when it is empty.
-func moment(into *time.Time, name, doc string) Setting {
-	return Setting{Name: name, Doc: doc, set: func(v string) (err error) {
-		if *into = (time.Time{}); v == "" {
-			return nil
-		}
-		if *into, err = time.Parse(time.RFC3339, v); err != nil {
-			return errors.New("must be a time such as 2026-01-31T12:00:00Z")
-		}
-		return nil
-	}}
-}
-
 // amount reads TON into nanoTON.
 func amount(into *int64, name, def, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
@@ -228,24 +214,6 @@ func amount(into *int64, name, def, doc string) Setting {
 		*into = int64(n)
 		return nil
 	}}
-}
-
-// cookiesInto reads a Cookie header.
-func cookiesInto(into *map[string]string) func(string) error {
-	return func(v string) error {
-		*into = map[string]string{}
-		if strings.TrimSpace(v) == "" {
-			return nil
-		}
-		cookies, err := http.ParseCookie(v)
-		if err != nil {
-			return errors.New("must be name=value pairs with semicolons between them")
-		}
-		for _, cookie := range cookies {
-			(*into)[cookie.Name] = cookie.Value
-		}
-		return nil
-	}
 }
 
 func keyInto(into *[]byte) func(string) error {

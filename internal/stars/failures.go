@@ -56,13 +56,16 @@ var (
 	Unavailable    = &Failure{Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError}
 	WalletRefused  = &Failure{Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError}
 	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: OtherError}
-	CannotGift     = &Failure{Message: "You can't gift Telegram Stars to this account at this moment.", Class: Retryable, Category: OtherError}
-	PriceMoved     = &Failure{Message: "Fragment price moved", Class: Retryable, Category: FragmentError}
-	LinkExpired    = &Failure{Message: "Fragment payment link expired", Class: Retryable, Category: FragmentError}
+	CannotGift     = &Failure{Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable, Category: FragmentError}
+	NotVerified    = &Failure{Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: OtherError}
+	PriceMoved     = &Failure{Message: "Fragment API error: the price has moved", Class: Retryable, Category: FragmentError}
+	LinkExpired    = &Failure{Message: "Fragment API error: the payment link has expired", Class: Retryable, Category: FragmentError}
 
-	Suspicious   = &Failure{Message: "Fragment payment link failed a check", Class: Unknown, Category: FragmentError, Final: true}
+	Nonsense     = &Failure{Message: "Fragment API error: the answer makes no sense", Class: Unknown, Category: FragmentError}
+	Refused      = &Failure{Message: "Fragment API error: an unknown reason", Class: Unknown, Category: FragmentError}
+	Suspicious   = &Failure{Message: "Fragment API error: the payment link failed a check", Class: Unknown, Category: FragmentError, Final: true}
 	AboveLimit   = &Failure{Message: "Purchase exceeds the limit of one payment", Class: Unknown, Category: OtherError, Final: true}
-	Unconfirmed  = &Failure{Message: "Fragment did not confirm the purchase", Class: Unknown, Category: FragmentError, Final: true}
+	Unconfirmed  = &Failure{Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true}
 	Unexplained  = &Failure{Message: "Unknown error", Class: Unknown, Category: OtherError}
 	Cancelled    = &Failure{Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true}
 	Terminated   = &Failure{Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true}
@@ -72,8 +75,8 @@ var (
 // Failures is the table of all ways to fail, for documentation and tests.
 var Failures = []*Failure{
 	InvalidUsername, InvalidUsernameFormat, UsernameNotFound, TooFewStars, TooManyStars, InvalidComment, InsufficientAmount,
-	Network, Unavailable, WalletRefused, SessionExpired, CannotGift, PriceMoved, LinkExpired,
-	Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
+	Network, Unavailable, WalletRefused, SessionExpired, NotVerified, CannotGift, PriceMoved, LinkExpired,
+	Nonsense, Refused, Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
 }
 
 // UnavailableWith is Unavailable with the status that Fragment gave.
