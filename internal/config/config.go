@@ -100,9 +100,9 @@ type Fragment struct {
 
 // Transactions configures the workload that buys Stars. Amounts are nanoTON.
 type Transactions struct {
-	Allow            []string  // addresses that may be paid
-	TopUpFrom        []string  // addresses whose transfers are no orders
-	Since            time.Time // transfers from before are no orders; zero: the first start
+	Allow            []string // addresses that may be paid
+	TopUpFrom        []string // addresses whose transfers are no orders
+	WholeHistory     bool     // transfers from before the first start are orders too
 	MinDeposit       int64
 	MaxStars         int64
 	Reserve          int64
