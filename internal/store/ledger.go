@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
-	"time"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says where money
@@ -34,42 +36,52 @@ type Balance struct {
 	BalanceNano int64   `db:"balance_nano"`
 }
 
+// amounts are the postings of one entry.
+type amounts map[Account]int64
+
+// post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was not.
+func post(ctx context.Context, tx pgx.Tx, wallet string, transaction *string, cause string, a amounts) error {
+	accounts, nano := []Account{}, []int64{}
+	for account, amount := range a {
+		if amount != 0 {
+			accounts, nano = append(accounts, account), append(nano, amount)
+		}
+	}
+	_, err := tx.Exec(ctx, `WITH entry AS (
+			INSERT INTO ledger_entries (cause, wallet, transaction_hash) VALUES ($1, $2, $3) RETURNING id
+		) INSERT INTO ledger_postings (entry_id, account, amount_nano)
+		SELECT id, account, nano FROM entry, unnest($4::text[], $5::bigint[]) AS p (account, nano)`, cause, wallet, transaction, accounts, nano)
+	return err
+}
+
+// paymentCause names what happened to a payment.
+func paymentCause(what string, id int64) string { return what + "/" + strconv.FormatInt(id, 10) }
+
+// goneTo is the account of the money that a payment took away.
+func goneTo(kind PaymentKind) Account {
+	if kind == Refund {
+		return AccountRefunded
+	}
+	return AccountPaid
+}
+
 // LedgerBalances lists a wallet's accounts in the order of Accounts; those never used are zero.
-func (s *Store) LedgerBalances(ctx context.Context, wallet string) ([]Balance, error) {
-	panic("not built yet") // the API comes first
+func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []Balance, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		found, err := balancesIn(ctx, tx, wallet)
+		for _, account := range Accounts {
+			balances = append(balances, Balance{account, found[account]})
+		}
+		return err
+	})
+	return balances, err
 }
 
-// Difference is one thing on which two records disagree.
-type Difference struct {
-	What    string `db:"what"`    // which rule is broken
-	Subject string `db:"subject"` // an account, a hash, a number: what it is broken for
-	Want    int64  `db:"want"`
-	Got     int64  `db:"got"`
-}
-
-// LedgerCheck compares a wallet's ledger with the rest of the record, row by row. Nothing is as it should be.
-func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, error) {
-	panic("not built yet") // the API comes first
-}
-
-// CompareBalance compares the ledger with the balance that the chain tells of the wallet right after the transaction at lt. known
-// is false while the record's cursor stands elsewhere: then there is nothing to compare.
-func (s *Store) CompareBalance(ctx context.Context, wallet string, lt, balanceNano int64) (differences []Difference, known bool, err error) {
-	panic("not built yet") // the API comes first
-}
-
-// PurchaseRecord is a purchase as the record has it, to be compared with Fragment's list.
-type PurchaseRecord struct {
-	TransactionHash string            `db:"transaction_hash"`
-	ChainHash       string            `db:"chain_hash"`
-	Username        string            `db:"username"`
-	Stars           int64             `db:"stars"`
-	AmountNano      int64             `db:"amount_nano"`
-	Status          TransactionStatus `db:"status"`
-	PaidAt          time.Time         `db:"paid_at"`
-}
-
-// Purchases lists the purchases that were paid since a moment, with payment ids above after, ascending.
-func (s *Store) Purchases(ctx context.Context, wallet string, since time.Time, after int64, limit int) ([]PurchaseRecord, error) {
-	panic("not built yet") // the API comes first
+func balancesIn(ctx context.Context, tx pgx.Tx, wallet string) (amounts, error) {
+	rows, err := listIn[Balance](ctx, tx, `SELECT account, balance_nano FROM ledger_balances WHERE wallet = $1`, wallet)
+	balances := amounts{}
+	for _, row := range rows {
+		balances[row.Account] = row.BalanceNano
+	}
+	return balances, err
 }

@@ -102,9 +102,26 @@ type Standing struct {
 
 // Turn is a place in the queue for the wallet.
 type Turn struct {
-	Kind    PaymentKind `json:"kind"`
-	Granted bool        `json:"granted"`
+	Kind    PaymentKind `db:"kind" json:"kind"`
+	Granted bool        `db:"granted" json:"granted"`
 }
+
+// Types of a transaction's events. The first ones are transitions, the others facts on the way.
+const (
+	TransactionDetected = "detected"
+	TransactionLocked   = "locked"
+	TransactionFinished = "processed"
+	TransactionFailure  = "failed"
+	TransactionRetried  = "retried"
+	TransactionReviewed = "needs_review"
+	TransactionResolved = "resolved"
+	TransactionStuck    = "stuck"
+	TransactionSigned   = "payment_signed"
+	TransactionPaid     = "payment_paid"
+	TransactionKept     = "payment_kept"
+	TransactionDead     = "payment_dead"
+	TransactionBounced  = "payment_bounced"
+)
 
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
 
@@ -158,12 +175,42 @@ func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
 // StandingOf says where the record stands with a transaction.
 func (s *Store) StandingOf(ctx context.Context, hash string) (standing Standing, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		standing, err = standingOf(ctx, tx, hash)
+		t, err := transactionIn(ctx, tx, hash)
+		if err == nil {
+			standing, err = standingOf(ctx, tx, t)
+		}
 		return err
 	})
 	return standing, err
 }
 
-func standingOf(ctx context.Context, tx pgx.Tx, hash string) (Standing, error) {
-	panic("not built yet")
+func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, error) {
+	return oneIn[Transaction](ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+}
+
+func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
+	standing := Standing{
+		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, NeedsReview: t.NeedsReview,
+		Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+	}
+	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)
+	if err != nil {
+		return Standing{}, err
+	}
+	for _, payment := range payments {
+		ref := payment.Ref()
+		if payment.Kind == Refund {
+			standing.Refund = &ref
+			continue
+		}
+		standing.Purchase = &ref
+		if t.ProcessingSince != nil && !payment.CreatedAt.Before(*t.ProcessingSince) {
+			standing.Signed++
+		}
+	}
+	turns, err := listIn[Turn](ctx, tx, `SELECT kind, granted_at IS NOT NULL AS granted FROM payment_queue WHERE transaction_hash = $1`, t.Hash)
+	if err == nil && len(turns) > 0 {
+		standing.Turn = &turns[0] // a purchase and a refund exclude each other
+	}
+	return standing, err
 }

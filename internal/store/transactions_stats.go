@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // TransactionStats are the statistics of transactions for operators.
@@ -41,7 +43,41 @@ type DayOfTransactions struct {
 	SuccessPercent float64   `db:"success_percent"` // with two decimals
 }
 
-// StatsOfTransactions counts all transactions; days lists that many days.
-func (s *Store) StatsOfTransactions(ctx context.Context, days int) (TransactionStats, error) {
-	panic("not built yet") // the API comes first
+// category is the kind of an error by its message.
+const category = `CASE
+	WHEN error_message ILIKE '%username%' THEN 'Username Error'
+	WHEN error_message ILIKE '%stars amount%' OR error_message ILIKE '%insufficient amount%' THEN 'Stars Amount Error'
+	WHEN error_message ILIKE '%network%' OR error_message ILIKE '%timeout%' THEN 'Network Error'
+	WHEN error_message ILIKE '%wallet%' THEN 'Wallet Error'
+	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
+	ELSE 'Other Error' END`
+
+// StatsOfTransactions counts all transactions, and the last days days on which there were any.
+func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
+	one := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly} // all of it as of one moment
+	err = pgx.BeginTxFunc(ctx, s.pool, one, func(tx pgx.Tx) (err error) {
+		if stats.Statuses, err = listIn[StatusShare](ctx, tx, `SELECT status, count(*), round(100.0 * count(*) / sum(count(*)) OVER (), 2)::float8 AS percent
+			FROM transactions GROUP BY status ORDER BY count(*) DESC, status`); err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
+			WHERE status = 'processed' AND created_at > now() - interval '24 hours'`).Scan(&stats.AverageSeconds)
+		if err != nil {
+			return err
+		}
+		if stats.Errors, err = listIn[MessageCount](ctx, tx, `SELECT error_message AS message, count(*) FROM transactions
+			WHERE status = 'failed' GROUP BY error_message ORDER BY count(*) DESC, message`); err != nil {
+			return err
+		}
+		if stats.Categories, err = listIn[CategoryCount](ctx, tx, `SELECT `+category+` AS category, count(*) FROM transactions
+			WHERE status = 'failed' GROUP BY category ORDER BY count(*) DESC, category`); err != nil {
+			return err
+		}
+		stats.Days, err = listIn[DayOfTransactions](ctx, tx, `SELECT (created_at AT TIME ZONE 'UTC')::date::timestamp AT TIME ZONE 'UTC' AS day, count(*) AS total,
+			count(*) FILTER (WHERE status = 'processed') AS success,
+			round(100.0 * count(*) FILTER (WHERE status = 'processed') / count(*), 2)::float8 AS success_percent
+			FROM transactions GROUP BY day ORDER BY day DESC LIMIT $1`, days)
+		return err
+	})
+	return stats, unavailable(err)
 }

@@ -79,18 +79,20 @@ CREATE TABLE payments (
     chain_hash       text        NOT NULL DEFAULT '',
     paid_nano        bigint      NOT NULL DEFAULT 0 CHECK (paid_nano >= 0), -- what left the wallet by it
     gas_nano         bigint      NOT NULL DEFAULT 0 CHECK (gas_nano >= 0),
+    returned_nano    bigint      NOT NULL DEFAULT 0 CHECK (returned_nano BETWEEN 0 AND paid_nano), -- what came back when it bounced
     out_hash         text        NOT NULL DEFAULT '',             -- the message that carries the money
     settled_at       timestamptz,                                 -- paid or dead
     kept_at          timestamptz,                                 -- the destination took the money for good
     late             boolean     NOT NULL DEFAULT false,          -- found on the chain after it had passed for dead: a fault somewhere
+    live             boolean     NOT NULL GENERATED ALWAYS AS (state IN ('signed', 'paid') AND NOT late) STORED,
     told_at          timestamptz,                                 -- its workflow was told that it is settled
     created_at       timestamptz NOT NULL DEFAULT now(),
     CHECK ((state = 'signed') = (settled_at IS NULL)),
     CHECK (state NOT IN ('paid', 'bounced') OR chain_hash <> ''),
     CHECK (kept_at IS NULL OR state = 'paid')
 );
-CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE state IN ('signed', 'paid') AND NOT late;
-CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE state IN ('signed', 'paid') AND NOT late;
+CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE live;
+CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE live;
 CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signed';
 CREATE INDEX payments_of ON payments (transaction_hash, id);
 CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
