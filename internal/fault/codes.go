@@ -36,6 +36,7 @@ const (
 // Why money does not move.
 const (
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	NotConfigured       Code = "NOT_CONFIGURED"     // the workload is off
 	WalletNotFound      Code = "WALLET_NOT_FOUND"   // its record was never begun
 	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"  //
 	PaymentUndecided    Code = "PAYMENT_UNDECIDED"  // signed or paid: only the chain, or an operator, leads on

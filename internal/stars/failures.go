@@ -55,9 +55,9 @@ var (
 	Network        = &Failure{Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError}
 	Unavailable    = &Failure{Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError}
 	WalletRefused  = &Failure{Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError}
-	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: OtherError}
+	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: FragmentError}
 	CannotGift     = &Failure{Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable, Category: FragmentError}
-	NotVerified    = &Failure{Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: OtherError}
+	NotVerified    = &Failure{Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: FragmentError}
 	PriceMoved     = &Failure{Message: "Fragment API error: the price has moved", Class: Retryable, Category: FragmentError}
 	LinkExpired    = &Failure{Message: "Fragment API error: the payment link has expired", Class: Retryable, Category: FragmentError}
 

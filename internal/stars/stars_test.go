@@ -214,7 +214,7 @@ func TestSpelling(t *testing.T) {
 		"Service unavailable: Fragment API returned 503":   {Retryable, FragmentError},
 		"Service unavailable: Fragment API returned 429":   {Retryable, FragmentError},
 		"Wallet service error: Could not send transaction": {Retryable, WalletError},
-		"Authorization failed: Session expired":            {Retryable, OtherError},
+		"Authorization failed: Session expired":            {Retryable, FragmentError},
 		"what nobody has seen before":                      {Unknown, OtherError},
 		"":                                                 {Unknown, OtherError},
 	} {

@@ -51,6 +51,11 @@ func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, er
 	return one[Wallet](ctx, s, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
 }
 
+// ActiveWallet finds the wallet that was looked at last: WALLET_NOT_FOUND when there never was one.
+func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
+	return one[Wallet](ctx, s, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`)
+}
+
 // lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one holder of
 // the lock calls now is later than what any holder before it did.
 type lockedWallet struct {
