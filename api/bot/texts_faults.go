@@ -47,6 +47,7 @@ var faultTexts = map[fault.Code]text{
 	fault.TransactionNotFound: {"There is no such transaction.", "Такой транзакции нет."},
 	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
 	fault.PaymentNotFound:     {"There is no such payment.", "Такого платежа нет."},
+	fault.PaymentNotAllowed:   {"The payment would go to an address that is not allowed.", "Платёж ушёл бы на неразрешённый адрес."},
 	fault.NotConfigured:       {"Stars are not sold here.", "Звёзды здесь не продаются."},
 	fault.PaymentUndecided:    {"A payment of it is on its way or has arrived: wait for what the chain says.", "Её платёж в пути или уже дошёл: дождитесь, что покажет блокчейн."},
 	fault.PaymentDecided:      {"What became of this payment is known already.", "Что стало с этим платежом, уже известно."},

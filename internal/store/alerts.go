@@ -12,6 +12,15 @@ type Alert struct {
 const (
 	AlertStorageToken  = "storage_token_invalid"
 	AlertTelegramToken = "telegram_token_invalid"
+
+	AlertFragmentSession   = "fragment_session_expired" // purchases are held until it is renewed
+	AlertPaymentRefused    = "payment_check_failed"     // Fragment wants something paid that we do not pay
+	AlertDailyLimit        = "daily_limit_reached"      // purchases are held for a while
+	AlertWalletEmpty       = "wallet_balance_low"
+	AlertTransactionStuck  = "transaction_stuck"
+	AlertTransactionReview = "transaction_needs_review"
+	AlertRefund            = "refund_not_possible"
+	AlertChain             = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
 )
 
 // RaiseAlert opens an incident; while one of the same kind is open it changes nothing.
