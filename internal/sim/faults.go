@@ -35,6 +35,8 @@ type Fault struct {
 	Delay time.Duration `json:"-"`
 	// AfterBody lets an error answer and timeout act only when the whole request was read.
 	AfterBody bool `json:"after_body,omitempty"`
+	// Applied lets an error answer and timeout act only when the request was carried out: the answer is a lie.
+	Applied bool `json:"applied,omitempty"`
 }
 
 // kinds are the faults that every stand-in knows, besides HTTP statuses.

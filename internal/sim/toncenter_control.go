@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,7 @@ type Deposit struct {
 	Undecoded  bool   `json:"undecoded"`
 }
 
-// depositKinds make the bodies of deposits.
+// depositKinds make the bodies of deposits. All but the first three are things that look like deposits and are none.
 var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	"": func(d Deposit) (*cell.Cell, error) {
 		if d.Comment == "" {
@@ -35,20 +37,43 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 		}
 		return wallet.CreateCommentCell(d.Comment)
 	},
-	"empty":     func(Deposit) (*cell.Cell, error) { return cell.BeginCell().EndCell(), nil },
 	"two_cells": splitComment,
+	"binary": func(Deposit) (*cell.Cell, error) { // text that was not marked as text
+		return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte{0xff, 0xfe, 0, 0x80}, 32).EndCell(), nil
+	},
+	"opcode": func(Deposit) (*cell.Cell, error) { // some contract's request
+		return cell.BeginCell().MustStoreUInt(0xd53276db, 32).MustStoreUInt(1, 64).EndCell(), nil
+	},
+	"encrypted": func(d Deposit) (*cell.Cell, error) {
+		secret := sha256.Sum256([]byte(d.Comment))
+		return cell.BeginCell().MustStoreUInt(wallet.EncryptedCommentOpcode, 32).MustStoreSlice(secret[:], 256).MustStoreSlice(secret[:], 256).EndCell(), nil
+	},
+	"jetton": jettonNotice,
+	"bounced": func(d Deposit) (*cell.Cell, error) { // the beginning of the body that was sent comes back
+		text := []byte(d.Comment)
+		text = text[:min(len(text), 28)]
+		return cell.BeginCell().MustStoreUInt(0xffffffff, 32).MustStoreUInt(0, 32).MustStoreSlice(text, uint(len(text))*8).EndCell(), nil
+	},
+}
+
+// jettonNotice tells a wallet that it got tokens. The comment is the token sender's; the TON with it are change.
+func jettonNotice(d Deposit) (*cell.Cell, error) {
+	comment, err := wallet.CreateCommentCell(d.Comment)
+	if err != nil {
+		return nil, err
+	}
+	owner := sha256.Sum256([]byte("owner of tokens"))
+	return cell.BeginCell().MustStoreUInt(0x7362d09c, 32).MustStoreUInt(1, 64).MustStoreCoins(1_000_000).
+		MustStoreAddr(address.NewAddress(0, 0, owner[:])).MustStoreBoolBit(true).MustStoreRef(comment).EndCell(), nil
 }
 
 // splitComment is a comment whose second half lies in a cell of its own, however short it is.
 func splitComment(d Deposit) (*cell.Cell, error) {
 	half := len(d.Comment) / 2
-	rest := cell.BeginCell()
-	if err := rest.StoreStringSnake(d.Comment[half:]); err != nil {
-		return nil, err
-	}
-	if half > 123 {
+	if half > 120 {
 		return nil, errors.New("this comment takes more than two cells")
 	}
+	rest := cell.BeginCell().MustStoreSlice([]byte(d.Comment[half:]), uint(len(d.Comment)-half)*8)
 	return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte(d.Comment[:half]), uint(half)*8).MustStoreRef(rest.EndCell()).EndCell(), nil
 }
 
@@ -56,7 +81,7 @@ func splitComment(d Deposit) (*cell.Cell, error) {
 func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	body, ok := depositKinds[d.Kind]
 	if !ok {
-		return "", fmt.Errorf("unknown kind of deposit %q", d.Kind)
+		return "", fmt.Errorf("unknown kind of deposit %q; allowed: %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(depositKinds))[1:], ", "))
 	}
 	if d.AmountNano < 0 {
 		return "", errors.New("amount_nano must not be negative")
@@ -158,7 +183,7 @@ type Steering struct {
 	DelayMS     *int64 `json:"delay_ms"`      // until a broadcast is included, besides the block time
 	Drop        *int   `json:"drop"`          // so many broadcasts are accepted, and then forgotten
 	Hide        *int   `json:"hide"`          // so many transactions are left out of all answers until they are revealed
-	Reveal      bool   `json:"reveal"`        // shows what was hidden
+	Reveal      bool   `json:"reveal"`        // shows what was hidden, and hides no more
 }
 
 // Steer changes how the chain goes on.
@@ -174,6 +199,9 @@ func (t *TonCenter) Steer(s Steering) error {
 		if ms != nil {
 			*into = time.Duration(*ms) * time.Millisecond
 		}
+	}
+	if s.Reveal {
+		next.Hide = 0
 	}
 	for into, n := range map[*int]*int{&next.Drop: s.Drop, &next.Hide: s.Hide} {
 		if n != nil {

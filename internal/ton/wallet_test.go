@@ -104,6 +104,37 @@ func validUntil(t *testing.T, body *cell.Cell) time.Time {
 	return time.Unix(int64(s.MustLoadUInt(32)), 0)
 }
 
+// What another implementation (@ton/ton) makes of the same words and the same payment.
+const (
+	goldenWords = "into unique rabbit misery shield trade kingdom nice treat rubber arm uphold garment input piece rather junk furnace unfair gentle tip gorilla try witness"
+	goldenSeed  = "be93f73ea582de5f40a622ccab6bf01294e84600abed37b72d66107670aab3e8"
+	goldenFrom  = "UQCykSpGvFO6QCZTeHh4aCz7HsCsX_z2v5GXqS8Lt0e1PQtP"
+	goldenBody  = "c555376e504fdfa74e59d04beac3216149b758931e3741cbaae421792518260c"
+	goldenHash  = "82751b415ce5bdc77755082ae98927ef7beb5f0d34251b6821925036b7781e35"
+)
+
+func TestSignIsWhatOthersSign(t *testing.T) {
+	t.Parallel()
+	key, err := ParseKey(goldenWords)
+	if err != nil || hex.EncodeToString(key.private().Seed()) != goldenSeed {
+		t.Fatal(err)
+	}
+	w, err := NewWallet(key, Mainnet)
+	if err != nil || w.Address().Friendly(false) != goldenFrom {
+		t.Fatalf("%s %v", w.Address().Friendly(false), err)
+	}
+	to, bounce, err := ParseAddress("UQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVCgeF")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := cell.BeginCell().MustStoreStringSnake(" Stars \n\nRef#x").EndCell()
+	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreStringSnake("10000 Telegram").MustStoreRef(rest).EndCell().ToBOC()
+	signed, err := w.Sign(7, time.Unix(1_900_000_001, 0), Payment{To: to, Amount: 460_900_000, Bounce: bounce, Body: body})
+	if err != nil || signed.Hash != goldenHash || signed.BodyHash != goldenBody {
+		t.Errorf("%+v %v", signed, err)
+	}
+}
+
 func TestSignIsDeterministic(t *testing.T) {
 	t.Parallel()
 	w := testWallet(t)
@@ -177,11 +208,12 @@ func TestSignRefuses(t *testing.T) {
 
 func TestParseKey(t *testing.T) {
 	t.Parallel()
-	words := wallet.NewSeed()
-	private, err := wallet.SeedToPrivateKeyWithOptions(words)
+	words := strings.Fields(goldenWords)
+	seed, err := hex.DecodeString(goldenSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	private := ed25519.NewKeyFromSeed(seed)
 	for name, text := range map[string]string{
 		"words": strings.Join(words, " "), "lines": " " + strings.ToUpper(strings.Join(words, "\n")) + "\n",
 		"seed": hex.EncodeToString(private.Seed()), "key": hex.EncodeToString(private) + "\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -381,7 +382,7 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(so *sim.TonCenterOptions, o *Options) { so.RequestsPerSecond, o.RequestsPerSecond = 20, 20 })
+	w := newWorld(t, func(_ *sim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
 	began := time.Now()
 	for range 25 { // 20 at once, and the rest at 20 a second
 		if _, err := w.Head(t.Context()); err != nil {
@@ -412,4 +413,19 @@ func TestLatencyIsTold(t *testing.T) {
 	if got := strings.Join(told, " "); got != "head wallet transactions message broadcast" {
 		t.Error(got)
 	}
+}
+
+func FuzzTransaction(f *testing.F) {
+	f.Add([]byte(`{"account":"0:` + strings.Repeat("1", 64) + `","hash":"` + base64.StdEncoding.EncodeToString(make([]byte, 32)) + `","lt":"5","in_msg":{}}`))
+	f.Add([]byte(`{"in_msg":{"value":"1","opcode":"0x0","message_content":{"body":"te6cckEBAQEAAgAAAEysuc0="}},"out_msgs":[{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var wire wireTransaction
+		if json.Unmarshal(data, &wire) != nil {
+			return
+		}
+		tx, err := wire.transaction()
+		if err == nil && (len(tx.Hash) != 64 || tx.LT == 0 || tx.Fees < 0 || tx.In != nil && (tx.In.Value < 0 || len(tx.In.Hash) != 64)) {
+			t.Errorf("%+v", tx)
+		}
+	})
 }
