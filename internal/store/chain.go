@@ -254,7 +254,7 @@ func (in *ingest) save(ctx context.Context, head time.Time) error {
 	if !head.IsZero() && (in.ScannedTo == nil || head.After(*in.ScannedTo)) {
 		in.ScannedTo = &head
 	}
-	_, err := in.tx.Exec(ctx, `UPDATE ton_wallets SET cursor_lt = $2, cursor_hash = $3, scanned_to = coalesce($4, '-infinity'), next_seqno = $5,
+	_, err := in.tx.Exec(ctx, `UPDATE ton_wallets SET cursor_lt = $2, cursor_hash = $3, scanned_to = $4, next_seqno = $5,
 		updated_at = $6 WHERE address = $1`, in.Address, in.CursorLT, in.CursorHash, in.ScannedTo, in.NextSeqno, in.now)
 	return err
 }

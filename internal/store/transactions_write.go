@@ -259,16 +259,25 @@ func (s *Store) ReviewTransaction(ctx context.Context, hash string, attempt int,
 		if !w.during(attempt) {
 			return nil
 		}
-		return w.review(ctx, reason)
+		if err := w.review(ctx, reason); err != nil {
+			return err
+		}
+		_, err := grantNext(ctx, w.tx, w.lockedWallet)
+		return err
 	})
 }
 
-// review raises the flag, whatever the status.
+// review raises the flag, whatever the status. Until a person has looked nothing is signed, so a turn would be wasted.
 func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
 	}
 	w.NeedsReview, w.ReviewReason = true, reason
+	_, err := w.tx.Exec(ctx, `DELETE FROM payment_queue q WHERE transaction_hash = $1 AND NOT EXISTS (
+		SELECT 1 FROM payments p WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed')`, w.Hash)
+	if err != nil {
+		return err
+	}
 	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})
 }
 
@@ -277,15 +286,17 @@ func (w *writing) review(ctx context.Context, reason string) error {
 // nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
 // again changes nothing.
 func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
+	if outcome != TransactionProcessed && outcome != TransactionFailed {
+		return Standing{}, fault.New(fault.Validation, "the outcome is processed or failed").WithField("outcome")
+	}
 	return s.write(ctx, r.Hash, func(w *writing) error {
-		if !w.NeedsReview && w.Status == outcome && w.Attempt == r.Attempt && outcome != TransactionProcessing {
-			return nil
-		}
-		spent, err := w.spent(ctx)
 		event := Event{Type: TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
+		spent, err := w.spent(ctx)
 		switch {
 		case err != nil:
 			return err
+		case !w.NeedsReview && w.Status == outcome && w.Attempt == r.Attempt:
+			return nil
 		case !w.NeedsReview || w.Attempt != r.Attempt:
 			return w.impossible(TransactionActionResolve, "it does not need review in this attempt")
 		case spent != nil && spent.State == PaymentSigned:
@@ -297,14 +308,12 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 			return w.impossible(TransactionActionResolve, "it has ended, and not so")
 		case outcome == TransactionFailed:
 			w.ErrorMessage, w.ErrorClass = message, NonRetryable
-			return w.end(ctx, outcome, event)
-		case outcome == TransactionProcessed && spent != nil:
-			w.FragmentTransactionHash = spent.ChainHash
-			return w.end(ctx, outcome, event)
-		case outcome == TransactionProcessed:
+		case spent == nil:
 			return w.impossible(TransactionActionResolve, "nothing was bought")
+		default:
+			w.FragmentTransactionHash = spent.ChainHash
 		}
-		return fault.New(fault.Validation, "the outcome is processed or failed").WithField("outcome")
+		return w.end(ctx, outcome, event)
 	})
 }
 

@@ -26,7 +26,7 @@ type WalletStart struct {
 	BalanceNano int64
 }
 
-const walletColumns = `address, cursor_lt, cursor_hash, nullif(scanned_to, '-infinity') AS scanned_to, next_seqno`
+const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
 
 var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
 

@@ -11,7 +11,7 @@ CREATE TABLE ton_wallets (
     address     text PRIMARY KEY CHECK (address ~ '^-?[0-9]+:[0-9a-f]{64}$'),
     cursor_lt   bigint      NOT NULL CHECK (cursor_lt >= 0),      -- 0: before the first transaction
     cursor_hash text        NOT NULL CHECK (cursor_hash ~ '^([0-9a-f]{64})?$'),
-    scanned_to  timestamptz NOT NULL DEFAULT '-infinity',         -- chain time: nothing up to it is missing, or can come any more
+    scanned_to  timestamptz,                                      -- chain time: nothing up to it is missing, or can come any more
     next_seqno  bigint      NOT NULL DEFAULT 0,                   -- above every seqno that we know to be used
     created_at  timestamptz NOT NULL DEFAULT now(),
     updated_at  timestamptz NOT NULL DEFAULT now()
@@ -195,9 +195,13 @@ CREATE TABLE ledger_balances (
 -- +goose StatementBegin
 CREATE FUNCTION ledger_add() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO ledger_balances AS b (wallet, account, balance_nano)
-        SELECT wallet, NEW.account, NEW.amount_nano FROM ledger_entries WHERE id = NEW.entry_id
-        ON CONFLICT (wallet, account) DO UPDATE SET balance_nano = b.balance_nano + EXCLUDED.balance_nano;
+    -- No upsert: that would check the posting as if it were the balance.
+    UPDATE ledger_balances b SET balance_nano = balance_nano + NEW.amount_nano FROM ledger_entries e
+        WHERE e.id = NEW.entry_id AND b.wallet = e.wallet AND b.account = NEW.account;
+    IF NOT FOUND THEN
+        INSERT INTO ledger_balances (wallet, account, balance_nano)
+            SELECT wallet, NEW.account, NEW.amount_nano FROM ledger_entries WHERE id = NEW.entry_id;
+    END IF;
     RETURN NULL;
 END $$;
 -- +goose StatementEnd
