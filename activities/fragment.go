@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
@@ -141,7 +142,7 @@ func (c *Cashier) link(ctx context.Context, request fragment.Request, quote stor
 	switch {
 	case err != nil:
 		return signature{}, err
-	case !c.allowed(link.To):
+	case !slices.Contains(c.Allow, link.To):
 		return signature{}, fault.New(fault.PaymentNotAllowed, "the payment goes to an address that is not allowed")
 	case link.Amount != request.Amount, int64(link.Stars) != quote.Stars:
 		return signature{}, stars.Suspicious
@@ -150,15 +151,6 @@ func (c *Cashier) link(ctx context.Context, request fragment.Request, quote stor
 		payment:   ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
 		requestID: link.ConfirmID, until: link.ValidUntil,
 	}, nil
-}
-
-func (c *Cashier) allowed(to ton.Address) bool {
-	for _, address := range c.Allow {
-		if address == to {
-			return true
-		}
-	}
-	return false
 }
 
 // ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are sent;

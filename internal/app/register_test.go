@@ -21,6 +21,9 @@ func TestNamesAreUnique(t *testing.T) {
 	defer temporal.Close()
 	w := worker.New(temporal, "any", worker.Options{})
 	workflows.Register(w, workflows.Settings{})
-	activities.RegisterMain(w, &activities.Records{}, &activities.Tasks{}, &activities.Reconciler{})
+	activities.RegisterMain(w, activities.Main{
+		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
+		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{},
+	})
 	activities.RegisterDelivery(w, &activities.Courier{})
 }

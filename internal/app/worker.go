@@ -18,6 +18,7 @@ import (
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 // cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
@@ -52,14 +53,31 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		// holds its workflows up for as long.
 		StickyScheduleToStartTimeout: stickyPatience,
 	})
-	workflows.Register(main, workflows.Settings{Delivery: delivery.Settings{
-		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
-		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
-	}})
-	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
-	activities.RegisterMain(main, records, tasks, &activities.Reconciler{
-		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(), Every: 15 * time.Second,
+	workflows.Register(main, workflows.Settings{
+		Delivery: delivery.Settings{
+			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
+			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
+		},
+		Transaction: transaction.Settings{
+			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
+			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+		},
 	})
+	keeper := app.transactions()
+	shop, err := app.shop(keeper)
+	if err != nil {
+		return err
+	}
+	shop.Records = records
+	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
+	shop.Reconciler = &activities.Reconciler{
+		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
+		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
+	}
+	if shop.Monitor != nil {
+		shop.Reconciler.Wallet = shop.Monitor.Wallet.Raw()
+	}
+	activities.RegisterMain(main, shop)
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
 		TaskQueueActivitiesPerSecond:       c.Delivery.RatePerSecond,
@@ -79,6 +97,11 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer streaming.Stop()
 	if err := startReconciler(ctx, app.temporal); err != nil {
 		return err
+	}
+	if shop.Monitor != nil {
+		if err := keeper.StartMonitor(ctx, shop.Reconciler.Wallet); err != nil {
+			return err
+		}
 	}
 	if c.Worker.MetricsAddr != "" {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)

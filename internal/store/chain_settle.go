@@ -82,10 +82,13 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 	return w, w.note(ctx, event)
 }
 
-// release gives back what was reserved for a payment. Of a refund that paid nothing is owed any more.
+// release gives back what was reserved for a payment. Of a refund that paid nothing is owed any more. A paid purchase keeps
+// the turn until it is through: Fragment tells how far a session's last purchase has come, and of no other.
 func (w *writing) release(ctx context.Context, p Payment) error {
-	if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1 AND kind = $2`, w.Hash, p.Kind); err != nil {
-		return err
+	if p.Kind != Purchase || p.State != PaymentPaid {
+		if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1 AND kind = $2`, w.Hash, p.Kind); err != nil {
+			return err
+		}
 	}
 	if p.Kind == Refund && p.State == PaymentDead {
 		return w.reserve(ctx, p, "release", -p.ReservedNano)

@@ -90,6 +90,7 @@ type Standing struct {
 	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
 	UserID      *int64            `json:"user_id,omitempty"`
 	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
+	Error       string            `json:"error,omitempty"` // its message
 	NeedsReview bool              `json:"needs_review,omitempty"`
 	Quoted      bool              `json:"quoted,omitempty"`
 	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
@@ -190,7 +191,7 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 
 func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
 	standing := Standing{
-		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, NeedsReview: t.NeedsReview,
+		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
 	}
 	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)

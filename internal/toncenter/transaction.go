@@ -56,6 +56,7 @@ type Message struct {
 	Source      ton.Address // nobody's for a message from outside
 	Destination ton.Address // nobody's for a message to outside
 	Value       money.Nano
+	Fee         money.Nano // for the way, paid by who sent it, besides the value and the transaction's fees
 	Bounce      bool
 	Bounced     bool    // the money of an earlier message, coming back
 	Opcode      *uint32 // the body's first four bytes; nil: it has no four

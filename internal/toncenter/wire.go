@@ -106,6 +106,8 @@ type wireMessage struct {
 	Source      account `json:"source"`
 	Destination account `json:"destination"`
 	Value       amount  `json:"value"`
+	FwdFee      amount  `json:"fwd_fee"`
+	IHRFee      amount  `json:"ihr_fee"`
 	Bounce      bool    `json:"bounce"`
 	Bounced     bool    `json:"bounced"`
 	CreatedLT   number  `json:"created_lt"`
@@ -159,7 +161,7 @@ func (w wireTransaction) transaction() (Transaction, error) {
 func (w wireMessage) message() (Message, error) {
 	m := Message{
 		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source), Destination: ton.Address(w.Destination),
-		Value: money.Nano(w.Value), Bounce: w.Bounce, Bounced: w.Bounced, Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
+		Value: money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee), Bounce: w.Bounce, Bounced: w.Bounced, Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
 	}
 	if m.Hash == "" {
 		return Message{}, errors.New("a message without a hash")
