@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Alert is one incident that the administrators should hear of once.
 type Alert struct {
@@ -38,4 +42,14 @@ func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
 // TakeUnsentAlerts gives alerts nobody was told of and marks them as told: an alert is sent at most once.
 func (s *Store) TakeUnsentAlerts(ctx context.Context) ([]Alert, error) {
 	return list[Alert](ctx, s, `UPDATE alerts SET sent_at = now() WHERE sent_at IS NULL RETURNING id, kind`)
+}
+
+// OpenAlerts lists the kinds of the incidents that are open.
+func (s *Store) OpenAlerts(ctx context.Context) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `SELECT kind FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	kinds, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return kinds, unavailable(err)
 }
