@@ -82,9 +82,9 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 	return w, w.note(ctx, event)
 }
 
-// release gives back what was reserved for a payment. Of a refund that paid nothing is owed any more.
+// release ends the turn of a payment and gives back what was reserved for it: to what is owed, if it was a refund that died.
 func (w *writing) release(ctx context.Context, p Payment) error {
-	if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1 AND kind = $2`, w.Hash, p.Kind); err != nil {
+	if err := w.leave(ctx, p.Kind); err != nil {
 		return err
 	}
 	if p.Kind == Refund && p.State == PaymentDead {

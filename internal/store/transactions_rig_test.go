@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	coin = 1_000_000_000 // nanoTON
-	gas  = coin / 100
-	fee  = coin / 1000
+	coin int64 = 1_000_000_000 // nanoTON
+	gas        = coin / 100
+	fee        = coin / 1000
 )
 
 var (

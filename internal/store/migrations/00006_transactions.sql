@@ -115,12 +115,11 @@ CREATE TABLE payment_queue (
 CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
 CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
 
--- When each sender had its last turn, and the one before: a turn that is given back counts for nothing.
+-- When each sender's last turn ended.
 CREATE TABLE payment_turns (
-    wallet      text        NOT NULL REFERENCES ton_wallets (address),
-    sender      text        NOT NULL,
-    granted_at  timestamptz NOT NULL,
-    before_that timestamptz NOT NULL DEFAULT '-infinity',
+    wallet   text        NOT NULL REFERENCES ton_wallets (address),
+    sender   text        NOT NULL,
+    ended_at timestamptz NOT NULL,
     PRIMARY KEY (wallet, sender)
 );
 
