@@ -15,18 +15,20 @@ import (
 	"stagecoach/internal/store"
 )
 
+// exec does to the database what no method of the store does.
 func (w *world) exec(sql string, args ...any) {
 	w.t.Helper()
 	w.must(w.tryExec(sql, args...))
 }
 
 func (w *world) tryExec(sql string, args ...any) error {
-	conn, err := pgx.Connect(w.t.Context(), w.url)
-	if err != nil {
-		return err
+	if w.conn == nil {
+		conn, err := pgx.Connect(w.t.Context(), w.url)
+		w.must(err)
+		w.conn = conn
+		w.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	}
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(w.t.Context(), sql, args...)
+	_, err := w.conn.Exec(w.t.Context(), sql, args...)
 	return err
 }
 

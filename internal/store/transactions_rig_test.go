@@ -49,6 +49,7 @@ func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
 		t.PrevLT, t.PrevHash = last.LT, last.Hash
 	}
 	t.In.Hash = digest("message", t.Hash)
+	t.FeeNano = min(t.FeeNano, c.balance+t.In.Nano)
 	c.balance += t.In.Nano - t.FeeNano
 	for i := range t.Out {
 		t.Out[i].Hash = digest("out", t.Hash, i)
