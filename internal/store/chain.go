@@ -155,7 +155,7 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 		means = meansPayment
 	case t.In.Bounced:
 		means = meansBounce
-	case t.Deposit && !t.Aborted && t.In.Nano > 0 && t.In.Source != "" && t.In.Source != in.Address:
+	case t.Deposit && t.keepsDeposit() && t.In.Nano > 0 && t.In.Source != "" && t.In.Source != in.Address:
 		shop, err := in.boughtAt(ctx, t.In.Source)
 		if err != nil {
 			return err
@@ -191,6 +191,10 @@ func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, 
 	}
 	return &found[0], nil
 }
+
+// keepsDeposit says whether what came in stayed. A wallet that never paid has no contract to run yet: its transactions are
+// aborted, and keep the money all the same.
+func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) == 0 }
 
 // boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
 func (in *ingest) boughtAt(ctx context.Context, address string) (shop bool, err error) {

@@ -36,7 +36,7 @@ func (w *world) tryExec(sql string, args ...any) error {
 func TestWhatIsADeposit(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	b.paid(b.ordered("first", 3*coin))
+	b.bought(b.ordered("first", 3*coin))
 	transfer := func(change func(*store.ChainTransaction)) store.ChainTransaction {
 		made := store.ChainTransaction{
 			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("ann"), Nano: coin}, Deposit: true, Comment: "durov",
@@ -48,12 +48,15 @@ func TestWhatIsADeposit(t *testing.T) {
 		change func(*store.ChainTransaction)
 		is     bool
 	}{
-		"a transfer":              {func(*store.ChainTransaction) {}, true},
-		"no comment":              {func(t *store.ChainTransaction) { t.Comment = "" }, true},
-		"bad text":                {func(t *store.ChainTransaction) { t.Comment = "a\x00b\xff" }, true},
-		"too small, or a jetton":  {func(t *store.ChainTransaction) { t.Deposit = false }, false},
-		"bounced":                 {func(t *store.ChainTransaction) { t.In.Bounced = true }, false},
-		"aborted":                 {func(t *store.ChainTransaction) { t.Aborted = true }, false},
+		"a transfer":             {func(*store.ChainTransaction) {}, true},
+		"no comment":             {func(t *store.ChainTransaction) { t.Comment = "" }, true},
+		"bad text":               {func(t *store.ChainTransaction) { t.Comment = "a\x00b\xff" }, true},
+		"too small, or a jetton": {func(t *store.ChainTransaction) { t.Deposit = false }, false},
+		"bounced":                {func(t *store.ChainTransaction) { t.In.Bounced = true }, false},
+		"no contract yet":        {func(t *store.ChainTransaction) { t.Aborted, t.ComputeOK, t.ActionOK = true, false, false }, true},
+		"aborted": {func(t *store.ChainTransaction) {
+			t.Aborted, t.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: coin - fee}}
+		}, false},
 		"no money":                {func(t *store.ChainTransaction) { t.In.Nano = 0 }, false},
 		"from the wallet itself":  {func(t *store.ChainTransaction) { t.In.Source = b.wallet }, false},
 		"from where we buy Stars": {func(t *store.ChainTransaction) { t.In.Source = shop }, false},

@@ -106,6 +106,15 @@ func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
 	return err
 }
 
+// passTurn takes the transaction's orders out of the line and gives the turn, if it is free now, to the next.
+func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
+	if err := w.leave(ctx, kinds...); err != nil {
+		return err
+	}
+	_, err := grantNext(ctx, w.tx, w.lockedWallet)
+	return err
+}
+
 // ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
 // GrantNext does that, or the next look at the chain.
 func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
@@ -126,11 +135,7 @@ func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) e
 		if err := w.unsigned(ctx, kind); err != nil {
 			return err
 		}
-		if err := w.leave(ctx, kind); err != nil {
-			return err
-		}
-		_, err := grantNext(ctx, w.tx, w.lockedWallet)
-		return err
+		return w.passTurn(ctx, kind)
 	})
 	return err
 }

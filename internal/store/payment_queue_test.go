@@ -24,7 +24,7 @@ func (b *bank) served(hashes []string) (order []int) {
 			b.t.Fatalf("nobody has the turn: %+v", queue)
 		}
 		order = append(order, slices.Index(hashes, queue[0].TransactionHash))
-		b.paid(queue[0].TransactionHash)
+		b.bought(queue[0].TransactionHash)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestQueueIsFair(t *testing.T) {
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	b.paid(b.ordered("old", 3*coin))
+	b.bought(b.ordered("old", 3*coin))
 	b.enter(b.ordered("first", 3*coin), store.Purchase)
 	waiting := b.ordered("old", 3*coin) // its sender had a turn, the others never
 	b.enter(waiting, store.Purchase)
@@ -67,7 +67,7 @@ func TestNobodyStarves(t *testing.T) {
 		b.enter(b.ordered(string(rune('a'+i)), 3*coin), store.Purchase)
 		queue, err := b.PaymentQueue(t.Context(), b.wallet, 1)
 		b.must(err)
-		b.paid(queue[0].TransactionHash)
+		b.bought(queue[0].TransactionHash)
 		if queue[0].TransactionHash == waiting {
 			return
 		}
@@ -152,7 +152,11 @@ func TestPause(t *testing.T) {
 		t.Errorf("%+v, %v", switches, err)
 	}
 	b.accept(payment)
-	if brought := b.scan(); len(brought.Settled) != 1 || brought.Granted != nil {
+	if brought := b.scan(); len(brought.Settled) != 1 {
+		t.Errorf("%+v", brought)
+	}
+	b.through(payment)
+	if brought := b.scan(); brought.Granted != nil {
 		t.Errorf("%+v", brought)
 	}
 	b.must(b.Resume(ctx))
@@ -207,8 +211,13 @@ func TestHold(t *testing.T) {
 		t.Errorf("%+v, %v", switches, err)
 	}
 	b.accept(payment)
-	if brought := b.scan(); brought.Granted == nil || brought.Granted.TransactionHash != next || brought.Granted.Probe {
-		t.Errorf("%+v", brought)
+	b.scan()
+	if entry := b.enter(next, store.Purchase); entry.GrantedAt != nil {
+		t.Errorf("the turn went on from a purchase that is not through: %+v", entry)
+	}
+	b.through(payment)
+	if entry := b.enter(next, store.Purchase); entry.GrantedAt == nil || entry.Probe {
+		t.Errorf("%+v", entry)
 	}
 }
 
@@ -239,8 +248,10 @@ func TestUntold(t *testing.T) {
 	untold(0, 0, 0)
 	b.accept(payment)
 	b.scan()
-	got := untold(0, 1, 1)
+	got := untold(0, 1, 0)
 	b.must(b.MarkSettledTold(ctx, got.Settled[0].PaymentID))
+	b.through(payment)
+	got = untold(0, 0, 1)
 	turn := got.Turns[0]
 	b.must(b.ReturnTurn(ctx, bob, store.Purchase))
 	b.must(b.MarkTurnTold(ctx, turn)) // of a turn that is over

@@ -93,6 +93,12 @@ func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) 
 
 const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
 
+// SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
+func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet).Scan(&until)
+	return until, unavailable(err)
+}
+
 // PaymentsOf lists the payments of a transaction from the first.
 func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
 	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash)
@@ -159,5 +165,8 @@ func (w *writing) bounce(ctx context.Context, p Payment) error {
 	if err != nil {
 		return err
 	}
-	return w.note(ctx, TransactionBounced)
+	if err := w.note(ctx, TransactionBounced); err != nil {
+		return err
+	}
+	return w.passTurn(ctx, p.Kind)
 }

@@ -44,7 +44,7 @@ func TestSigningIsRefused(t *testing.T) {
 			own.t = t
 			b := own.bank()
 			// Somebody's purchase of two coins went well, and somebody else is owed a coin.
-			b.paid(b.ordered("early", 3*coin))
+			b.bought(b.ordered("early", 3*coin))
 			b.incoming(address("owner"), 3*coin, false)
 			owed := b.ordered("owed", coin)
 			b.fail(owed, "Username not found", store.NonRetryable, true)
@@ -190,7 +190,7 @@ func TestDeadPayment(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	balance := b.balance
-	b.balance = 0 // the trap: the contract takes the order, uses it up and pays nothing
+	b.balance = fee // the trap: the contract takes the order, uses it up and pays nothing
 	b.accept(second)
 	b.balance = balance - fee
 	b.scan()
@@ -379,7 +379,7 @@ func TestBounce(t *testing.T) {
 			after[store.AccountGas] != before[store.AccountGas]+2*fee || after[store.AccountWallet] != b.balance {
 			t.Errorf("before %v, after %v", before, after)
 		}
-		if again := b.paid(hash); again.Attempt != 2 {
+		if again := b.bought(hash); again.Attempt != 2 {
 			t.Errorf("%+v", again)
 		}
 	}
@@ -455,13 +455,15 @@ func TestDailyLimit(t *testing.T) {
 	limits := store.Limits{PerDay: 4 * coin}
 	b.signed(b.ordered("a", 3*coin), store.Purchase)
 	b.expire() // dead: it does not count
-	b.paid(b.ordered("b", 3*coin))
+	b.bought(b.ordered("b", 3*coin))
 	hash := b.ordered("c", 3*coin)
 	b.enter(hash, store.Purchase)
 	first, err := b.sign(b.want(hash, store.Purchase), limits)
 	b.must(err)
 	b.accept(first)
 	b.scan()
+	b.settle(first.ID, store.Destination{Kept: true})
+	b.ok(b.FinishTransaction(t.Context(), hash, 1))
 	next := b.ordered("d", 3*coin)
 	b.enter(next, store.Purchase)
 	_, err = b.sign(b.want(next, store.Purchase), limits)

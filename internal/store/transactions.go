@@ -90,6 +90,7 @@ type Standing struct {
 	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
 	UserID      *int64            `json:"user_id,omitempty"`
 	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
+	Error       string            `json:"error,omitempty"` // its message
 	NeedsReview bool              `json:"needs_review,omitempty"`
 	Quoted      bool              `json:"quoted,omitempty"`
 	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
@@ -160,9 +161,9 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]Streame
 // LiveTransactions lists transactions that a workflow has to drive (pending, processing, or with a refund to give) and that
 // were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
-	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions t
-		WHERE (status IN ('pending', 'processing') OR refund_due_nano > 0 OR EXISTS (SELECT 1 FROM payments p
-			WHERE p.transaction_hash = t.hash AND kind = 'refund' AND (state = 'signed' OR (state = 'paid' AND kept_at IS NULL))))
+	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
+			SELECT hash FROM transactions WHERE status IN ('pending', 'processing') OR refund_due_nano > 0
+			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }
 
@@ -190,7 +191,7 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 
 func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
 	standing := Standing{
-		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, NeedsReview: t.NeedsReview,
+		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
 	}
 	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)

@@ -213,6 +213,23 @@ func (b *bank) paid(hash string) store.Payment {
 	return b.payment(payment.ID)
 }
 
+// bought takes a transaction in processing through, so that the turn goes on.
+func (b *bank) bought(hash string) store.Payment {
+	b.t.Helper()
+	payment := b.paid(hash)
+	b.through(payment)
+	return payment
+}
+
+// through ends a transaction whose purchase is paid.
+func (b *bank) through(p store.Payment) {
+	b.t.Helper()
+	b.settle(p.ID, store.Destination{Kept: true})
+	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.Status != store.TransactionProcessed {
+		b.t.Errorf("%+v", standing)
+	}
+}
+
 func (b *bank) payment(id int64) store.Payment {
 	b.t.Helper()
 	payment, err := b.PaymentByID(b.t.Context(), id)

@@ -96,11 +96,7 @@ func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error 
 	if err := w.become(ctx, to, e); err != nil {
 		return err
 	}
-	if err := w.leave(ctx, Purchase, Refund); err != nil {
-		return err
-	}
-	_, err := grantNext(ctx, w.tx, w.lockedWallet)
-	return err
+	return w.passTurn(ctx, Purchase, Refund)
 }
 
 // spent finds the purchase that may have moved money, or has; nil: nothing was bought.

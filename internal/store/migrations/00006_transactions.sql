@@ -97,6 +97,7 @@ CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signe
 CREATE INDEX payments_of ON payments (transaction_hash, id);
 CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
 CREATE INDEX payments_day ON payments (wallet, created_at);
+CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
 CREATE INDEX payments_to ON payments (wallet, destination) WHERE kind = 'purchase';
 
 -- Who waits for the wallet's turn, and who has it.
