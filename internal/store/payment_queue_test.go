@@ -264,3 +264,32 @@ func TestUntold(t *testing.T) {
 	b.must(b.MarkTurnTold(ctx, got.Turns[0]))
 	untold(0, 0, 0)
 }
+
+// TestPauseWaitsForThePen pauses in the middle of a signature: the pause begins after it, and nothing is signed from then on.
+func TestPauseWaitsForThePen(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.enter(hash, store.Purchase)
+	order := b.want(hash, store.Purchase)
+	paused := make(chan error, 1)
+	_, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
+		for waiting := 0; waiting == 0; {
+			select {
+			case err := <-paused:
+				t.Errorf("the pause has begun, and this will be signed: %v", err)
+				paused <- err
+				return b.pen(order)(seqno)
+			case <-time.After(5 * time.Millisecond):
+				waiting = b.count(`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+			}
+		}
+		return b.pen(order)(seqno)
+	})
+	b.must(err)
+	b.must(<-paused)
+	if _, err := b.sign(order, store.Limits{}); err != nil {
+		t.Errorf("what is signed already is there in a pause too: %v", err)
+	}
+}
