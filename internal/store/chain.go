@@ -121,15 +121,18 @@ func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
 // compare makes sure that what is known already is the same. What lies before the beginning of the record was never
 // written.
 func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
-	var same bool
-	err := in.tx.QueryRow(ctx, `SELECT CASE WHEN $2 = $4 THEN $3 = $5
-		ELSE coalesce((SELECT hash = $3 FROM chain_transactions WHERE wallet = $1 AND lt = $2),
-			$2 < (SELECT coalesce(min(lt), $4) FROM chain_transactions WHERE wallet = $1)) END`,
-		in.Address, t.LT, t.Hash, in.CursorLT, in.CursorHash).Scan(&same)
-	if err == nil && !same {
-		err = fault.New(fault.ChainGap, "a transaction is not the one that is known").With("lt", t.LT)
+	same := t.Hash == in.CursorHash
+	if t.LT < in.CursorLT {
+		err := in.tx.QueryRow(ctx, `SELECT coalesce((SELECT hash = $3 FROM chain_transactions WHERE wallet = $1 AND lt = $2),
+			$2 < (SELECT min(lt) FROM chain_transactions WHERE wallet = $1), true)`, in.Address, t.LT, t.Hash).Scan(&same)
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if !same {
+		return fault.New(fault.ChainGap, "a transaction is not the one that is known").With("lt", t.LT)
+	}
+	return nil
 }
 
 // What a transaction on the chain means to us.

@@ -57,7 +57,7 @@ func (in *ingest) bury(ctx context.Context) error {
 	return nil
 }
 
-// close writes how a payment ended and, if it was under way until now, gives back what was reserved and ends its turn.
+// close writes how a payment ended and, if it was under way until now, gives back what was reserved.
 func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing, error) {
 	w, err := writeIn(ctx, in.tx, p.TransactionHash)
 	if err != nil {
@@ -82,11 +82,11 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 	return w, w.note(ctx, event)
 }
 
-// release gives back what was reserved for a payment. Of a refund that paid nothing is owed any more. A paid purchase keeps
-// the turn until it is through: Fragment tells how far a session's last purchase has come, and of no other.
+// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but a
+// paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no other.
 func (w *writing) release(ctx context.Context, p Payment) error {
 	if p.Kind != Purchase || p.State != PaymentPaid {
-		if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1 AND kind = $2`, w.Hash, p.Kind); err != nil {
+		if err := w.leave(ctx, p.Kind); err != nil {
 			return err
 		}
 	}

@@ -70,9 +70,9 @@ func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry
 	return entry, err
 }
 
-// order is that of the turns: whoever has waited longest since the own last turn, or since asking. An order's rank never grows while
-// it waits, unless another one of its sender is served, so nobody waits for ever.
-const order = `greatest(q.asked_at, coalesce(t.granted_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
+// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An order's rank never
+// falls while it waits, unless another one of its sender is served, so nobody waits for ever.
+const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
 
 func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry, error) {
 	switches, err := switchesIn(ctx, tx)
@@ -93,27 +93,37 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 	if errors.Is(err, noEntry) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO payment_turns AS t (wallet, sender, granted_at) VALUES ($1, $2, $3)
-		ON CONFLICT (wallet, sender) DO UPDATE SET before_that = t.granted_at, granted_at = $3`, wallet.Address, next.Sender, wallet.now)
 	return &next, err
 }
 
-// ReturnTurn gives a turn back that was not used: the order waits again at its old place, and its sender's turn counts for
-// nothing. The turn goes to nobody here; GrantNext does that, or the next look at the chain.
+// leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
+func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
+	_, err := w.tx.Exec(ctx, `WITH gone AS (
+			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
+				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
+		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
+		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.now)
+	return err
+}
+
+// passTurn takes the transaction's orders out of the line and gives the turn, if it is free now, to the next.
+func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
+	if err := w.leave(ctx, kinds...); err != nil {
+		return err
+	}
+	_, err := grantNext(ctx, w.tx, w.lockedWallet)
+	return err
+}
+
+// ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
+// GrantNext does that, or the next look at the chain.
 func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		if err := w.unsigned(ctx, kind); err != nil {
 			return err
 		}
-		tag, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL
-			WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, hash, kind)
-		if err != nil || tag.RowsAffected() == 0 {
-			return err
-		}
-		_, err = w.tx.Exec(ctx, `UPDATE payment_turns SET granted_at = before_that WHERE wallet = $1 AND sender = $2`, w.Address, w.Sender)
+		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL
+			WHERE transaction_hash = $1 AND kind = $2`, hash, kind)
 		return err
 	})
 	return err
@@ -125,17 +135,8 @@ func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) e
 		if err := w.unsigned(ctx, kind); err != nil {
 			return err
 		}
-		return w.leave(ctx, kind)
+		return w.passTurn(ctx, kind)
 	})
-	return err
-}
-
-// leave ends an order's turn or its wait, and the turn goes on.
-func (w *writing) leave(ctx context.Context, kind PaymentKind) error {
-	if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1 AND kind = $2`, w.Hash, kind); err != nil {
-		return err
-	}
-	_, err := grantNext(ctx, w.tx, w.lockedWallet)
 	return err
 }
 
@@ -151,12 +152,11 @@ func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
 // PaymentQueue lists a wallet's line in the order of the turns, with who has the turn first.
 func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]QueueEntry, error) {
 	return list[QueueEntry](ctx, s, `WITH ranked AS (
-			SELECT q.*, row_number() OVER (ORDER BY `+order+`) AS rank FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
-			WHERE wallet = $1
+			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, `+order+`) AS rank
+			FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender) WHERE wallet = $1
 		), line AS (
-			SELECT *, CASE WHEN granted_at IS NULL THEN row_number() OVER (PARTITION BY sender, granted_at IS NULL ORDER BY rank) ELSE 0 END AS turn,
-				min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
+			SELECT *, row_number() OVER (PARTITION BY sender ORDER BY rank) AS turn, min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
 		)
-		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe,
-			row_number() OVER (ORDER BY turn, sender_rank, rank)::int AS place FROM line ORDER BY place LIMIT $2`, wallet, limit)
+		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
+		FROM line ORDER BY place LIMIT $2`, wallet, limit)
 }

@@ -168,5 +168,5 @@ func (w *writing) bounce(ctx context.Context, p Payment) error {
 	if err := w.note(ctx, TransactionBounced); err != nil {
 		return err
 	}
-	return w.leave(ctx, p.Kind)
+	return w.passTurn(ctx, p.Kind)
 }

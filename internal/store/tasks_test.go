@@ -69,12 +69,12 @@ func (o *office) move(task store.Task, to store.TaskStatus, assignee *int64) sto
 	return state
 }
 
-func (o *office) count(table string) (n int) {
-	o.t.Helper()
-	conn, err := pgx.Connect(o.t.Context(), o.url)
-	o.must(err)
+func (w *world) count(table string) (n int) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.url)
+	w.must(err)
 	defer conn.Close(context.Background())
-	o.must(conn.QueryRow(o.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	w.must(conn.QueryRow(w.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	return n
 }
 

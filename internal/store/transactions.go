@@ -161,9 +161,9 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]Streame
 // LiveTransactions lists transactions that a workflow has to drive (pending, processing, or with a refund to give) and that
 // were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
-	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions t
-		WHERE (status IN ('pending', 'processing') OR refund_due_nano > 0 OR EXISTS (SELECT 1 FROM payments p
-			WHERE p.transaction_hash = t.hash AND kind = 'refund' AND (state = 'signed' OR (state = 'paid' AND kept_at IS NULL))))
+	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
+			SELECT hash FROM transactions WHERE status IN ('pending', 'processing') OR refund_due_nano > 0
+			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }
 

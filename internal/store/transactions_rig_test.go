@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	coin = 1_000_000_000 // nanoTON
-	gas  = coin / 100
-	fee  = coin / 1000
+	coin int64 = 1_000_000_000 // nanoTON
+	gas        = coin / 100
+	fee        = coin / 1000
 )
 
 var (
@@ -49,6 +49,7 @@ func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
 		t.PrevLT, t.PrevHash = last.LT, last.Hash
 	}
 	t.In.Hash = digest("message", t.Hash)
+	t.FeeNano = min(t.FeeNano, c.balance+t.In.Nano)
 	c.balance += t.In.Nano - t.FeeNano
 	for i := range t.Out {
 		t.Out[i].Hash = digest("out", t.Hash, i)
@@ -210,6 +211,23 @@ func (b *bank) paid(hash string) store.Payment {
 	}
 	b.scan()
 	return b.payment(payment.ID)
+}
+
+// bought takes a transaction in processing through, so that the turn goes on.
+func (b *bank) bought(hash string) store.Payment {
+	b.t.Helper()
+	payment := b.paid(hash)
+	b.through(payment)
+	return payment
+}
+
+// through ends a transaction whose purchase is paid.
+func (b *bank) through(p store.Payment) {
+	b.t.Helper()
+	b.settle(p.ID, store.Destination{Kept: true})
+	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.Status != store.TransactionProcessed {
+		b.t.Errorf("%+v", standing)
+	}
 }
 
 func (b *bank) payment(id int64) store.Payment {

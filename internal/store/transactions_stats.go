@@ -57,7 +57,7 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 	one := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly} // all of it as of one moment
 	err = pgx.BeginTxFunc(ctx, s.pool, one, func(tx pgx.Tx) (err error) {
 		if stats.Statuses, err = listIn[StatusShare](ctx, tx, `SELECT status, count(*), round(100.0 * count(*) / sum(count(*)) OVER (), 2)::float8 AS percent
-			FROM transactions GROUP BY status ORDER BY count(*) DESC, status`); err != nil {
+			FROM transactions GROUP BY status ORDER BY count(*) DESC, status COLLATE "C"`); err != nil {
 			return err
 		}
 		err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
@@ -66,11 +66,11 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 			return err
 		}
 		if stats.Errors, err = listIn[MessageCount](ctx, tx, `SELECT error_message AS message, count(*) FROM transactions
-			WHERE status = 'failed' GROUP BY error_message ORDER BY count(*) DESC, message`); err != nil {
+			WHERE status = 'failed' GROUP BY error_message ORDER BY count(*) DESC, error_message COLLATE "C"`); err != nil {
 			return err
 		}
-		if stats.Categories, err = listIn[CategoryCount](ctx, tx, `SELECT `+category+` AS category, count(*) FROM transactions
-			WHERE status = 'failed' GROUP BY category ORDER BY count(*) DESC, category`); err != nil {
+		if stats.Categories, err = listIn[CategoryCount](ctx, tx, `SELECT category, count(*) FROM (SELECT `+category+` AS category FROM transactions WHERE status = 'failed') failed
+			GROUP BY category ORDER BY count(*) DESC, category COLLATE "C"`); err != nil {
 			return err
 		}
 		stats.Days, err = listIn[DayOfTransactions](ctx, tx, `SELECT (created_at AT TIME ZONE 'UTC')::date::timestamp AT TIME ZONE 'UTC' AS day, count(*) AS total,

@@ -96,11 +96,7 @@ func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error 
 	if err := w.become(ctx, to, e); err != nil {
 		return err
 	}
-	if _, err := w.tx.Exec(ctx, `DELETE FROM payment_queue WHERE transaction_hash = $1`, w.Hash); err != nil {
-		return err
-	}
-	_, err := grantNext(ctx, w.tx, w.lockedWallet)
-	return err
+	return w.passTurn(ctx, Purchase, Refund)
 }
 
 // spent finds the purchase that may have moved money, or has; nil: nothing was bought.
@@ -273,9 +269,7 @@ func (w *writing) review(ctx context.Context, reason string) error {
 		return nil
 	}
 	w.NeedsReview, w.ReviewReason = true, reason
-	_, err := w.tx.Exec(ctx, `DELETE FROM payment_queue q WHERE transaction_hash = $1 AND NOT EXISTS (
-		SELECT 1 FROM payments p WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed')`, w.Hash)
-	if err != nil {
+	if err := w.leave(ctx, Purchase, Refund); err != nil {
 		return err
 	}
 	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})

@@ -97,6 +97,7 @@ CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signe
 CREATE INDEX payments_of ON payments (transaction_hash, id);
 CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
 CREATE INDEX payments_day ON payments (wallet, created_at);
+CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
 CREATE INDEX payments_to ON payments (wallet, destination) WHERE kind = 'purchase';
 
 -- Who waits for the wallet's turn, and who has it.
@@ -115,12 +116,11 @@ CREATE TABLE payment_queue (
 CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
 CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
 
--- When each sender had its last turn, and the one before: a turn that is given back counts for nothing.
+-- When each sender's last turn ended.
 CREATE TABLE payment_turns (
-    wallet      text        NOT NULL REFERENCES ton_wallets (address),
-    sender      text        NOT NULL,
-    granted_at  timestamptz NOT NULL,
-    before_that timestamptz NOT NULL DEFAULT '-infinity',
+    wallet   text        NOT NULL REFERENCES ton_wallets (address),
+    sender   text        NOT NULL,
+    ended_at timestamptz NOT NULL,
     PRIMARY KEY (wallet, sender)
 );
 
