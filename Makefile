@@ -29,12 +29,14 @@ test-short: ## Run the tests without the end to end ones (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
-# tests themselves where it cannot be installed, and without a browser one test is skipped: these two are only advice.
-test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, curl, the Temporal server.
+# tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
+# only advice.
+test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, the Temporal server.
 	@need= ; want= ; \
 	command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \
 	command -v chromium >/dev/null || want="$$want chromium" ; \
+	command -v qbittorrent-nox >/dev/null || want="$$want qbittorrent-nox" ; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want="$$want postgresql" ; \
 	command -v xz >/dev/null || want="$$want xz-utils" ; \
 	if [ -n "$$need$$want" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null ; then \

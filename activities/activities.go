@@ -11,6 +11,8 @@ func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(
 type Main struct {
 	Records      *Records
 	Tasks        *Tasks
+	Downloads    *Downloads
+	DownloadSync *DownloadSync
 	Transactions *Transactions
 	Cashier      *Cashier
 	Monitor      *TonMonitor
@@ -21,6 +23,8 @@ type Main struct {
 func RegisterMain(w worker.Registry, m Main) {
 	w.RegisterActivity(m.Records)
 	w.RegisterActivity(m.Tasks)
+	w.RegisterActivity(m.Downloads)
+	w.RegisterActivity(m.DownloadSync)
 	w.RegisterActivity(m.Transactions)
 	w.RegisterActivity(m.Cashier)
 	w.RegisterActivity(m.Reconciler)

@@ -16,7 +16,7 @@ type TaskKeeper interface {
 	// End gives up a task whose workflow is gone, unless it has changed since it was read.
 	End(ctx context.Context, task store.Task, reason fault.Code) error
 	// Unblock tells a task's workflow that its last blocker is DONE.
-	Unblock(ctx context.Context, task store.Task) error
+	Unblock(ctx context.Context, workflowID string) error
 }
 
 // tasks settles every live task whose workflow does not run, and tells those that have missed the end of their last blocker.
@@ -25,15 +25,15 @@ func (r *Reconciler) tasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return sweep(ctx, func(after int64) ([]store.Task, error) {
+	return sweep(ctx, func(after int64) ([]store.LiveTask, error) {
 		return r.Records.Store.LiveTasks(ctx, settled, after, pageLimit)
-	}, func(task store.Task) int64 {
+	}, func(task store.LiveTask) int64 {
 		var err error
 		switch {
 		case !running[task.WorkflowID()]:
-			err = r.task(ctx, task)
-		case task.ClockWaits && len(task.OpenBlockers()) == 0:
-			err = r.Tasks.Unblock(ctx, task)
+			err = r.task(ctx, task.ID)
+		case task.Unblocked:
+			err = r.Tasks.Unblock(ctx, task.WorkflowID())
 		}
 		if err != nil {
 			r.Log.Warn("task not reconciled", "task", task.ID, "error", err) // one bad task never stops the others
@@ -44,7 +44,11 @@ func (r *Reconciler) tasks(ctx context.Context) error {
 
 // task settles one live task that the list of running workflows lacks; the list lags, so its workflow is asked. A
 // workflow that Temporal has never seen, or has forgotten, starts from the record: nothing of the task is lost.
-func (r *Reconciler) task(ctx context.Context, task store.Task) error {
+func (r *Reconciler) task(ctx context.Context, id int64) error {
+	task, err := r.Records.Store.TaskByID(ctx, 0, id)
+	if err != nil || task.FinishedAt != nil {
+		return err
+	}
 	status, err := r.status(ctx, task.WorkflowID())
 	if err != nil {
 		return err

@@ -3,11 +3,13 @@ package activities
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
@@ -17,6 +19,20 @@ type Tasks struct {
 	Temporal client.Client
 	// UnblockedSignal is the name of the signal that tells a task that its last blocker is DONE.
 	UnblockedSignal string
+	Log             *slog.Logger
+}
+
+// failed makes an error of the record Temporal's. One that nobody has foreseen goes to the log, and to who asked, if
+// somebody did; what a task does by itself is tried until it succeeds.
+func (t *Tasks) failed(err error, taskID int64, asked bool) error {
+	f := asFault(err)
+	if f.Code == fault.Internal {
+		t.Log.Error("the record of a task fails", "task", taskID, "error", f.Cause)
+		if !asked {
+			f = f.Retry()
+		}
+	}
+	return toTemporal(f)
 }
 
 // LoadedTask is a task as its workflow begins with it.
@@ -29,7 +45,7 @@ type LoadedTask struct {
 func (t *Tasks) LoadTask(ctx context.Context, taskID int64) (LoadedTask, error) {
 	task, err := t.Store.TaskByID(ctx, 0, taskID)
 	if err != nil {
-		return LoadedTask{}, toTemporal(asFault(err))
+		return LoadedTask{}, t.failed(err, taskID, false)
 	}
 	return LoadedTask{State: task.TaskState, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
@@ -37,14 +53,14 @@ func (t *Tasks) LoadTask(ctx context.Context, taskID int64) (LoadedTask, error) 
 // TaskQuestion asks about a user's standing towards a task.
 type TaskQuestion struct {
 	TaskID int64 `json:"task_id"`
-	UserID int64 `json:"user_id"`
+	UserID int64 `json:"user_id"` // 0: the task itself asks
 }
 
 // TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
 func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskFacts, error) {
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
-		return facts, toTemporal(asFault(err))
+		return facts, t.failed(err, q.TaskID, q.UserID != 0)
 	}
 	return facts, nil
 }
@@ -60,13 +76,13 @@ type TaskWritten struct {
 func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, error) {
 	state, err := t.Store.WriteTask(ctx, w)
 	if err != nil {
-		return TaskWritten{}, toTemporal(asFault(err))
+		return TaskWritten{}, t.failed(err, w.TaskID, w.Event.ActorID != nil)
 	}
 	written := TaskWritten{State: state}
 	if state.Status == store.TaskDone {
 		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
 		if err != nil {
-			return TaskWritten{}, toTemporal(asFault(err))
+			return TaskWritten{}, t.failed(err, w.TaskID, false)
 		}
 		written.Tell = len(waiting) > 0
 	}
@@ -85,7 +101,7 @@ type TaskClock struct {
 func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, error) {
 	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.Version, c.RequestID, c.At)
 	if err != nil {
-		return TaskWritten{}, toTemporal(asFault(err))
+		return TaskWritten{}, t.failed(err, c.TaskID, false)
 	}
 	return TaskWritten{State: state}, nil
 }
@@ -95,7 +111,7 @@ func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, e
 func (t *Tasks) TellDependents(ctx context.Context, taskID int64) error {
 	waiting, err := t.Store.WaitingDependents(ctx, taskID)
 	if err != nil {
-		return toTemporal(asFault(err))
+		return t.failed(err, taskID, false)
 	}
 	for _, task := range waiting {
 		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", t.UnblockedSignal, nil)

@@ -35,7 +35,7 @@ type TonMonitor struct {
 
 const (
 	historyPage = 100
-	tellAtOnce  = 100             // of each kind
+	untoldPage  = 100             // of each kind
 	awayFor     = 5 * time.Minute // without a complete look at the chain: an alert
 )
 
@@ -236,7 +236,7 @@ func raw(a ton.Address) string {
 
 // tell starts workflows that were never started and signals those that wait, until the record says that each was told.
 func (m *TonMonitor) tell(ctx context.Context) error {
-	untold, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), tellAtOnce)
+	untold, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), untoldPage)
 	if err != nil {
 		return err
 	}

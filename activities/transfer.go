@@ -121,7 +121,10 @@ func (r *ride) uploadToCache(ctx context.Context, item yandex.Item) (fileID stri
 	if message.Document == nil {
 		return "", fault.New(fault.TelegramRejected, "Telegram did not keep the file as a document")
 	}
-	return message.Document.FileID, r.remember(ctx, item, message.Document.FileID)
+	if sent := sentFile(item, message.Document.FileID); sent != nil {
+		err = r.Store.SaveSentFile(ctx, *sent)
+	}
+	return message.Document.FileID, err
 }
 
 // passed records that the first bytes flow (STREAMING), and, before the last ones go, that the file may arrive from
@@ -240,14 +243,14 @@ func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.M
 	r.mu.Lock()
 	r.message = int64(message.MessageID)
 	r.mu.Unlock()
-	if err := r.step(ctx, func(s *steps) error { return s.acknowledge(int64(message.MessageID), fileID) }); err != nil {
-		return err
+	err = r.step(ctx, func(s *steps) error {
+		s.job.Sent = sentFile(item, fileID)
+		return s.acknowledge(int64(message.MessageID), fileID)
+	})
+	if err == nil {
+		r.Metrics.JobsCompleted.WithLabelValues(string(store.JobDelivered)).Inc()
 	}
-	r.Metrics.JobsCompleted.WithLabelValues(string(store.JobDelivered)).Inc()
-	if err := r.remember(ctx, item, fileID); err != nil {
-		r.Log.Warn("file_id not remembered", "job", r.jobID, "error", err)
-	}
-	return nil
+	return err
 }
 
 func (r *ride) concludeFailure(ctx context.Context, err error) error {
@@ -266,12 +269,12 @@ func (r *ride) concludeFailure(ctx context.Context, err error) error {
 	return telegram.Classify(err)
 }
 
-// remember keeps the file_id of content for the next time.
-func (r *ride) remember(ctx context.Context, item yandex.Item, fileID string) error {
+// sentFile is what is remembered of content for the next time; nil when there is nothing to know it by.
+func sentFile(item yandex.Item, fileID string) *store.SentFile {
 	if fileID == "" || item.SHA256 == "" {
 		return nil
 	}
-	return r.Store.SaveSentFile(ctx, item.SHA256, item.Size, fileID, item.Name)
+	return &store.SentFile{SHA256: item.SHA256, Size: item.Size, FileID: fileID, Name: item.Name}
 }
 
 func (r *ride) chat() telego.ChatID {

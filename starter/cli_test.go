@@ -76,7 +76,7 @@ const (
 	jobJSON     = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
 	userJSON    = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
 	newUserJSON = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
-	statusJSON  = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"]}`
+	statusJSON  = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"}}`
 )
 
 func job(state, lastError string) string {
@@ -115,7 +115,7 @@ func TestCommands(t *testing.T) {
 		{line: "deliver list --in-state failed", want: []string{"7", "FAILED", "FILE_TOO_BIG"}, json: list(job("FAILED", `"FILE_TOO_BIG"`))},
 		{line: "deliver show 7", want: []string{"delivery/ab", "1.0 MiB of 2.0 MiB"}},
 		{line: "deliver cancel 7", want: []string{"CANCELLED", "cancelled_by_user"}, json: job("CANCELLED", `"cancelled_by_user"`)},
-		{line: "status", want: []string{"3.2 s ago", "no end known", "deliveries DELIVERED", "TELEGRAM_TIMEOUT", "stuck"}, json: statusJSON},
+		{line: "status", want: []string{"3.2 s ago", "no end known", "deliveries DELIVERED", "TELEGRAM_TIMEOUT", "stuck", "downloads completed", "does not answer PROVIDER_UNAUTHORIZED, last 1 min 30 s ago"}, json: statusJSON},
 		{line: "user add Ada --telegram-id 77", want: []string{"Ada", "sc_abc"}, json: newUserJSON, body: `{"name":"Ada","role":"USER","telegram_id":"77"}`},
 		{line: "user list --status pending", want: []string{"Ada", "77"}, json: list(userJSON)},
 		{line: "user approve 3", want: []string{"Ada"}, json: userJSON, body: `{"status":"ACTIVE"}`},

@@ -87,7 +87,7 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 		fmt.Fprintf(out, "delivery %s of %s (%s) %s\n", job.ID, printable(job.FileName), bytesText(job.Size), said)
 	}
 	if wait {
-		if job, answer, err = watch(ctx, c, job, cmd, asJSON); err != nil {
+		if job, answer, err = watchDelivery(cmd, c, job.ID, asJSON); err != nil {
 			return err
 		}
 	}
@@ -102,25 +102,14 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 	return err
 }
 
-// watch follows a delivery to its end before the eyes of a person, or silently.
-func watch(ctx context.Context, c *client, job delivery, cmd *cobra.Command, silent bool) (delivery, []byte, error) {
-	if silent {
-		return c.follow(ctx, job.ID, func(delivery) {})
-	}
-	screen := newScreen(cmd.OutOrStdout())
+// watchDelivery follows a delivery to its end before the eyes of a person, or silently.
+func watchDelivery(cmd *cobra.Command, c *client, id string, quiet bool) (delivery, []byte, error) {
 	var speed speedometer
-	var seen store.JobState
-	last, answer, err := c.follow(ctx, job.ID, func(d delivery) {
-		if d.ended() || !screen.live && d.State != seen {
-			screen.draw()
-			screen.say("%s", changeLine(d))
-		} else {
-			screen.draw(progressLine(d, speed.look(d)))
-		}
-		seen = d.State
+	last, answer, err := watch(cmd, c, deliveryPath(id), lookAtDelivery, quiet, func(d delivery) string {
+		return progressLine(d, speed.look(d))
 	})
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("no longer waiting: the delivery goes on (starter deliver show %s, or cancel)", job.ID)
+		err = fmt.Errorf("no longer waiting: the delivery goes on (starter deliver show %s, or cancel)", id)
 	}
 	return last, answer, err
 }
@@ -173,13 +162,13 @@ func showDeliveries(cmd *cobra.Command, answer []byte) error {
 
 func newDeliverShow(t *target) *cobra.Command {
 	return oneDelivery(t, "show ID", "Show one delivery", func(ctx context.Context, c *client, id string) ([]byte, error) {
-		return c.delivery(ctx, id)
+		return c.get(ctx, deliveryPath(id), nil)
 	})
 }
 
 func newDeliverCancel(t *target) *cobra.Command {
 	return oneDelivery(t, "cancel ID", "Stop a delivery that has not ended", func(ctx context.Context, c *client, id string) ([]byte, error) {
-		answer, _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/deliveries/" + url.PathEscape(id) + "/cancel"})
+		answer, _, err := c.send(ctx, call{method: http.MethodPost, path: deliveryPath(id) + "/cancel"})
 		return answer, err
 	})
 }

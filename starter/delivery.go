@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"stagecoach/internal/store"
 )
 
-const (
-	followEvery   = 300 * time.Millisecond
-	followWithout = 30 * time.Second // how long an API may be away while somebody waits for a job
-)
+// lookAtDelivery is how often one is looked at that somebody watches.
+const lookAtDelivery = 300 * time.Millisecond
 
 // delivery is a delivery job as the API shows it.
 type delivery struct {
@@ -51,46 +47,11 @@ func (c *client) deliver(ctx context.Context, fileID, key string) (answer []byte
 	return answer, status == http.StatusOK, err
 }
 
-func (c *client) delivery(ctx context.Context, id string) ([]byte, error) {
-	return c.get(ctx, "/v1/deliveries/"+url.PathEscape(id), nil)
-}
+func deliveryPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
 // eachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
 func (c *client) eachDelivery(ctx context.Context, see func(delivery) (enough bool)) error {
 	return eachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
-}
-
-// follow looks at a delivery until it has ended, shows each look to see, and gives the last answer. It bears an API that
-// restarts.
-func (c *client) follow(ctx context.Context, id string, see func(delivery)) (last delivery, answer []byte, err error) {
-	heard := time.Now()
-	for {
-		answer, err = c.delivery(ctx, id)
-		if err == nil {
-			heard = time.Now()
-			if last, err = decode[delivery](answer); err != nil {
-				return last, nil, err
-			}
-			see(last)
-			if last.ended() {
-				return last, answer, nil
-			}
-		} else if !passing(err) || time.Since(heard) > followWithout {
-			return last, nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return last, nil, ctx.Err()
-		case <-time.After(followEvery):
-		}
-	}
-}
-
-// passing says whether an error of the API may be over in a moment.
-func passing(err error) bool {
-	var away *unreachable
-	var no *refusal
-	return errors.As(err, &away) || errors.As(err, &no) && (no.Status >= 500 || no.Status == http.StatusTooManyRequests)
 }
 
 // speedometer measures how fast the bytes of one delivery flow.
@@ -141,14 +102,9 @@ func progressLine(d delivery, perSecond float64) string {
 	return line
 }
 
-func bar(part float64) string {
-	const width = 24
-	full := min(width, max(0, int(part*width)))
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
-}
+func (d delivery) stage() string { return string(d.State) }
 
-// changeLine is what a log gets to read when a delivery changes its state.
-func changeLine(d delivery) string {
+func (d delivery) changeLine() string {
 	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, printable(d.FileName))
 	switch {
 	case d.State == store.JobDelivered:

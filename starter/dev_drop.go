@@ -185,7 +185,7 @@ func (f *dropFolder) news(r *ride, d delivery) {
 	r.last = d
 	earlier := d.ended() && d.UpdatedAt.Before(f.began)
 	if changed && !earlier && (d.ended() || !f.stack.screen.live) {
-		f.stack.screen.say("  %s", changeLine(d))
+		f.stack.screen.say("  %s", d.changeLine())
 	}
 }
 

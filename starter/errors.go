@@ -96,7 +96,7 @@ func nextStep(r *refusal) string {
 	case fault.Unauthenticated:
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
 	case fault.InsufficientAccess:
-		return "use an administrator's token, or ask whose it is"
+		return "ask whose it is; what is for administrators needs the token of one"
 	case fault.UserNotActive:
 		return "ask an administrator for: starter user approve ID"
 	case fault.NoTelegramChat:
@@ -110,7 +110,11 @@ func nextStep(r *refusal) string {
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
 	case fault.InvalidTransition:
-		return "look at its state: starter deliver show ID, or starter task show ID"
+		return "look at its state: starter deliver show ID, starter task show ID or starter download show ID"
+	case fault.BookNotFound:
+		return "look which there are: starter book list, or add it: starter book add TITLE"
+	case fault.DownloadNotFound:
+		return "look which there are: starter download list"
 	case fault.TaskNotFound:
 		return "look which there are: starter task list"
 	case fault.WorkspaceNotFound:

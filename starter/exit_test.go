@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{422, "FILE_TOO_BIG", "next: choose another file"},
 		{404, "DELIVERY_NOT_FOUND", "next: look which there are"},
-		{403, "INSUFFICIENT_ACCESS", "next: use an administrator's token"},
+		{403, "INSUFFICIENT_ACCESS", "next: ask whose it is"},
 		{401, "UNAUTHENTICATED", "next: give a valid token"},
 		{409, "INVALID_TRANSITION", "next: look at its state"},
 		{503, "STORE_UNAVAILABLE", "next: try again in a moment"},

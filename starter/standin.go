@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ type standIn interface {
 
 func newStandIn() *cobra.Command {
 	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newTonCenterStandIn(), newFragmentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -46,6 +47,22 @@ func newYandexStandIn() *cobra.Command {
 	cmd.Flags().StringVar(&o.AccessToken, "access-token", "", "the first valid access token (default: none)")
 	cmd.Flags().StringVar(&o.StateFile, "state-file", "", "keeps the tokens over a restart (default: memory only)")
 	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of downloads (default: unlimited)")
+	return cmd
+}
+
+func newQBittorrentStandIn() *cobra.Command {
+	var o sim.QBittorrentOptions
+	cmd := standInCommand("qbittorrent", "Stands in for qBittorrent's Web API; no bytes move", "127.0.0.1:8083", &o.Dir, "what is known of the torrents",
+		func() (standIn, error) { return sim.NewQBittorrent(o) })
+	cmd.Flags().StringVar(&o.Username, "username", "admin", "of the Web API")
+	cmd.Flags().StringVar(&o.Password, "password", "adminadmin", "and its password")
+	cmd.Flags().StringVar(&o.SavePath, "save-path", "/downloads", "where torrents go that name no path")
+	cmd.Flags().StringVar(&o.Version, "as", "4.5.2", "the version it plays: 4.5.2, 5.0.4 or 5.2.0")
+	cmd.Flags().DurationVar(&o.Plan.Hidden, "hidden", 10*time.Millisecond, "until a torrent that was added shows")
+	cmd.Flags().DurationVar(&o.Plan.Meta, "meta", 2*time.Second, "until a magnet link has its metadata (negative: never)")
+	cmd.Flags().DurationVar(&o.Plan.Check, "check", 500*time.Millisecond, "until a torrent is checked")
+	cmd.Flags().DurationVar(&o.Plan.Duration, "duration", 20*time.Second, "until a torrent is complete (negative: never)")
+	cmd.Flags().Int64Var(&o.Plan.Size, "size", 100<<20, "bytes that a magnet link leads to")
 	return cmd
 }
 

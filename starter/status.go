@@ -21,6 +21,13 @@ type wholeStatus struct {
 		Count int64  `json:"count"`
 	} `json:"top_errors"`
 	StuckJobs []string `json:"stuck_jobs"`
+
+	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status"`
+	QBittorrent       *struct {
+		Answers   bool     `json:"answers"`
+		AnswerAge *float64 `json:"last_answer_age_seconds"`
+		Error     string   `json:"error"`
+	} `json:"qbittorrent"` // nil: downloads are off
 }
 
 func newStatus() *cobra.Command {
@@ -59,9 +66,13 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
 		{"last sign of a worker", secondsText(s.WorkerHeartbeatAge, "%s ago", "none")},
 		{"storage token", secondsText(s.OAuthTokenExpiresIn, "ends in %s", "no end known")},
+		{"qBittorrent", qbittorrentText(s)},
 	}
 	for _, state := range store.JobStates {
 		rows = append(rows, []string{"deliveries " + string(state), fmt.Sprint(s.JobsInState[state])})
+	}
+	for _, status := range store.DownloadStatuses {
+		rows = append(rows, []string{"downloads " + string(status), fmt.Sprint(s.DownloadsInStatus[status])})
 	}
 	for _, e := range s.TopErrors {
 		rows = append(rows, []string{"failed by " + e.Code, fmt.Sprint(e.Count)})
@@ -71,6 +82,18 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 		stuck = strings.Join(s.StuckJobs, ", ")
 	}
 	return table(cmd.OutOrStdout(), append(rows, []string{"stuck", stuck}))
+}
+
+func qbittorrentText(s wholeStatus) string {
+	q := s.QBittorrent
+	switch {
+	case q == nil:
+		return "downloads are off"
+	case q.Answers:
+		return secondsText(q.AnswerAge, "answers, %s ago", "answers")
+	default:
+		return strings.TrimSpace("does not answer "+q.Error) + secondsText(q.AnswerAge, ", last %s ago", "")
+	}
 }
 
 func secondsText(seconds *float64, format, none string) string {

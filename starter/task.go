@@ -21,7 +21,9 @@ type task struct {
 	Priority    string           `json:"priority"`
 	Labels      []string         `json:"labels"`
 	Status      store.TaskStatus `json:"status"`
+	Since       time.Time        `json:"status_since"`
 	DeadlineAt  time.Time        `json:"status_deadline_at"` // zero: none
+	ReleaseAt   time.Time        `json:"release_at"`         // zero: never
 	CreatorID   string           `json:"creator_id"`
 	AssigneeID  string           `json:"assignee_id"` // empty: nobody
 	Blockers    []blocker        `json:"blockers"`
@@ -69,7 +71,7 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 func showTasks(cmd *cobra.Command, tasks []task) error {
 	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), deadline(t), t.Title})
+		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title})
 	}
 	return table(cmd.OutOrStdout(), rows)
 }
@@ -85,17 +87,22 @@ func waitsFor(t task) string {
 	return strings.Join(open, ", ")
 }
 
-func deadline(t task) string {
-	if t.DeadlineAt.IsZero() {
+// whenSet writes a moment that may be missing.
+func whenSet(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return when(t.DeadlineAt)
+	return when(t)
 }
 
 func showTask(cmd *cobra.Command, t task) error {
 	rows := [][]string{{"task", t.ID}, {"title", t.Title}, {"status", string(t.Status)}}
 	for _, row := range [][]string{
-		{"description", t.Description}, {"assignee", t.AssigneeID}, {"deadline", deadline(t)}, {"labels", strings.Join(t.Labels, ", ")},
+		{"since", whenSet(t.Since)},
+		{"deadline", whenSet(t.DeadlineAt)},
+		{"free again", whenSet(t.ReleaseAt)},
+		{"assignee", t.AssigneeID},
+		{"labels", strings.Join(t.Labels, ", ")},
 	} {
 		if row[1] != "" {
 			rows = append(rows, row)
@@ -103,6 +110,11 @@ func showTask(cmd *cobra.Command, t task) error {
 	}
 	for _, b := range t.Blockers {
 		rows = append(rows, []string{"blocker", fmt.Sprintf("%s, %s", b.ID, b.Status)})
+	}
+	heading := "description"
+	for line := range strings.Lines(t.Description) {
+		rows = append(rows, []string{heading, strings.TrimRight(line, "\r\n")})
+		heading = ""
 	}
 	may := strings.Join(t.Actions, ", ")
 	if len(t.Statuses) > 0 {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -86,7 +88,11 @@ func readBatch(name string) ([]json.RawMessage, error) {
 	}
 	var tasks []json.RawMessage
 	if err := json.NewDecoder(source).Decode(&tasks); err != nil {
-		return nil, usageError{fmt.Sprintf("%s is not a JSON list of tasks: %v", name, err)}
+		what := "is not JSON: " + err.Error()
+		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+			what = `is JSON, but not a list of tasks: [{"title": "…"}, …]`
+		}
+		return nil, usageError{cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what}
 	}
 	return tasks, nil
 }

@@ -11,6 +11,7 @@ const (
 	taskJSON      = `{"id":"12","workspace_id":"2","title":"Write it","description":"all","visibility":"public","priority":"high","labels":["a","b"],"status":"STATUS","status_deadline_at":"2026-03-01T14:00:00Z","creator_id":"3","assignee_id":null,"blocked_by":["11","10"],"blockers":[{"id":"10","status":"DONE"},{"id":"11","status":"STUCK"}],"ready":false,"allowed_actions":["status"],"allowed_statuses":["CANCELLED"],"workflow_id":"task/12","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
 	taskEventJSON = `{"seq":2,"type":"deadline_expired","actor_id":null,"from":"NEW","to":"STUCK","comment":"too late","created_at":"2026-03-01T12:00:00Z"}`
 	spaceJSON     = `{"id":"2","name":"Shop","owner_id":"3","status_deadlines":{"NEW":120,"IN_PROGRESS":0,"BLOCKED":0.5},"stuck_release_after":0,"new_deadline_waits_for_blockers":false,"created_at":"2026-03-01T12:00:00Z"}`
+	memberJSON    = `{"user_id":"7","name":"Ada","joined_at":"2026-03-01T12:00:00Z"}`
 	statsJSON     = `{"created":9,"done":4,"cancelled":1,"lead_time_seconds":90.5,"lead_time_median_seconds":60,"cycle_time_seconds":null,"cycle_time_median_seconds":null,"takeovers":2,"escalations":3,"expiries":5}`
 )
 
@@ -36,6 +37,9 @@ func TestTaskCommands(t *testing.T) {
 		"POST /v1/workspaces":                                {"201 " + spaceJSON},
 		"GET /v1/workspaces?limit=50":                        {"200 " + list(spaceJSON)},
 		"PUT /v1/workspaces/2/members/7":                     {"204 "},
+		"DELETE /v1/workspaces/2/members/7":                  {"204 "},
+		"GET /v1/workspaces/2/members?limit=50":              {"200 " + list(memberJSON)},
+		"PATCH /v1/workspaces/2":                             {"200 " + spaceJSON},
 		"GET /v1/stats/tasks?period=week&workspace_id=2":     {"200 " + statsJSON},
 		"GET /v1/tasks?limit=200&workspace_id=2":             {`200 {"items":[` + taskIn("NEW") + `],"next_cursor":"more"}`},
 		"GET /v1/tasks?cursor=more&limit=200&workspace_id=2": {"200 " + list()},
@@ -69,6 +73,12 @@ func TestTaskCommands(t *testing.T) {
 		},
 		{line: "workspace list", want: []string{"Shop"}, json: list(spaceJSON)},
 		{line: "workspace member 2 7", want: []string{"user 7 is a member of workspace 2"}},
+		{line: "workspace remove 2 7", want: []string{"user 7 is not in workspace 2"}},
+		{line: "workspace members 2", want: []string{"7", "Ada", "2026-03-01"}, json: list(memberJSON)},
+		{
+			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false", want: []string{"Shop"}, json: spaceJSON,
+			body: `{"name":"Store","new_deadline_waits_for_blockers":false,"status_deadlines":{"NEW":0},"stuck_release_after":0}`,
+		},
 		{line: "stats tasks 2 --period week", want: []string{"1 min 30 s on average", "no task was done", "deadlines passed"}, json: statsJSON},
 	})
 }
@@ -153,6 +163,7 @@ func TestTaskUsage(t *testing.T) {
 		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x", "task batch /no/such --workspace 1",
 		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events", "task list 1",
 		"workspace bogus", "workspace create", "workspace member 1", "workspace create x --deadline NEW", "workspace create x --deadline NEW=soon",
+		"workspace create x --deadline NEW=NaN", "workspace create x --release-stuck-after inf", "workspace change 1", "workspace members", "workspace remove 1",
 		"stats bogus", "stats tasks",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)
@@ -160,7 +171,7 @@ func TestTaskUsage(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
-	if code, _, errs := starter(t, "task", "batch", noList, "--workspace", "1", "--api", "http://127.0.0.1:1", "--token", "x"); code != 2 {
+	if code, _, errs := starter(t, "task", "batch", noList, "--workspace", "1", "--api", "http://127.0.0.1:1", "--token", "x"); code != 2 || !strings.Contains(errs, "not a list of tasks") {
 		t.Errorf("exit code %d, errors %q", code, errs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
@@ -14,6 +15,7 @@ import (
 // Settings configure the workflows that need it.
 type Settings struct {
 	Delivery    delivery.Settings
+	Download    download.Settings
 	Transaction transaction.Settings
 }
 
@@ -21,6 +23,8 @@ type Settings struct {
 func Register(w worker.Registry, s Settings) {
 	w.RegisterWorkflowWithOptions((&delivery.Workflow{Settings: s.Delivery}).Run, workflow.RegisterOptions{Name: delivery.WorkflowType})
 	w.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
+	w.RegisterWorkflowWithOptions((&download.Workflow{Settings: s.Download}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
+	w.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
 	w.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: s.Transaction}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
 	w.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: transaction.MonitorType})
 	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})

@@ -33,7 +33,7 @@ func (b *Bot) taskButtons() []button {
 	}
 }
 
-// task is /task <id>, /task new <title>, and without anything the person's own tasks.
+// task is /task <id>, /task new <title>, and without anything what the person has to do.
 func (b *Bot) task(ctx context.Context, r *request) error {
 	if r.args == "" {
 		return b.showMine(ctx, r, 0)
@@ -109,7 +109,7 @@ func (b *Bot) showReady(ctx context.Context, r *request, before int64) error {
 
 func (b *Bot) showMine(ctx context.Context, r *request, before int64) error {
 	return b.showTasks(ctx, r, taskList{prefix: "tm", title: textMyTasks, none: textNoTasks},
-		store.TaskFilter{AssigneeID: r.user.ID, Before: before})
+		store.TaskFilter{AssigneeID: r.user.ID, Live: true, Before: before})
 }
 
 // taskList is a kind of list of tasks.

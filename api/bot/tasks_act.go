@@ -100,32 +100,35 @@ func (b *Bot) claim(ctx context.Context, r *request) error {
 
 // doStep does a step with a task and shows what came of it. A refusal is an answer too.
 func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, key string) error {
+	byRight, err := b.tasks.ByRight(ctx, r.user, id)
+	if err != nil {
+		return err
+	}
 	said := textStepDone
-	var acted store.Task
-	var err error
 	switch step {
 	case string(store.TaskActionClaim):
-		acted, err = b.tasks.Claim(ctx, r.user, id, comment, key)
+		_, err = b.tasks.Claim(ctx, r.user, id, comment, key)
 	case string(store.TaskActionEscalate):
-		acted, err = b.tasks.Escalate(ctx, r.user, id, comment, key)
+		_, err = b.tasks.Escalate(ctx, r.user, id, comment, key)
 	case string(store.TaskActionTakeover):
-		acted, err = b.tasks.Takeover(ctx, r.user, id, comment, key)
+		_, err = b.tasks.Takeover(ctx, r.user, id, comment, key)
 	case stepComment:
 		said = textCommented
 		_, err = b.tasks.Comment(ctx, r.user, id, comment, key)
 	default:
-		acted, err = b.tasks.Status(ctx, r.user, id, store.TaskStatus(step), comment, key)
+		_, err = b.tasks.Status(ctx, r.user, id, store.TaskStatus(step), comment, key)
 	}
-	if err == nil && r.user.IsAdmin() && acted.ID != 0 {
-		var member bool
-		if member, err = b.store.IsMember(ctx, acted.WorkspaceID, r.user.ID); err == nil && !member { // an administrator's right
-			r.subject = "task/" + strconv.FormatInt(id, 10)
-		}
+	if err == nil && byRight {
+		r.subject = "task/" + strconv.FormatInt(id, 10)
 	}
 	refusal := fault.As(err)
 	switch {
 	case err == nil:
-		return b.showTask(ctx, r, id, r.say(said))
+		if err = b.showTask(ctx, r, id, r.say(said)); fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been given back
+			b.show(ctx, r, view{text: r.say(said), rows: rows(press(r.say(labelReady), "tr", 0))})
+			return nil
+		}
+		return err
 	case refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound:
 		return err
 	}

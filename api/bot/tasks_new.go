@@ -21,6 +21,7 @@ const askedSpace = "space"
 
 // newTask makes a task in the workspace that the person is a member of. When there are several it asks which.
 func (b *Bot) newTask(ctx context.Context, r *request, title string) error {
+	title = strings.Join(strings.Fields(title), " ") // one line
 	if size := utf8.RuneCountInString(title); size < task.MinTitle || size > task.MaxTitle {
 		return hint{text: textTitleSize, args: []any{task.MinTitle, task.MaxTitle}}
 	}

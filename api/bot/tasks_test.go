@@ -54,6 +54,47 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 	}
 }
 
+func TestAQuestionEnds(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	annas := w.user(anna).ID
+	made := w.task(boss, space, store.NewTask{Title: "Private thing", Visibility: store.TaskPrivate, AssigneeID: &annas})
+	ask := func() {
+		w.writes(anna, "en", "/task 1")
+		w.presses(anna, "ta:1:comment")
+		w.sees(anna, "write a comment")
+	}
+	for words, command := range map[string]string{"one": "/help", "two": "/task cat", "three": "/task 99", "four": "/nonsense"} { // whether it succeeds or not
+		ask()
+		w.writes(anna, "en", command)
+		w.writes(anna, "en", words)
+		w.sees(anna, "🔎 <b>"+words+"</b>")
+	}
+	ask()
+	w.writes(anna, "en", " ") // as a picture is: without words
+	w.sees(anna, "words and buttons only")
+	w.writes(anna, "en", "hello")
+	w.sees(anna, "✅ Your comment is there.")
+
+	// Who gives a private task back does not see it any more.
+	w.does(anna, made, "IN_PROGRESS", "go")
+	w.writes(anna, "en", "/task")
+	w.sees(anna, "Your tasks", "Private thing")
+	w.writes(anna, "en", "/task 1")
+	w.presses(anna, "ta:1:NEW")
+	w.sees(anna, "Give back: write a comment")
+	w.writes(anna, "en", "not for me")
+	last := w.sees(anna, "✅ So it is.")
+	if strings.Contains(last.Text, "Private") {
+		t.Error("she still sees it:", last.Text)
+	}
+	if got := w.reload(made); got.Status != store.TaskNew || got.AssigneeID != nil {
+		t.Errorf("the task: %+v", got.TaskState)
+	}
+	w.writes(anna, "en", "/task")
+	w.sees(anna, "No task is yours")
+}
+
 func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	t.Parallel()
 	w, space, stop := newTeam(t)

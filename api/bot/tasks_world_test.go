@@ -80,7 +80,7 @@ func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, ac
 			assignee = nil
 		}
 		state, err = w.store.WriteTask(ctx, store.TaskWrite{
-			TaskID: id, Version: now.Version + 1, RequestID: request, Status: step.To, AssigneeID: assignee, At: time.Now(),
+			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, Status: step.To, AssigneeID: assignee, At: time.Now(),
 			Event: store.Event{Type: step.Event, From: string(now.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
 		})
 	}

@@ -151,6 +151,14 @@ var alertTexts = map[string]text{
 		"Telegram refused our token: deliveries failed until it was replaced.",
 		"Telegram не принимал наш токен: доставки не работали, пока его не заменили.",
 	},
+	store.AlertDownloadsLogin: {
+		"qBittorrent refuses our name and password: downloads wait until the setting is corrected and the worker restarted.",
+		"qBittorrent не принимает наши имя и пароль: загрузки ждут, пока настройку не исправят и не перезапустят worker.",
+	},
+	store.AlertDownloadsSpace: {
+		"There is little room left on the disk of the download program: new downloads wait until there is more.",
+		"На диске qBittorrent мало места: новые загрузки ждут, пока оно появится.",
+	},
 }
 
 func alertText(kind string) text {

@@ -29,6 +29,7 @@ var faultTexts = map[fault.Code]text{
 	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
 	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
 	fault.OwnAccess:          {"You cannot decide about yourself.", "Решать о себе самом нельзя."},
+	fault.LastAdmin:          {"This is the last administrator: make another one first.", "Это последний администратор: сначала назначьте другого."},
 	fault.IdempotencyKey:     textNotUnderstood,
 	fault.BodyTooLarge:       textNotUnderstood,
 	fault.MediaType:          textNotUnderstood,
@@ -58,6 +59,16 @@ var faultTexts = map[fault.Code]text{
 	fault.DailyLimit:          {"The limit for one day is reached.", "Дневной лимит исчерпан."},
 	fault.InsufficientFunds:   {"The wallet does not hold enough for it.", "В кошельке на это не хватает."},
 	fault.ChainGap:            {"The wallet's history has a gap; it is read again.", "В истории кошелька пропуск; она читается заново."},
+	fault.BookNotFound:        {"There is no such book.", "Такой книги нет."},
+	fault.DownloadNotFound:    {"There is no such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
+	fault.NoFreeSpace:         {"There is little room left: the download waits until there is more.", "Мало свободного места: загрузка ждёт, пока оно появится."},
+	fault.MediaNotReady:       textTrouble,
+
+	fault.SourceUnavailable: {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
+	fault.SourceRefused:     {"The site does not give out this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},
+	fault.SourceForbidden:   {"This link leads to an address that is not on the Internet.", "Ссылка ведёт на адрес не из интернета."},
+	fault.SourceTooBig:      {"What the link leads to is too big for a torrent file.", "По ссылке что-то слишком большое для торрент-файла."},
+	fault.SourceNotTorrent:  {"What the link leads to is not a torrent file.", "По ссылке не торрент-файл."},
 
 	fault.FileNotFound: textNoFile,
 	fault.FileTooBig:   {"The file is too big: Telegram takes about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
@@ -99,6 +110,16 @@ var faultTexts = map[fault.Code]text{
 	fault.FragmentTimeout:      textStarsAway,
 	fault.FragmentUnreachable:  textStarsAway,
 	fault.FragmentProtocol:     textStarsAway,
+	fault.ProviderUnavailable:  {"The download program cannot be reached now. It will be tried again.", "Программа загрузки сейчас недоступна. Попытки продолжаются."},
+	fault.ProviderUnauthorized: {"The download program does not let the service in now.", "Программа загрузки сейчас не пускает сервис."},
+	fault.ProviderRejected:     {"The download program refused it.", "Программа загрузки отказалась это принять."},
+
+	fault.MissingExternalJob: {"It disappeared from the download program.", "Она исчезла из программы загрузки."},
+	fault.ProviderError:      {"The download program could not go on: an error on its side.", "Программа загрузки не смогла продолжить: ошибка на её стороне."},
+	fault.EnqueueFailed:      {"It could not be begun.", "Её не удалось начать."},
+	fault.EnqueueUnavailable: {"The download program could not be reached for long. Try again later.", "Программа загрузки долго была недоступна. Попробуйте позже."},
+	fault.BookGone:           {"The book was removed meanwhile.", "Книгу тем временем удалили."},
+	fault.Stalled:            {"There has been no progress for long: perhaps nobody shares it any more.", "Уже долго ничего не загружается: возможно, раздающих больше нет."},
 
 	fault.OutcomeUnknown: {
 		"It is not known whether the file arrived. Please look in this chat before you press again.",

@@ -63,7 +63,7 @@ var (
 	textCreator     = text{"Creator: %s", "Автор: %s"}
 	textDeadline    = text{"Deadline: %s", "Срок: %s"}
 	textReleaseAt   = text{"Free again: %s", "Снова свободна: %s"}
-	textBlockers    = text{"Waits for: %s", "Ждёт: %s"}
+	textBlockers    = text{"Comes after: %s", "Идёт после: %s"}
 	textTaskNumber  = text{"#%d", "№%d"}
 	textBlocker     = text{"#%d (%s)", "№%d (%s)"}
 	textLabels      = text{"Labels: %s", "Метки: %s"}

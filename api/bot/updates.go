@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,15 +113,26 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	if err != nil || r.handledBefore() {
 		return err
 	}
-	if err := b.insist(ctx, func() error { return b.attempt(ctx, r) }); err != nil {
+	asked := r.conv.Ask
+	if err = b.insist(ctx, func() error { return b.attempt(ctx, r) }); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		b.explain(ctx, r, err)
 	}
+	if r.conv.Ask == asked && r.endsQuestion(err) {
+		r.conv.Ask = ""
+	}
 	b.answerClick(ctx, r)
 	r.conv.UpdateID = in.update
 	return store.Patiently(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
+}
+
+// endsQuestion says whether the menu's question is over after a request that came to err: the person has turned to a command, or
+// has answered for good. A picture is no answer, and one that could not be taken now may come again.
+func (r *request) endsQuestion(err error) bool {
+	failed := fault.As(err)
+	return strings.HasPrefix(r.words, "/") || r.words != "" && failed != nil && !failed.Retryable
 }
 
 // attempt responds to a request in bounded time, and survives a handler that panics.

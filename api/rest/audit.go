@@ -28,15 +28,9 @@ func (s *server) registerAudit() {
 }
 
 func (s *server) listAudit(ctx context.Context, in *Paging) (*answer[Page[auditBody]], error) {
-	before, err := in.after(auditCursor)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := s.o.Store.AuditLog(ctx, before, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(auditCursor, in.Limit, entries, func(e store.AuditEntry) int64 { return e.ID }, auditFrom)), nil
+	return listOf(*in, auditCursor, func(before int64, limit int) ([]store.AuditEntry, error) {
+		return s.o.Store.AuditLog(ctx, before, limit)
+	}, func(e store.AuditEntry) int64 { return e.ID }, auditFrom)
 }
 
 func auditFrom(e store.AuditEntry) auditBody {

@@ -98,6 +98,9 @@ func (s *server) refusal(ctx context.Context, op operation, id string, err error
 	case code == fault.WorkspaceNotFound:
 		_, missing := s.o.Store.WorkspaceByID(ctx, number)
 		reached = missing == nil
+	case code == fault.DownloadNotFound:
+		_, missing := s.o.Store.DownloadByID(ctx, number)
+		reached = missing == nil
 	}
 	if reached {
 		s.audit(ctx, caller(ctx), op, id, store.OutcomeRefused)

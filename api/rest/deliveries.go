@@ -120,25 +120,20 @@ func (s *server) createDelivery(ctx context.Context, in *createDeliveryInput) (*
 }
 
 func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*answer[Page[deliveryBody]], error) {
-	before, err := in.after(deliveriesCursor)
-	if err != nil {
-		return nil, err
-	}
 	user := caller(ctx)
-	filter := store.JobFilter{UserID: user.ID, State: store.JobState(in.State), Before: before, Limit: in.Limit + 1}
+	filter := store.JobFilter{UserID: user.ID, State: store.JobState(in.State)}
 	if user.IsAdmin() {
 		filter.UserID = 0
 	}
-	jobs, err := s.o.Store.Jobs(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	places, err := s.places(ctx, jobs...)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(deliveriesCursor, in.Limit, jobs, func(j store.Job) int64 { return j.ID },
-		func(j store.Job) deliveryBody { return deliveryFrom(user, j, places) })), nil
+	var places map[int64]int
+	return listOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]store.Job, error) {
+		filter.Before, filter.Limit = before, limit
+		jobs, err := s.o.Store.Jobs(ctx, filter)
+		if err == nil {
+			places, err = s.places(ctx, jobs...)
+		}
+		return jobs, err
+	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) deliveryBody { return deliveryFrom(user, j, places) })
 }
 
 func (s *server) getDelivery(ctx context.Context, in *deliveryInput) (*answer[deliveryBody], error) {

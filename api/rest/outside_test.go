@@ -66,6 +66,10 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated)
+	w.download(w.adaToken, w.book("A book"), "text").ok(http.StatusCreated)
+	if err := w.store.NotePollFailure(t.Context(), string(fault.ProviderUnavailable)); err != nil {
+		t.Fatal(err)
+	}
 	got := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body
 	states, _ := got["jobs_in_state"].(map[string]any)
 	if len(states) != len(store.JobStates) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {
@@ -76,8 +80,15 @@ func TestStatus(t *testing.T) {
 			t.Errorf("no %s in %v", name, got)
 		}
 	}
+	downloads, _ := got["downloads_in_status"].(map[string]any)
+	if len(downloads) != len(store.DownloadStatuses) || downloads["queued"] != 1.0 || downloads["failed"] != 0.0 {
+		t.Errorf("downloads %v", downloads)
+	}
+	if q := fmt.Sprint(got["qbittorrent"]); q != "map[answers:false error:PROVIDER_UNAVAILABLE last_answer_age_seconds:<nil>]" {
+		t.Errorf("qBittorrent %s", q)
+	}
 	metrics := w.send("", "GET", "/metrics", nil).ok(http.StatusOK)
-	for _, line := range []string{`jobs_enqueued_total{source="api"} 1`, `jobs_in_state_current{state="QUEUED"} 1`, "queue_depth_current 0"} {
+	for _, line := range []string{`jobs_enqueued_total{source="api"} 1`, `jobs_in_state_current{state="QUEUED"} 1`, `downloads_in_status_current{status="queued"} 1`, "queue_depth_current 0"} {
 		if !strings.Contains(metrics.raw, line+"\n") {
 			t.Errorf("no %s in the metrics", line)
 		}

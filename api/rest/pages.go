@@ -55,6 +55,19 @@ func pageOf[Row, Body any](list string, limit int, rows []Row, place func(Row) i
 	return Page[Body]{Items: items, NextCursor: next}
 }
 
+// listOf answers with one page of a list: up to a limit of rows that follow a place, or that the list begins with.
+func listOf[Row, Body any](in Paging, list string, rowsAfter func(place int64, limit int) ([]Row, error), place func(Row) int64, body func(Row) Body) (*answer[Page[Body]], error) {
+	after, err := in.after(list)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := rowsAfter(after, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	return answered(pageOf(list, in.Limit, rows, place, body)), nil
+}
+
 // formatID writes an id as clients see it.
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 

@@ -19,6 +19,7 @@ import (
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 )
 
@@ -27,6 +28,7 @@ type Options struct {
 	Store      *store.Store
 	Deliveries *delivery.Client
 	Tasks      *task.Client
+	Downloads  *download.Client
 	Catalog    *catalog.Catalog
 	Status     *status.Reporter
 	Metrics    *metrics.Metrics
@@ -56,6 +58,8 @@ func New(o Options) http.Handler {
 	s.registerTasks()
 	s.registerTaskActions()
 	s.registerTaskStats()
+	s.registerBooks()
+	s.registerDownloads()
 	s.registerEvents()
 	s.registerStatus()
 	s.registerUsers()

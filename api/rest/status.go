@@ -17,6 +17,15 @@ type statusBody struct {
 	TopErrors           []errorCountBody         `json:"top_errors" doc:"Of the last 24 hours"`
 	Stuck               bool                     `json:"stuck" doc:"Whether any job is"`
 	StuckJobs           []string                 `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+
+	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
+	QBittorrent       *qbittorrentBody               `json:"qbittorrent" doc:"null when downloads are off"`
+}
+
+type qbittorrentBody struct {
+	Answers   bool     `json:"answers" doc:"Whether it answered the last poll, and that was not long ago"`
+	AnswerAge *float64 `json:"last_answer_age_seconds" example:"3.2" doc:"null when it has never answered"`
+	Error     *string  `json:"error" example:"PROVIDER_UNAUTHORIZED" doc:"A code; null unless the last poll failed"`
 }
 
 type errorCountBody struct {
@@ -39,6 +48,10 @@ func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody
 	body := statusBody{
 		At: utc(now.At), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, TopErrors: []errorCountBody{}, Stuck: now.Stuck(), StuckJobs: []string{},
+		DownloadsInStatus: now.DownloadsInStatus,
+	}
+	if q := now.QBittorrent; q != nil {
+		body.QBittorrent = &qbittorrentBody{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: optional(q.Error)}
 	}
 	for _, e := range now.TopErrors {
 		body.TopErrors = append(body.TopErrors, errorCountBody(e))

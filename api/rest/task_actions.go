@@ -81,11 +81,15 @@ func (s *server) acted(ctx context.Context, op operation, text, comment, key str
 		return nil, err
 	}
 	user := caller(ctx)
+	byRight, err := s.o.Tasks.ByRight(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
 	task, err := act(ctx, user, id, comment, key)
 	if err != nil {
 		return nil, explained(s.refusal(ctx, op, text, err))
 	}
-	if user.IsAdmin() && task.CreatorID != user.ID && !task.HeldBy(user.ID) {
+	if byRight {
 		s.audit(ctx, user, op, text, store.OutcomeDone)
 	}
 	return answered(taskFrom(user, task)), nil
@@ -96,9 +100,17 @@ func (s *server) commentTask(ctx context.Context, in *taskActionInput) (*answer[
 	if err != nil {
 		return nil, err
 	}
-	event, err := s.o.Tasks.Comment(ctx, caller(ctx), id, in.Body.Comment, in.Key)
+	user := caller(ctx)
+	byRight, err := s.o.Tasks.ByRight(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
+	event, err := s.o.Tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
 	if err != nil {
 		return nil, s.refusal(ctx, commentTask, in.ID, err)
+	}
+	if byRight {
+		s.audit(ctx, user, commentTask, in.ID, store.OutcomeDone)
 	}
 	return answered(historyFrom(event)), nil
 }

@@ -112,6 +112,17 @@ func TestRefusalsOfActions(t *testing.T) {
 	if rows := w.audited(); !slices.Contains(rows, fmt.Sprintf("1 escalate-task task/%v done http", taken)) {
 		t.Errorf("what an administrator did is not audited: %v", rows)
 	}
+	other := w.task(w.adminToken, space, nil)["id"]
+	foreign := w.task(w.adaToken, space, nil)["id"]
+	before := len(w.audited())
+	w.act(w.adminToken, other, "claim", "my own").ok(http.StatusOK)
+	w.act(w.adminToken, foreign, "comments", "a word").ok(http.StatusCreated)
+	w.act(w.adminToken, foreign, "claim", "mine now").ok(http.StatusOK)
+	w.act(w.adminToken, foreign, "status DONE", "my own by now").ok(http.StatusOK)
+	want = []string{fmt.Sprintf("1 comment-task task/%v done http", foreign), fmt.Sprintf("1 claim-task task/%v done http", foreign)}
+	if rows := w.audited(); !slices.Equal(rows[before:], want) || rows[before-1] != fmt.Sprintf("1 create-task workspace/%s done http", space) {
+		t.Errorf("audited %v, want %v", rows[before-1:], want)
+	}
 }
 
 // TestRepeatedRequestsGiveTheFirstAnswer repeats each changing request with its key after the world has moved on.

@@ -32,11 +32,13 @@ type taskStatsInput struct {
 // periods are how far back each looks; all has no beginning.
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
+var getTaskStats = operation{
+	id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
+	summary: "How work goes in a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
+}
+
 func (s *server) registerTaskStats() {
-	register(s, operation{
-		id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers,
-		summary: "How work goes in a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
-	}, s.getTaskStats)
+	register(s, getTaskStats, s.getTaskStats)
 }
 
 func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[taskStatsBody], error) {
@@ -50,7 +52,7 @@ func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[
 	}
 	stats, err := s.o.Tasks.Stats(ctx, caller(ctx), id, since)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, getTaskStats, in.WorkspaceID, err)
 	}
 	body := taskStatsBody{
 		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,

@@ -60,7 +60,7 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 		assignee = nil
 	}
 	state, err := s.store.WriteTask(ctx, store.TaskWrite{
-		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Status: step.To, AssigneeID: assignee, At: time.Now().UTC(),
+		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, Status: step.To, AssigneeID: assignee, At: time.Now().UTC(),
 		Event: store.Event{Type: step.Event, From: string(t.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
 	})
 	return updated{state: state, err: err}, nil
@@ -80,6 +80,7 @@ func (u updated) Get(_ context.Context, value any) error {
 	*value.(*task.View) = task.View{
 		StateView: lifecycle.StateView{State: string(u.state.Status), Since: u.state.Since}, Version: u.state.Version,
 		AssigneeID: u.state.AssigneeID, DeadlineAt: u.state.DeadlineAt, ReleaseAt: u.state.ReleaseAt,
+		StartedAt: u.state.StartedAt, FinishedAt: u.state.FinishedAt,
 	}
 	return nil
 }

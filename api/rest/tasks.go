@@ -63,11 +63,11 @@ type taskEventsInput struct {
 
 var (
 	createTask = operation{
-		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
 		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker},
 	}
 	createTasks = operation{
-		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers,
+		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, subject: "workspace",
 		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
 		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency},
@@ -105,8 +105,9 @@ func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[T
 	}
 	made, err := s.o.Tasks.Create(ctx, caller(ctx), workspace, wanted, in.Key)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, createTask, in.Body.WorkspaceID, err)
 	}
+	s.auditGuest(ctx, createTask, workspace)
 	return answered(taskFrom(caller(ctx), made)), nil
 }
 
@@ -118,14 +119,15 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 	graph := make([]store.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = wanted.task(); err != nil {
-			return nil, err
+			return nil, fault.As(err).WithField(store.FieldOf(i, fault.As(err).Field))
 		}
 		graph[i].Ref = wanted.Ref
 	}
 	made, err := s.o.Tasks.CreateBatch(ctx, caller(ctx), workspace, graph, in.Key)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, createTasks, in.Body.WorkspaceID, err)
 	}
+	s.auditGuest(ctx, createTasks, workspace)
 	body := taskBatchBody{Items: make([]batchTaskBody, len(made))}
 	for i, task := range made {
 		body.Items[i] = batchTaskBody{graph[i].Ref, taskFrom(caller(ctx), task)}
@@ -134,12 +136,9 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 }
 
 func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Page[TaskBody]], error) {
-	before, err := in.after(tasksCursor)
-	if err != nil {
-		return nil, err
-	}
 	user := caller(ctx)
-	filter := store.TaskFilter{Status: store.TaskStatus(in.Status), Ready: in.Ready, Before: before, Limit: in.Limit + 1}
+	filter := store.TaskFilter{Status: store.TaskStatus(in.Status), Ready: in.Ready}
+	var err error
 	if filter.WorkspaceID, err = optionalID(in.WorkspaceID, "workspace_id"); err != nil {
 		return nil, err
 	}
@@ -148,12 +147,10 @@ func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Pag
 	} else if filter.AssigneeID, err = optionalID(in.Assignee, "assignee"); err != nil {
 		return nil, err
 	}
-	found, err := s.o.Tasks.List(ctx, user, filter)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(tasksCursor, in.Limit, found, func(t store.Task) int64 { return t.ID },
-		func(t store.Task) TaskBody { return taskFrom(user, t) })), nil
+	return listOf(in.Paging, tasksCursor, func(before int64, limit int) ([]store.Task, error) {
+		filter.Before, filter.Limit = before, limit
+		return s.o.Tasks.List(ctx, user, filter)
+	}, func(t store.Task) int64 { return t.ID }, func(t store.Task) TaskBody { return taskFrom(user, t) })
 }
 
 func (s *server) getTask(ctx context.Context, in *taskInput) (*answer[TaskBody], error) {
@@ -173,15 +170,10 @@ func (s *server) listTaskEvents(ctx context.Context, in *taskEventsInput) (*answ
 	if err != nil {
 		return nil, err
 	}
-	after, err := in.after(taskEventsCursor)
-	if err != nil {
-		return nil, err
-	}
-	events, err := s.o.Tasks.Events(ctx, caller(ctx), id, after, in.Limit+1)
-	if err != nil {
-		return nil, s.refusal(ctx, listTaskEvents, in.ID, err)
-	}
-	return answered(pageOf(taskEventsCursor, in.Limit, events, func(e store.StreamedEvent) int64 { return e.Seq }, historyFrom)), nil
+	return listOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]store.StreamedEvent, error) {
+		events, err := s.o.Tasks.Events(ctx, caller(ctx), id, after, limit)
+		return events, s.refusal(ctx, listTaskEvents, in.ID, err)
+	}, func(e store.StreamedEvent) int64 { return e.Seq }, historyFrom)
 }
 
 func parseTask(text string) (int64, error) {

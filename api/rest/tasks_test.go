@@ -89,22 +89,23 @@ func TestABatch(t *testing.T) {
 	}
 	before := len(w.walk(w.adaToken, "/v1/tasks", "id"))
 	cycle := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y"]},{"ref":"y","title":"yyyyy","blocked_by":["z"]},{"ref":"z","title":"zzzzz","blocked_by":["x"]},{"ref":"w","title":"wwwww","blocked_by":["x"]}`).
-		refused(unprocessable, fault.CyclicDependency, "blocked_by")
+		refused(unprocessable, fault.CyclicDependency, "tasks[0].blocked_by[0]")
 	if got := fmt.Sprint(cycle.body["details"].(map[string]any)["cycle"]); got != "[x y z x]" {
 		t.Errorf("cycle %s", got)
 	}
-	batch(`{"ref":"x","title":"xxxxx","blocked_by":["x"]}`).refused(unprocessable, fault.CyclicDependency, "blocked_by")
-	unknown := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y","999999"]}`).refused(unprocessable, fault.UnknownBlocker, "blocked_by")
+	batch(`{"ref":"x","title":"xxxxx","blocked_by":["x"]}`).refused(unprocessable, fault.CyclicDependency, "tasks[0].blocked_by[0]")
+	unknown := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y","999999"]}`).refused(unprocessable, fault.UnknownBlocker, "tasks[0].blocked_by[0]")
 	if got := fmt.Sprint(unknown.body["details"].(map[string]any)["unknown"]); got != "[y]" {
 		t.Errorf("unknown %s", got)
 	}
-	batch(`{"ref":"x","title":"xxxxx"},{"ref":"x","title":"yyyyy"}`).refused(unprocessable, fault.Validation, "ref")
-	batch(`{"title":"xxxxx"},{"title":"yyyyy","assignee_id":"999999"}`).refused(unprocessable, fault.Validation, "assignee_id")
+	batch(`{"ref":"x","title":"xxxxx"},{"ref":"x","title":"yyyyy"}`).refused(unprocessable, fault.Validation, "tasks[1].ref")
+	batch(`{"title":"xxxxx"},{"title":"yyyyy","assignee_id":"999999"}`).refused(unprocessable, fault.Validation, "tasks[1].assignee_id")
+	batch(fmt.Sprintf(`{"title":"xxxxx"},{"title":"yyyyy","blocked_by":["%v","999999"]}`, old)).refused(unprocessable, fault.UnknownBlocker, "tasks[1].blocked_by[1]")
 	w.send(w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["999999"]}`, space)).
-		refused(unprocessable, fault.UnknownBlocker, "blocked_by")
+		refused(unprocessable, fault.UnknownBlocker, "blocked_by[0]")
 	other := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Other"}`).ok(http.StatusCreated).body["id"].(string)
 	w.send(w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["%v"]}`, other, old)).
-		refused(unprocessable, fault.UnknownBlocker, "blocked_by")
+		refused(unprocessable, fault.UnknownBlocker, "blocked_by[0]")
 	if after := len(w.walk(w.adaToken, "/v1/tasks", "id")); after != before {
 		t.Errorf("refused batches left %d tasks", after-before)
 	}

@@ -108,8 +108,8 @@ var (
 	}
 	changeUser = operation{
 		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
-		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess},
-		description: "What is left out stays. Administrators cannot take their own role or status away.",
+		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+		description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 	}
 	renewToken = operation{
 		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, subject: "user",
@@ -139,15 +139,9 @@ func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[u
 }
 
 func (s *server) listUsers(ctx context.Context, in *listUsersInput) (*answer[Page[userBody]], error) {
-	after, err := in.after(usersCursor)
-	if err != nil {
-		return nil, err
-	}
-	users, err := s.o.Store.Users(ctx, in.Status, after, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(usersCursor, in.Limit, users, func(u store.User) int64 { return u.ID }, userFrom)), nil
+	return listOf(in.Paging, usersCursor, func(after int64, limit int) ([]store.User, error) {
+		return s.o.Store.Users(ctx, in.Status, after, limit)
+	}, func(u store.User) int64 { return u.ID }, userFrom)
 }
 
 func (s *server) getUser(ctx context.Context, in *userInput) (*answer[userBody], error) {

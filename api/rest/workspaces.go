@@ -10,7 +10,10 @@ import (
 	"stagecoach/workflows/task"
 )
 
-const workspacesCursor = "workspaces"
+const (
+	workspacesCursor = "workspaces"
+	membersCursor    = "members"
+)
 
 type workspaceBody struct {
 	ID                          string                       `json:"id" example:"2"`
@@ -29,6 +32,16 @@ func workspaceFrom(w store.Workspace) workspaceBody {
 		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
 		CreatedAt: utc(w.CreatedAt), UpdatedAt: utc(w.UpdatedAt),
 	}
+}
+
+type memberBody struct {
+	UserID   string    `json:"user_id" example:"3"`
+	Name     string    `json:"name" example:"Ada"`
+	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
+}
+
+func memberFrom(m store.Member) memberBody {
+	return memberBody{UserID: formatID(m.UserID), Name: m.Name, JoinedAt: utc(m.JoinedAt)}
 }
 
 // WorkspaceSettings are what a request may say about a workspace besides its name.
@@ -84,6 +97,11 @@ type workspaceInput struct {
 	ID string `path:"id" example:"2" doc:"The id of a workspace"`
 }
 
+type membersInput struct {
+	Paging
+	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+}
+
 type memberInput struct {
 	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
 	User string `path:"user" example:"3" doc:"The id of a user"`
@@ -108,10 +126,21 @@ var (
 		summary: "Change a workspace's name and deadlines", faults: []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
 	}
+	listMembers = operation{
+		id: "list-workspace-members", method: http.MethodGet, path: "/v1/workspaces/{id}/members", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "List the members of a workspace", description: "For its members: these may be given tasks.",
+		faults: []fault.Code{fault.WorkspaceNotFound},
+	}
 	addMember = operation{
 		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
 		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one.",
 		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
+	}
+	removeMember = operation{
+		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		summary: "Take a user out of a workspace, or leave it", status: http.StatusNoContent,
+		description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
+		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
 	}
 )
 
@@ -120,7 +149,9 @@ func (s *server) registerWorkspaces() {
 	register(s, listWorkspaces, s.listWorkspaces)
 	register(s, getWorkspace, s.getWorkspace)
 	register(s, changeWorkspace, s.changeWorkspace)
-	register(s, addMember, s.addMember)
+	register(s, listMembers, s.listMembers)
+	register(s, addMember, s.changeMember(addMember, s.o.Tasks.AddMember))
+	register(s, removeMember, s.changeMember(removeMember, s.o.Tasks.RemoveMember))
 }
 
 func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) (*answer[workspaceBody], error) {
@@ -129,15 +160,9 @@ func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) 
 }
 
 func (s *server) listWorkspaces(ctx context.Context, in *Paging) (*answer[Page[workspaceBody]], error) {
-	after, err := in.after(workspacesCursor)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.o.Tasks.Workspaces(ctx, caller(ctx), after, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return answered(pageOf(workspacesCursor, in.Limit, found, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)), nil
+	return listOf(*in, workspacesCursor, func(after int64, limit int) ([]store.Workspace, error) {
+		return s.o.Tasks.Workspaces(ctx, caller(ctx), after, limit)
+	}, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)
 }
 
 func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[workspaceBody], error) {
@@ -169,27 +194,52 @@ func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) 
 	return answered(workspaceFrom(w)), nil
 }
 
-func (s *server) addMember(ctx context.Context, in *memberInput) (*struct{}, error) {
+func (s *server) listMembers(ctx context.Context, in *membersInput) (*answer[Page[memberBody]], error) {
 	id, err := parseWorkspace(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	member, err := userID(in.User)
-	if err != nil {
-		return nil, err
+	return listOf(in.Paging, membersCursor, func(after int64, limit int) ([]store.Member, error) {
+		members, err := s.o.Tasks.Members(ctx, caller(ctx), id, after, limit)
+		return members, s.refusal(ctx, listMembers, in.ID, err)
+	}, func(m store.Member) int64 { return m.UserID }, memberFrom)
+}
+
+// changeMember lets a user in, or out.
+func (s *server) changeMember(op operation, change func(ctx context.Context, user store.User, workspace, member int64) (store.Workspace, error)) func(context.Context, *memberInput) (*struct{}, error) {
+	return func(ctx context.Context, in *memberInput) (*struct{}, error) {
+		id, err := parseWorkspace(in.ID)
+		if err != nil {
+			return nil, err
+		}
+		member, err := userID(in.User)
+		if err != nil {
+			return nil, err
+		}
+		w, err := change(ctx, caller(ctx), id, member)
+		if err != nil {
+			return nil, s.refusal(ctx, op, in.ID, err)
+		}
+		s.auditChange(ctx, op, w)
+		return &struct{}{}, nil
 	}
-	w, err := s.o.Tasks.AddMember(ctx, caller(ctx), id, member)
-	if err != nil {
-		return nil, s.refusal(ctx, addMember, in.ID, err)
-	}
-	s.auditChange(ctx, addMember, w)
-	return &struct{}{}, nil
 }
 
 // auditChange writes what an administrator did to another's workspace.
 func (s *server) auditChange(ctx context.Context, op operation, w store.Workspace) {
-	if user := caller(ctx); w.OwnerID != user.ID {
+	if user := caller(ctx); user.IsAdmin() && w.OwnerID != user.ID {
 		s.audit(ctx, user, op, formatID(w.ID), store.OutcomeDone)
+	}
+}
+
+// auditGuest writes what an administrator did in a workspace without being its member.
+func (s *server) auditGuest(ctx context.Context, op operation, workspaceID int64) {
+	user := caller(ctx)
+	if !user.IsAdmin() {
+		return
+	}
+	if member, err := s.o.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
+		s.audit(ctx, user, op, formatID(workspaceID), store.OutcomeDone)
 	}
 }
 

@@ -74,6 +74,49 @@ func TestAWorkspace(t *testing.T) {
 	}
 }
 
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.workspace()
+	target := "/v1/workspaces/" + id + "/members"
+	ada, bob := fmt.Sprint(w.ada.ID), fmt.Sprint(w.bob.ID)
+	for _, limit := range []string{"1", "2", "200"} {
+		if got := w.walk(w.bobToken, target+"?limit="+limit, "user_id"); !slices.Equal(got, []string{ada, bob}) {
+			t.Errorf("limit %s: %v", limit, got)
+		}
+	}
+	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || len(got) != 3 {
+		t.Errorf("a member is %v", got)
+	}
+	kept := w.task(w.bobToken, id, nil)["id"].(string)
+	w.send(w.bobToken, "DELETE", target+"/"+ada, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+	for _, token := range []string{w.adaToken, w.adminToken} {
+		w.send(token, "DELETE", target+"/"+ada, nil).refused(unprocessable, fault.Validation, "user")
+	}
+	w.send(w.adaToken, "DELETE", target+"/x", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
+	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent) // who leaves
+	w.send(w.bobToken, "GET", target, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
+	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
+	w.send(w.bobToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"a title"}`, id)).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
+	if got := w.walk(w.bobToken, "/v1/tasks", "id"); !slices.Equal(got, []string{kept}) {
+		t.Errorf("of the workspace that he has left Bob sees the tasks %v, want his own", got)
+	}
+	w.send(w.adaToken, "PUT", target+"/"+bob, nil).ok(http.StatusNoContent)
+	for range 2 { // who is out stays out
+		w.send(w.adminToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent)
+	}
+	want := []string{
+		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
+		fmt.Sprintf("%s list-workspace-members workspace/%s refused http", bob, id),
+		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
+		fmt.Sprintf("%s create-task workspace/%s refused http", bob, id),
+		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id), fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
+	}
+	if rows := w.audited(); !slices.Equal(rows, want) {
+		t.Errorf("audited %v, want %v", rows, want)
+	}
+}
+
 func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +124,9 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 	calls := [][3]string{
 		{"GET", "/v1/workspaces/%s", ""},
 		{"PATCH", "/v1/workspaces/%s", `{"name":"x"}`},
+		{"GET", "/v1/workspaces/%s/members", ""},
 		{"PUT", "/v1/workspaces/%s/members/2", ""},
+		{"DELETE", "/v1/workspaces/%s/members/2", ""},
 		{"GET", "/v1/stats/tasks?workspace_id=%s", ""},
 		{"POST", "/v1/tasks", `{"workspace_id":"%s","title":"a title"}`},
 		{"POST", "/v1/tasks/batch", `{"workspace_id":"%s","tasks":[{"title":"a title"}]}`},
@@ -105,7 +150,7 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 		w.send(w.adaToken, "GET", "/v1/workspaces/"+nobodys, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	}
 	var want []string
-	for _, op := range []string{"get-workspace", "change-workspace", "add-workspace-member"} {
+	for _, op := range []string{"get-workspace", "change-workspace", "list-workspace-members", "add-workspace-member", "remove-workspace-member", "get-task-stats", "create-task", "create-tasks"} {
 		want = append(want, fmt.Sprintf("%d %s workspace/%s refused http", w.bob.ID, op, id))
 	}
 	if rows := w.audited(); !slices.Equal(rows, want) {

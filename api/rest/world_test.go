@@ -25,6 +25,7 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 )
 
@@ -37,6 +38,7 @@ type world struct {
 	db       *pgxpool.Pool // behind the store's back
 	temporal *temporalStub
 	disk     *disk
+	torrents *torrentsStub
 	url      string
 	log      *logs
 	stop     func()
@@ -60,13 +62,14 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(db.Close)
 	w := &world{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), log: &logs{}}
+	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	stop := make(chan struct{})
 	w.stop = sync.OnceFunc(func() { close(stop) })
 	m := metrics.New()
-	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue})
+	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue, PollGap: time.Minute})
 	m.Registry.MustRegister(reporter)
 	server := httptest.NewServer(rest.New(rest.Options{
 		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
@@ -74,7 +77,8 @@ func newWorld(t *testing.T) *world {
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks: &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
+		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
+		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond},
 	}))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL

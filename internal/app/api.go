@@ -33,14 +33,18 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Observe: func(took time.Duration) { app.metrics.NavigationLatency.Observe(took.Seconds()) },
 	})
 	defer files.Close()
-	whole := status.New(status.Options{
+	about := status.Options{
 		Store: app.store, Temporal: app.temporal, Namespace: app.namespace, Queue: delivery.Queue,
 		StuckAfter: c.Delivery.StuckAfter, Log: log, TokenExpiry: app.tokens.Expiry,
-	})
+	}
+	if c.QBittorrent.URL != "" {
+		about.PollGap = c.Download.PollGap()
+	}
+	whole := status.New(about)
 	app.metrics.Registry.MustRegister(whole)
-	deliveries, tasks := app.deliveries(), app.tasks()
+	deliveries, tasks, downloads := app.deliveries(), app.tasks(), app.downloads()
 	handler := rest.New(rest.Options{
-		Store: app.store, Deliveries: deliveries, Tasks: tasks, Catalog: files, Status: whole,
+		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Catalog: files, Status: whole,
 		Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
 	})
 

@@ -22,7 +22,8 @@ func TestNamesAreUnique(t *testing.T) {
 	w := worker.New(temporal, "any", worker.Options{})
 	workflows.Register(w, workflows.Settings{})
 	activities.RegisterMain(w, activities.Main{
-		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
+		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
+		Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
 		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{},
 	})
 	activities.RegisterDelivery(w, &activities.Courier{})

@@ -15,6 +15,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
@@ -58,6 +59,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
 			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
 		},
+		Download: download.Settings{Grace: c.Download.Grace},
 		Transaction: transaction.Settings{
 			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
 			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
@@ -69,9 +71,11 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	shop.Records = records
-	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal}
+	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
+	shop.Downloads, shop.DownloadSync = app.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
+		Downloads: app.downloads(), DownloadRecords: shop.Downloads,
 		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
 	}
 	if shop.Monitor != nil {
@@ -80,10 +84,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	activities.RegisterMain(main, shop)
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
-		TaskQueueActivitiesPerSecond:       c.Delivery.RatePerSecond,
-		MaxHeartbeatThrottleInterval:       cancelNotice,
-		DisableWorkflowWorker:              true,
-		WorkerStopTimeout:                  c.Worker.StopTimeout,
+		// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
+		// that freezes swallows a try.
+		ActivityTaskPollerBehavior:   worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2}),
+		TaskQueueActivitiesPerSecond: c.Delivery.RatePerSecond,
+		MaxHeartbeatThrottleInterval: cancelNotice,
+		DisableWorkflowWorker:        true,
+		WorkerStopTimeout:            c.Worker.StopTimeout,
 	})
 	activities.RegisterDelivery(streaming, courier)
 
@@ -95,8 +102,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer streaming.Stop()
-	if err := startReconciler(ctx, app.temporal); err != nil {
+	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
 		return err
+	}
+	if c.QBittorrent.URL != "" {
+		if err := startSingleton(ctx, app.temporal, download.SyncType, download.SyncID, "Watches over all downloads"); err != nil {
+			return err
+		}
 	}
 	if shop.Monitor != nil {
 		if err := keeper.StartMonitor(ctx, shop.Reconciler.Wallet); err != nil {
@@ -146,13 +158,13 @@ func (a *common) tasks() *task.Client {
 	return &task.Client{Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience}
 }
 
-// startReconciler makes sure that the one reconciler runs.
-func startReconciler(ctx context.Context, c client.Client) error {
+// startSingleton makes sure that a workflow of which there is one runs.
+func startSingleton(ctx context.Context, c client.Client, workflowType, id, summary string) error {
 	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: reconciler.WorkflowID, TaskQueue: lifecycle.MainQueue,
+		ID: id, TaskQueue: lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "Keeps the record and Temporal agreeing",
-	}, reconciler.WorkflowType)
+		StaticSummary:            summary,
+	}, workflowType)
 	return err
 }
 

@@ -17,12 +17,13 @@ type Config struct {
 	AdminToken    string
 	LogLevel      slog.Level
 
-	API      API
-	Worker   Worker
-	Telegram Telegram
-	Yandex   Yandex
-	Delivery Delivery
-
+	API          API
+	Worker       Worker
+	Telegram     Telegram
+	Yandex       Yandex
+	Delivery     Delivery
+	QBittorrent  QBittorrent
+	Download     Download
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
@@ -80,6 +81,31 @@ type Delivery struct {
 	SpoolDir        string
 	SpoolMaxBytes   int64
 }
+
+// QBittorrent says where qBittorrent is and what of it is the service's.
+type QBittorrent struct {
+	URL                          string // empty: downloads are off
+	Username, Password           string
+	ActiveCategory, DoneCategory string
+	SavePath                     string // in its own file system
+	Timeout                      time.Duration
+}
+
+// Download configures the download workload.
+type Download struct {
+	PollInterval    time.Duration
+	Grace           time.Duration
+	EnqueuePatience time.Duration
+	StalledAfter    time.Duration // 0: never
+	StalledCancel   bool
+	MinFree         int64 // bytes
+	SourceMaxSize   int64
+	SourceTimeout   time.Duration
+	PrivateSources  bool
+}
+
+// PollGap is how long nobody may poll qBittorrent before that counts as an outage: some polls may be late.
+func (d Download) PollGap() time.Duration { return 3*d.PollInterval + 30*time.Second }
 
 // TON says which wallet pays and who knows the chain. Without a key there are no transactions.
 type TON struct {

@@ -80,6 +80,24 @@ func (c *Config) settings() []Setting {
 		text(&c.Delivery.SpoolDir, "STAGECOACH_SPOOL_DIR", filepath.Join(os.TempDir(), "stagecoach-spool"), "where spool keeps temporary files"),
 		integer(&c.Delivery.SpoolMaxBytes, "STAGECOACH_SPOOL_MAX_BYTES", "8388608000", 1, 1<<50, "largest total of temporary files in bytes"),
 
+		optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"),
+		text(&c.QBittorrent.Username, "STAGECOACH_QBITTORRENT_USERNAME", "", "its user; empty, with the password: it lets this address in without"),
+		secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "its password"),
+		category(&c.QBittorrent.ActiveCategory, "STAGECOACH_QBITTORRENT_CATEGORY", "stagecoach", "category of torrents under way; no torrent outside of these two categories is touched, and no other installation may use them"),
+		category(&c.QBittorrent.DoneCategory, "STAGECOACH_QBITTORRENT_DONE_CATEGORY", "stagecoach-done", "category of torrents whose downloads are over: they seed on"),
+		text(&c.QBittorrent.SavePath, "STAGECOACH_QBITTORRENT_SAVE_PATH", "", "folder in qBittorrent's file system where each download gets one of its own; empty: qBittorrent's default folder"),
+		duration(&c.QBittorrent.Timeout, "STAGECOACH_QBITTORRENT_TIMEOUT", "10s", 100*time.Millisecond, time.Minute, "for one request to it"),
+
+		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "between two polls of qBittorrent: one request for all downloads"),
+		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", second, day, "a torrent may be missing this long, not counting outages of qBittorrent"),
+		duration(&c.Download.EnqueuePatience, "STAGECOACH_DOWNLOAD_ENQUEUE_PATIENCE", "15m", 0, 30*day, "a new download fails when qBittorrent, or the site of its .torrent file, cannot be reached for longer"),
+		duration(&c.Download.StalledAfter, "STAGECOACH_DOWNLOAD_STALLED_AFTER", "24h", 0, 365*day, "a download without progress for this long asks for attention; 0: never"),
+		boolean(&c.Download.StalledCancel, "STAGECOACH_DOWNLOAD_STALLED_CANCEL", "false", "and is cancelled"),
+		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no matter"),
+		integer(&c.Download.SourceMaxSize, "STAGECOACH_DOWNLOAD_SOURCE_MAX_SIZE", "10485760", 1, 1<<30, "largest .torrent file in bytes"),
+		duration(&c.Download.SourceTimeout, "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT", "30s", 100*time.Millisecond, 2*time.Minute, "to fetch a .torrent file"),
+		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "fetch .torrent files also from addresses that are not on the Internet, such as this machine's"),
+
 		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; the file must be closed to others; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
 		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "which TON"),
 		address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"),
@@ -149,6 +167,29 @@ func address(into *string, name, def, doc string) Setting {
 			return errors.New("must be an http or https URL")
 		}
 		*into = strings.TrimRight(v, "/")
+		return nil
+	}}
+}
+
+func optionalAddress(into *string, name, doc string) Setting {
+	s := address(into, name, "", doc)
+	set := s.set
+	s.set = func(v string) error {
+		if v == "" {
+			*into = ""
+			return nil
+		}
+		return set(v)
+	}
+	return s
+}
+
+func category(into *string, name, def, doc string) Setting {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
+		if strings.ContainsAny(v, `/\,`) || strings.TrimSpace(v) != v {
+			return errors.New("must be a name without slashes and commas")
+		}
+		*into = v
 		return nil
 	}}
 }

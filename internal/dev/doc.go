@@ -1,5 +1,6 @@
 // Package dev runs what Stagecoach stands on as child processes of its own: a
-// private PostgreSQL and a Temporal development server.
+// private PostgreSQL, a Temporal development server and, when it is installed,
+// qBittorrent.
 //
 // The command "starter dev" and the integration tests use it. Nothing that
 // runs in production may import it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,11 @@ func helper(dir string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println("started", p.process.cmd.Process.Pid, t.process.cmd.Process.Pid)
+	torrents := 0 // no qBittorrent is installed
+	if q, err := StartQBittorrent(context.Background(), QBittorrentOptions{Dir: filepath.Join(dir, "torrents")}); err == nil {
+		torrents = q.process.cmd.Process.Pid
+	}
+	fmt.Println("started", p.process.cmd.Process.Pid, t.process.cmd.Process.Pid, torrents)
 	time.Sleep(time.Minute)
 }
 

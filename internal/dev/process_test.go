@@ -115,8 +115,8 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var postgres, temporal int
-	if _, err := fmt.Sscanf(line, "started %d %d", &postgres, &temporal); err != nil {
+	var postgres, temporal, torrents int
+	if _, err := fmt.Sscanf(line, "started %d %d %d", &postgres, &temporal, &torrents); err != nil {
 		t.Fatal(line)
 	}
 	if pids, _ := serversIn(filepath.Join(dir, "data")); len(pids) < 2 {
@@ -127,9 +127,9 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = owner.Wait()
-	eventually(t, 5*time.Second, "all servers are gone", func() bool {
+	eventually(t, 20*time.Second, "all servers are gone", func() bool {
 		pids, _ := serversIn(filepath.Join(dir, "data"))
-		return len(pids) == 0 && !running(postgres) && !running(temporal)
+		return len(pids) == 0 && !running(postgres) && !running(temporal) && !running(torrents)
 	})
 	p, err := StartPostgres(testContext(t), PostgresOptions{Dir: dir, Fast: true})
 	if err != nil {

@@ -39,6 +39,9 @@ const (
 var programs string // where TestMain built worker and api
 
 func TestMain(m *testing.M) {
+	if os.Getenv(naiveWorker) != "" {
+		os.Exit(runNaiveWorker())
+	}
 	dir, err := os.MkdirTemp("", "stagecoach-e2e-")
 	if err != nil {
 		panic(err)
@@ -168,8 +171,14 @@ func (s *stack) startWorker() *program {
 func (s *stack) startAPI() {
 	s.Helper()
 	s.api = s.start("api")
+	s.awaitReady(s.apiURL)
+}
+
+// awaitReady waits until the API at base is ready.
+func (s *stack) awaitReady(base string) {
+	s.Helper()
 	s.eventually(30*time.Second, "the API is ready", func() bool {
-		answer, err := http.Get(s.apiURL + "/ready")
+		answer, err := http.Get(base + "/ready")
 		if err != nil {
 			return false
 		}
@@ -186,7 +195,13 @@ type program struct {
 
 func (s *stack) start(name string) *program {
 	s.Helper()
-	command := exec.Command(filepath.Join(programs, name))
+	return s.run(filepath.Join(programs, name))
+}
+
+// run starts the program at path with the stack's settings.
+func (s *stack) run(path string) *program {
+	s.Helper()
+	command := exec.Command(path)
 	for key, value := range s.env {
 		command.Env = append(command.Env, key+"="+value)
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 
 	"stagecoach/internal/dev"
 )
@@ -20,80 +22,124 @@ const (
 	raceAgents = 20 // on each task
 	raceLanes  = 4  // tasks that are fought for at a time
 	raceTime   = 45 * time.Second
-	raceLeast  = 20               // tasks, for a race that proves something
+	raceTasks  = 20               // at least, for a race that proves something
 	raceStall  = 30 * time.Second // the longest that one kill may hold up everything
 )
 
 // TestTaskRace lets 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed: two of
 // each run, so that there is always somebody to go on. Each task has exactly one winner, all others are told who it is,
-// and there is an order of the claims that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; else it
+// and there is an order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; else it
 // is as many as fit into the time.
 func TestTaskRace(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
-	r := &taskRace{stack: s, started: time.Now(), most: 1 << 30}
+	least, lasts := int64(raceTasks), raceTime
 	if text := os.Getenv("STAGECOACH_RACE_TASKS"); text != "" {
 		var err error
-		r.most, err = strconv.ParseInt(text, 10, 64)
+		least, err = strconv.ParseInt(text, 10, 64)
 		must(t, err)
-		r.exactly = true
+		lasts = 0
 	}
-	r.startServices()
-	owner := s.member("Owner")
-	for i := range raceAgents {
-		r.agents = append(r.agents, s.member(fmt.Sprintf("Agent %d", i)))
+	r := newTaskRace(t, filepath.Join(programs, "worker"))
+	r.run(func(begun int64) bool { // a worker and an API must have been killed
+		return begun > least && time.Since(r.started) >= lasts && r.faults.Load() >= 2
+	})
+	for _, complaint := range r.complaints[:min(len(r.complaints), 10)] {
+		t.Error(complaint)
 	}
-	space := owner.workspace(map[string]any{}, r.agents...)
-
-	over := make(chan struct{})
-	var lanes, nemesis sync.WaitGroup
-	for lane := range raceLanes {
-		lanes.Go(func() { r.lane(lane, owner, space) })
+	if more := len(r.complaints) - 10; more > 0 {
+		t.Errorf("and %d complaints more", more)
 	}
-	nemesis.Go(func() { r.disturb(over) })
-	lanes.Wait()
-	close(over)
-	nemesis.Wait()
-
-	if n := r.taken.Load(); n < raceLeast && !r.exactly {
-		t.Errorf("only %d tasks were fought for", n)
+	if tasks := r.taken.Load(); int64(len(r.wins)) != tasks {
+		t.Errorf("%d tasks have %d winners", tasks, len(r.wins))
 	}
-	if len(r.windows) == 0 {
-		t.Error("nothing was killed during the race")
-	}
-	t.Logf("%d tasks, %d requests, %d of them without an answer, in %s; successes in each fault's time: %v",
+	t.Logf("%d tasks, %d requests, %d of them without an answer, in %s; tasks won in each fault's time: %v",
 		r.taken.Load(), r.asked.Load(), r.unanswered.Load(), time.Since(r.started).Round(time.Second), r.windows)
+}
+
+// TestTaskRaceCatchesNaiveHandler runs the same race with workers whose handler has no mutex and does not look again.
+func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	must(t, err)
+	r := newTaskRace(t, self)
+	r.env[naiveWorker] = "yes"
+	r.run(func(begun int64) bool { return r.impossible.Load() > 0 || begun > 100 })
+	switch {
+	case r.impossible.Load() == 0:
+		t.Errorf("%d tasks with %d winners, and nothing seems wrong with their histories", r.taken.Load(), len(r.wins))
+	case int64(len(r.wins)) <= r.taken.Load():
+		t.Errorf("%d tasks with %d winners, and histories that cannot be", r.taken.Load(), len(r.wins))
+	}
+	t.Logf("%d tasks, %d winners, %d histories that cannot be, in %s", r.taken.Load(), len(r.wins), r.impossible.Load(),
+		time.Since(r.started).Round(time.Second))
 }
 
 // taskRace is a race for tasks, and what is known of it.
 type taskRace struct {
 	*stack
+	worker  string // path of the worker's program
 	started time.Time
-	most    int64 // tasks
-	exactly bool  // most of them, however long it takes
 	agents  []member
 	urls    []string // of the APIs
 	servers []*server
 
 	begun, taken, asked, unanswered atomic.Int64
-	wins                            atomic.Int64
-	windows                         []int64 // successes while each fault lasted
+	faults                          atomic.Int64 // that are over
+	impossible                      atomic.Int64 // tasks with a history that no order of the calls explains
+	windows                         []string     // how many tasks were won while each fault lasted
+
+	mu         sync.Mutex // guards what follows
+	wins       []int64    // when each winner asked
+	complaints []string
+}
+
+// newTaskRace starts everything but the services.
+func newTaskRace(t *testing.T, worker string) *taskRace {
+	t.Helper()
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
+	return &taskRace{stack: s, worker: worker, started: time.Now()}
+}
+
+// run starts the services and has the race; enough is asked before each task how many there would be with it.
+func (r *taskRace) run(enough func(begun int64) bool) {
+	r.Helper()
+	r.startServices()
+	owner := r.member("Owner")
+	for i := range raceAgents {
+		r.agents = append(r.agents, r.member(fmt.Sprintf("Agent %d", i)))
+	}
+	space := owner.workspace(map[string]any{}, r.agents...)
+	over := make(chan struct{})
+	var lanes, nemesis sync.WaitGroup
+	for range raceLanes {
+		lanes.Go(func() {
+			for n := r.begun.Add(1); !enough(n) && !r.Failed(); n = r.begun.Add(1) {
+				r.fight(owner, space, n)
+			}
+		})
+	}
+	nemesis.Go(func() { r.disturb(over) })
+	lanes.Wait()
+	close(over)
+	nemesis.Wait()
 }
 
 // startServices runs two workers and two APIs.
 func (r *taskRace) startServices() {
-	r.startAPI() // waits until it is ready
-	r.servers = []*server{{name: "worker"}, {name: "api", addr: r.env["STAGECOACH_API_ADDR"]}, {name: "worker"}, {name: "api"}}
+	r.Helper()
 	port, err := dev.FreePort()
 	must(r, err)
-	r.servers[3].addr = fmt.Sprintf("127.0.0.1:%d", port)
-	r.servers[1].program = r.api
+	r.servers = []*server{
+		{name: "worker"},
+		{name: "api", addr: r.env["STAGECOACH_API_ADDR"]},
+		{name: "worker"},
+		{name: "api", addr: fmt.Sprintf("127.0.0.1:%d", port)},
+	}
 	for _, one := range r.servers {
+		r.launch(one)
 		if one.addr != "" {
 			r.urls = append(r.urls, "http://"+one.addr)
-		}
-		if one.program == nil {
-			r.launch(one)
+			r.awaitReady("http://" + one.addr)
 		}
 	}
 }
@@ -105,13 +151,16 @@ type server struct {
 }
 
 func (r *taskRace) launch(one *server) {
-	if one.addr != "" {
-		r.env["STAGECOACH_API_ADDR"] = one.addr
+	if one.addr == "" {
+		one.program = r.stack.run(r.worker)
+		return
 	}
+	r.env["STAGECOACH_API_ADDR"] = one.addr
 	one.program = r.start(one.name)
 }
 
-// disturb kills one server after the other, as a crash would. Each stays away until somebody has won a task without it.
+// disturb kills one server after the other, as a crash would. Each stays away until somebody has asked for a task and won
+// it without that server.
 func (r *taskRace) disturb(over <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -119,124 +168,202 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 			return
 		case <-time.After(2 * time.Second):
 		}
-		victim, before := r.servers[i%len(r.servers)], r.wins.Load()
+		victim := r.servers[i%len(r.servers)]
 		victim.kill()
-		killed := time.Now()
-		for time.Since(killed) < time.Second || r.wins.Load() == before && time.Since(killed) < raceStall {
+		killed, since := time.Now(), r.clock()
+		for time.Since(killed) < time.Second || r.winsSince(since) == 0 && time.Since(killed) < raceStall {
 			select {
 			case <-over:
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
-		wins := r.wins.Load() - before
+		wins := r.winsSince(since)
 		if wins == 0 {
-			r.Errorf("nobody won a task within %s after the kill of one of two servers (%s)", raceStall, victim.name)
+			r.complain("nobody won a task within %s after the kill of one of two servers (%s)", raceStall, victim.name)
 		}
-		r.windows = append(r.windows, wins)
+		r.windows = append(r.windows, fmt.Sprintf("%s %d", victim.name, wins))
+		r.faults.Add(1)
 		r.launch(victim)
 	}
 }
 
-// lane makes task after task and lets all agents loose on each.
-func (r *taskRace) lane(lane int, owner member, space string) {
-	for n := 0; r.exactly || time.Since(r.started) < raceTime; n++ {
-		if r.begun.Add(1) > r.most {
-			return
-		}
-		key := fmt.Sprintf("task-%d-%d", lane, n)
-		made := r.insist(owner, "/v1/tasks", key, map[string]any{"workspace_id": space, "title": "Fight for " + key})
-		if made.status != http.StatusCreated {
-			r.Errorf("a task is answered %d %v", made.status, made.body)
-			return
-		}
-		r.fight(made.body["id"].(string))
-		r.taken.Add(1)
-	}
+// clock is the time of the race's histories, in nanoseconds.
+func (r *taskRace) clock() int64 { return int64(time.Since(r.started)) }
+
+func (r *taskRace) complain(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
 }
 
-// claimed is how one agent fared.
-type claimed struct {
-	agent          member
-	asked, learned time.Time
-	answer
+// winsSince counts the winners so far who had not asked before.
+func (r *taskRace) winsSince(moment int64) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, asked := range r.wins {
+		if asked >= moment {
+			n++
+		}
+	}
+	return n
 }
 
-// fight lets all agents claim a task at once and checks what they are told.
-func (r *taskRace) fight(id string) {
-	results := make([]claimed, len(r.agents))
-	var all sync.WaitGroup
-	for i, agent := range r.agents {
-		all.Go(func() {
-			asked := time.Now()
-			got := r.insist(agent, "/v1/tasks/"+id+"/claim", "claim-"+id, map[string]any{"comment": "I take it"})
-			results[i] = claimed{agent, asked, time.Now(), got}
-			if got.status == http.StatusOK {
-				r.wins.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	winner := slices.IndexFunc(results, func(c claimed) bool { return c.status == http.StatusOK })
-	if winner < 0 {
-		r.Errorf("task %s: nobody won: %v", id, results[0].answer)
+// contest is the fight for one task.
+type contest struct {
+	*taskRace
+	id string
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+}
+
+// fight makes a task, lets all agents claim it at once while its creator keeps looking, and judges what they are told.
+func (r *taskRace) fight(owner member, space string, n int64) {
+	key := fmt.Sprintf("task-%d", n)
+	made := r.insist(0, func(base string) (answer, error) {
+		return r.ask(owner, base, "/v1/tasks", key, map[string]any{"workspace_id": space, "title": "Fight for " + key})
+	})
+	if made.status != http.StatusCreated {
+		r.Errorf("a task is answered %d %v", made.status, made.body)
 		return
 	}
-	for i, c := range results {
-		details, _ := c.body["details"].(map[string]any)
-		switch {
-		case i == winner:
-		case c.status == http.StatusOK:
-			r.Errorf("task %s: won by agent %s and by agent %s", id, results[winner].agent.id, c.agent.id)
-		case c.body["code"] != "TASK_ALREADY_CLAIMED" || details["holder"] != results[winner].agent.id:
-			r.Errorf("task %s: won by agent %s, agent %s is told %d %v", id, results[winner].agent.id, c.agent.id, c.status, c.body)
-		case c.learned.Before(results[winner].asked):
-			// A claim that is won once and never given back is linearizable just when nobody loses before the winner asks.
-			r.Errorf("task %s: agent %s lost before the winner had asked", id, c.agent.id)
-		}
+	c := &contest{taskRace: r, id: made.body["id"].(string)}
+	results := make([]answer, len(r.agents))
+	over := make(chan struct{})
+	var agents, watcher sync.WaitGroup
+	for i, agent := range r.agents {
+		agents.Go(func() { results[i] = c.claim(i, agent) })
 	}
-	r.recorded(id, results[winner].agent)
+	watcher.Go(func() { c.watch(owner, over) })
+	agents.Wait()
+	close(over)
+	watcher.Wait()
+	c.judge(results)
+	r.taken.Add(1)
 }
 
-// recorded checks that the record knows the same winner.
-func (r *taskRace) recorded(id string, winner member) {
-	task := r.insist(winner, "/v1/tasks/"+id, "", nil).body
-	if task["status"] != "IN_PROGRESS" || task["assignee_id"] != winner.id {
-		r.Errorf("task %s: won by agent %s, the record has %v", id, winner.id, task)
+// claim lets an agent claim the task until the outcome is known. Half of the agents ask again with the same key, half
+// make a new request of it. They begin at either API.
+func (c *contest) claim(i int, agent member) answer {
+	key := ""
+	if i/2%2 == 0 {
+		key = "claim-" + c.id
 	}
-	events, _ := r.insist(winner, "/v1/tasks/"+id+"/events", "", nil).body["items"].([]any)
+	won := false
+	return c.insist(i, func(base string) (answer, error) {
+		asked := c.clock()
+		got, err := c.ask(agent, base, "/v1/tasks/"+c.id+"/claim", key, map[string]any{"comment": "I take it"})
+		told := raceTold{unknown: err != nil || got.status >= 500}
+		switch details, _ := got.body["details"].(map[string]any); {
+		case told.unknown:
+			c.note(raceCall{agent.id}, asked, neverReturns, told)
+			return got, err
+		case got.status == http.StatusOK:
+			told.holder = agent.id
+			if !won {
+				won = true
+				c.taskRace.mu.Lock()
+				c.wins = append(c.wins, asked)
+				c.taskRace.mu.Unlock()
+			}
+		case got.body["code"] == "TASK_ALREADY_CLAIMED":
+			told.holder, _ = details["holder"].(string)
+		}
+		c.note(raceCall{agent.id}, asked, c.clock(), told)
+		return got, nil
+	})
+}
+
+// watch looks who has the task, through either API, until the fight is over and once more.
+func (c *contest) watch(owner member, over <-chan struct{}) {
+	for i, last := 0, false; !last; i++ {
+		select {
+		case <-over:
+			last = true
+		case <-time.After(20 * time.Millisecond):
+		}
+		asked := c.clock()
+		got, err := c.ask(owner, c.urls[i%len(c.urls)], "/v1/tasks/"+c.id, "", nil)
+		if err == nil && got.status == http.StatusOK {
+			holder, _ := got.body["assignee_id"].(string)
+			c.note(raceCall{}, asked, c.clock(), raceTold{holder: holder})
+		}
+	}
+}
+
+func (c *contest) note(call raceCall, asked, learned int64, told raceTold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.history = append(c.history, porcupine.Operation{Input: call, Call: asked, Output: told, Return: learned})
+}
+
+// judge complains of whatever is wrong with the fight. results are the last answers to the agents.
+func (c *contest) judge(results []answer) {
+	v := judge(c.history)
+	if v.order == porcupine.Illegal {
+		c.impossible.Add(1)
+	}
+	if v.order != porcupine.Ok {
+		c.complain("task %s: asked for an order of the calls that explains the answers, porcupine says %s\n%s", c.id, v.order, describe(c.history))
+	}
+	if len(v.winners) != 1 {
+		c.complain("task %s: won by agents %v", c.id, v.winners)
+		return
+	}
+	winner := v.winners[0]
+	for i, got := range results {
+		details, _ := got.body["details"].(map[string]any)
+		lost := got.status == http.StatusConflict && got.body["code"] == "TASK_ALREADY_CLAIMED" && details["holder"] == winner
+		has := got.status == http.StatusOK && got.body["status"] == "IN_PROGRESS" && got.body["assignee_id"] == winner
+		if agent := c.agents[i]; agent.id == winner && !has || agent.id != winner && !lost {
+			c.complain("task %s: won by agent %s, agent %s is told %d %v", c.id, winner, agent.id, got.status, got.body)
+		}
+	}
+	c.recorded(winner)
+}
+
+// recorded checks that the record knows the same winner, and of one claim only.
+func (c *contest) recorded(winner string) {
+	read := func(path string) map[string]any {
+		return c.insist(0, func(base string) (answer, error) { return c.ask(c.agents[0], base, "/v1/tasks/"+c.id+path, "", nil) }).body
+	}
+	if task := read(""); task["status"] != "IN_PROGRESS" || task["assignee_id"] != winner {
+		c.complain("task %s: won by agent %s, the record has %v", c.id, winner, task)
+	}
+	events, _ := read("/events")["items"].([]any)
 	var claims []any
 	for _, item := range events {
 		if event := item.(map[string]any); event["type"] == "claimed" {
 			claims = append(claims, event["actor_id"])
 		}
 	}
-	if len(events) != 2 || len(claims) != 1 || claims[0] != winner.id {
-		r.Errorf("task %s: won by agent %s, its events are %v", id, winner.id, events)
+	if len(events) != 2 || len(claims) != 1 || claims[0] != winner {
+		c.complain("task %s: won by agent %s, its events are %v", c.id, winner, events)
 	}
 }
 
 var raceClient = http.Client{Timeout: 40 * time.Second}
 
-// insist asks, with the same key, of one API and then the other, until there is an answer that tells the outcome. Without
-// a body it reads.
-func (r *taskRace) insist(m member, path, key string, body any) answer {
+// insist asks of one API and then the other, until there is an answer that tells the outcome.
+func (r *taskRace) insist(first int, ask func(base string) (answer, error)) answer {
 	for try := range 200 {
 		if try > 0 {
 			r.unanswered.Add(1)
 			time.Sleep(100 * time.Millisecond)
 		}
-		r.asked.Add(1)
-		got, err := r.ask(m, r.urls[try%len(r.urls)], path, key, body)
+		got, err := ask(r.urls[(first+try)%len(r.urls)])
 		if err == nil && got.status < 500 {
 			return got
 		}
 	}
-	r.Errorf("%s is never answered", path)
+	r.Errorf("a request is never answered")
 	return answer{}
 }
 
+// ask asks once. Without a body it reads.
 func (r *taskRace) ask(m member, base, path, key string, body any) (got answer, err error) {
+	r.asked.Add(1)
 	method, text := http.MethodGet, []byte(nil)
 	if body != nil {
 		method = http.MethodPost

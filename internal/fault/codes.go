@@ -19,6 +19,7 @@ const (
 	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
 	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
+	LastAdmin          Code = "LAST_ADMIN"               // one has to be left
 )
 
 // Why a task does not do what somebody wants of it.
@@ -49,6 +50,23 @@ const (
 	DailyLimit          Code = "DAILY_LIMIT"         // for all of them
 	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"  // in the wallet, besides what is owed to others
 	ChainGap            Code = "CHAIN_GAP"           // a transaction is missing between two that are known
+)
+
+// Why a download does not do what somebody wants of it.
+const (
+	BookNotFound     Code = "BOOK_NOT_FOUND"
+	DownloadNotFound Code = "DOWNLOAD_NOT_FOUND"
+	NoFreeSpace      Code = "NO_FREE_SPACE"   // it waits until there is room on qBittorrent's disk
+	MediaNotReady    Code = "MEDIA_NOT_READY" // what was downloaded has no place yet
+)
+
+// What is wrong with the address of a .torrent file.
+const (
+	SourceUnavailable Code = "SOURCE_UNAVAILABLE" // its server does not answer, or not now
+	SourceRefused     Code = "SOURCE_REFUSED"     // its server says no
+	SourceForbidden   Code = "SOURCE_FORBIDDEN"   // it leads to an address that is not on the Internet
+	SourceTooBig      Code = "SOURCE_TOO_BIG"
+	SourceNotTorrent  Code = "SOURCE_NOT_TORRENT"
 )
 
 // What is wrong with a file.
@@ -96,6 +114,19 @@ const (
 	FragmentTimeout      Code = "FRAGMENT_TIMEOUT"
 	FragmentUnreachable  Code = "FRAGMENT_UNREACHABLE"
 	FragmentProtocol     Code = "FRAGMENT_PROTOCOL"
+	ProviderUnavailable  Code = "PROVIDER_UNAVAILABLE"  // qBittorrent cannot be reached
+	ProviderUnauthorized Code = "PROVIDER_UNAUTHORIZED" // it refuses name and password
+	ProviderRejected     Code = "PROVIDER_REJECTED"     // it refuses the request
+)
+
+// Why a download has failed, or wants a person's attention.
+const (
+	MissingExternalJob Code = "missing_external_job" // the torrent is gone, past the grace
+	ProviderError      Code = "provider_error"       // the torrent is in error
+	EnqueueFailed      Code = "enqueue_failed"       // qBittorrent does not take it, or its source does not give it
+	EnqueueUnavailable Code = "enqueue_unavailable"  // qBittorrent could not be reached all the time
+	BookGone           Code = "book_not_found"       // the book was removed meanwhile
+	Stalled            Code = "stalled"              // no progress for long
 )
 
 // How a job can end other than well.

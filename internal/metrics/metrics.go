@@ -21,6 +21,13 @@ type Metrics struct {
 	YandexLatency     *prometheus.HistogramVec // by operation
 	TelegramLatency   *prometheus.HistogramVec // by method
 	SpoolUsage        prometheus.Gauge
+
+	DownloadsStarted   *prometheus.CounterVec // by media_type
+	DownloadsEnded     *prometheus.CounterVec // by result: the final status
+	DownloadsWatched   prometheus.Gauge
+	DownloadPoll       prometheus.Histogram     // one poll of qBittorrent with all that follows from it
+	DownloadPollErrors prometheus.Counter       // polls without an answer
+	QBittorrentLatency *prometheus.HistogramVec // by operation
 }
 
 // New makes the metrics in a registry of their own, with those of the Go runtime and the process.
@@ -37,9 +44,17 @@ func New() *Metrics {
 		YandexLatency:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "yd_api_latency_seconds", Help: "One call of the storage's API.", Buckets: fast}, []string{"op"}),
 		TelegramLatency:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "telegram_send_latency_seconds", Help: "One call of the Bot API, uploads included.", Buckets: long}, []string{"method"}),
 		SpoolUsage:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "spool_usage_bytes_current", Help: "Bytes in temporary files."}),
+
+		DownloadsStarted:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "downloads_started_total", Help: "Downloads asked for, by medium."}, []string{"media_type"}),
+		DownloadsEnded:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "downloads_ended_total", Help: "Downloads that ended, by final status."}, []string{"result"}),
+		DownloadsWatched:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "downloads_watched_current", Help: "Downloads that qBittorrent is polled for."}),
+		DownloadPoll:       prometheus.NewHistogram(prometheus.HistogramOpts{Name: "download_poll_seconds", Help: "One poll of qBittorrent, rows and signals included.", Buckets: fast}),
+		DownloadPollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "download_poll_errors_total", Help: "Polls that qBittorrent did not answer."}),
+		QBittorrentLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "qbittorrent_latency_seconds", Help: "One call of qBittorrent's API.", Buckets: fast}, []string{"op"}),
 	}
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage)
+		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
+		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency)
 	return m
 }
 

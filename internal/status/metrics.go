@@ -16,12 +16,13 @@ var (
 	jobsInState = prometheus.NewDesc("jobs_in_state_current", "Delivery jobs now, by state.", []string{"state"}, nil)
 	queueDepth  = prometheus.NewDesc("queue_depth_current", "Deliveries that wait for a worker.", nil, nil)
 	heartbeat   = prometheus.NewDesc("worker_heartbeat_age_seconds", "Since a worker was last heard of; absent when there is none.", nil, nil)
+	inStatus    = prometheus.NewDesc("downloads_in_status_current", "Downloads now, by status.", []string{"status"}, nil)
 	tokenLeft   = prometheus.NewDesc("oauth_token_expires_in_seconds", "Until the storage's access token ends; absent when unknown or endless.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (r *Reporter) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{jobsInState, queueDepth, heartbeat, tokenLeft} {
+	for _, desc := range []*prometheus.Desc{jobsInState, queueDepth, heartbeat, inStatus, tokenLeft} {
 		descs <- desc
 	}
 }
@@ -40,6 +41,9 @@ func (r *Reporter) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for _, state := range store.JobStates {
 		gauge(jobsInState, float64(s.JobsInState[state]), string(state))
+	}
+	for _, status := range store.DownloadStatuses {
+		gauge(inStatus, float64(s.DownloadsInStatus[status]), string(status))
 	}
 	gauge(queueDepth, float64(s.QueueDepth))
 	if s.WorkerHeartbeatAge != nil {

@@ -29,6 +29,7 @@ type Options struct {
 	Namespace  string        // of Temporal; default "default"
 	Queue      string        // the task queue that deliveries wait in
 	StuckAfter time.Duration // how old a held job's heartbeat may grow; default 30 s
+	PollGap    time.Duration // how old qBittorrent's last answer may grow; 0: there is no qBittorrent
 	Log        *slog.Logger  // default: none
 
 	// TokenExpiry says when the storage's access token ends; zero when there is none, or when it never ends.
@@ -61,6 +62,16 @@ type Status struct {
 	TokenExpiresIn     *float64                 // of the storage's access token; nil when unknown or endless
 	TopErrors          []store.ErrorCount       // of the last 24 hours
 	StuckJobs          []int64                  // held jobs whose heartbeat is too old
+
+	DownloadsInStatus map[store.DownloadStatus]int64 // all statuses
+	QBittorrent       *QBittorrent                   // nil when there is none
+}
+
+// QBittorrent is how the polls of qBittorrent go.
+type QBittorrent struct {
+	Answers   bool     // it did when it was last asked, and that was not long ago
+	AnswerAge *float64 // seconds since its last answer; nil: it has never answered
+	Error     string   // a fault code, while it does not answer
 }
 
 // Stuck says whether any job is.
@@ -104,7 +115,30 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 		r.o.Log.Warn("the task queue cannot be looked at", "error", err)
 	}
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
-	return s, nil
+	return s, r.downloads(ctx, &s)
+}
+
+func (r *Reporter) downloads(ctx context.Context, s *Status) error {
+	counts, err := r.o.Store.DownloadsInStatus(ctx)
+	if err != nil {
+		return err
+	}
+	s.DownloadsInStatus = make(map[store.DownloadStatus]int64, len(store.DownloadStatuses))
+	for _, status := range store.DownloadStatuses {
+		s.DownloadsInStatus[status] = 0
+	}
+	for _, count := range counts {
+		s.DownloadsInStatus[count.Status] = count.Count
+	}
+	if r.o.PollGap == 0 {
+		return nil
+	}
+	polls, err := r.o.Store.DownloadSync(ctx)
+	s.QBittorrent = &QBittorrent{
+		Answers:   polls.Failure == "" && polls.PolledAge != nil && *polls.PolledAge < r.o.PollGap.Seconds(),
+		AnswerAge: polls.PolledAge, Error: polls.Failure,
+	}
+	return err
 }
 
 func (r *Reporter) jobsInState(ctx context.Context) (map[store.JobState]int64, error) {

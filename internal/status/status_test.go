@@ -134,6 +134,42 @@ func TestNothingIsKnown(t *testing.T) {
 	}
 }
 
+func TestQBittorrent(t *testing.T) {
+	t.Parallel()
+	s, url := open(t)
+	look := func(gap time.Duration) *status.QBittorrent {
+		t.Helper()
+		got, err := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue, PollGap: gap}).Now(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.QBittorrent
+	}
+	if q := look(0); q != nil {
+		t.Errorf("where there is none: %+v", q)
+	}
+	if q := look(time.Minute); q == nil || *q != (status.QBittorrent{}) {
+		t.Errorf("before the first poll: %+v", q)
+	}
+	if err := s.NotePoll(t.Context(), false, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if q := look(time.Hour); !q.Answers || q.AnswerAge == nil || *q.AnswerAge < 0 || q.Error != "" {
+		t.Errorf("after an answer: %+v", q)
+	}
+	exec(t, url, `UPDATE download_sync SET polled_at = now() - interval '2 hours'`)
+	if q := look(time.Hour); q.Answers || *q.AnswerAge < 7200 || q.Error != "" {
+		t.Errorf("long after the last answer: %+v", q)
+	}
+	exec(t, url, `UPDATE download_sync SET polled_at = now()`)
+	if err := s.NotePollFailure(t.Context(), "PROVIDER_UNAUTHORIZED"); err != nil {
+		t.Fatal(err)
+	}
+	if q := look(time.Hour); q.Answers || q.AnswerAge == nil || q.Error != "PROVIDER_UNAUTHORIZED" {
+		t.Errorf("after a failure: %+v", q)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
@@ -158,6 +194,9 @@ func TestMetrics(t *testing.T) {
 	want := map[string]float64{"queue_depth_current": 0}
 	for _, state := range store.JobStates {
 		want["jobs_in_state_current "+string(state)] = 0
+	}
+	for _, status := range store.DownloadStatuses {
+		want["downloads_in_status_current "+string(status)] = 0
 	}
 	want["jobs_in_state_current DELIVERED"] = 2
 	if !maps.Equal(got, want) {

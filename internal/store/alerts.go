@@ -14,8 +14,10 @@ type Alert struct {
 
 // Kinds of alerts.
 const (
-	AlertStorageToken  = "storage_token_invalid"
-	AlertTelegramToken = "telegram_token_invalid"
+	AlertStorageToken   = "storage_token_invalid"
+	AlertTelegramToken  = "telegram_token_invalid"
+	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
+	AlertDownloadsSpace = "downloads_space_low"
 
 	AlertFragmentSession   = "fragment_session_expired" // purchases are held until it is renewed
 	AlertPaymentRefused    = "payment_check_failed"     // Fragment wants something paid that we do not pay

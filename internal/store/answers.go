@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,6 +27,13 @@ func (r Request) ID() string {
 		return rand.Text()
 	}
 	return fmt.Sprintf("%d/%s", r.UserID, r.Key)
+}
+
+// keyIn reads what ID wrote: whose key it names, if any.
+func keyIn(id string) (userID int64, key string, keyed bool) {
+	user, key, keyed := strings.Cut(id, "/")
+	userID, err := strconv.ParseInt(user, 10, 64)
+	return userID, key, keyed && err == nil && key != ""
 }
 
 // errAnswered undoes a transaction whose request was answered by another one meanwhile.
@@ -49,23 +58,6 @@ func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, erro
 		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
 	}
 	return true, json.Unmarshal(text, answer)
-}
-
-// KeepAnswer keeps the answer to a request, unless there is one: the first stays, and is read into answer.
-func (s *Store) KeepAnswer(ctx context.Context, r Request, answer any) error {
-	if r.Key == "" {
-		return nil
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING answer`, r.UserID, r.Key, r.Asked, text).Scan(&text)
-	if err != nil {
-		return unavailable(err)
-	}
-	return json.Unmarshal(text, answer)
 }
 
 // answerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
@@ -99,4 +91,25 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 		return errAnswered
 	}
 	return err
+}
+
+// KeepAnswer keeps the answer to a request, unless there is one, and gives the one that is kept.
+func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept A, err error) {
+	if r.Key == "" {
+		return answer, nil
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return kept, err
+	}
+	var asked string
+	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`, r.UserID, r.Key, r.Asked, text).Scan(&asked, &text)
+	if err != nil {
+		return kept, unavailable(err)
+	}
+	if asked != r.Asked { // two requests at once have the same key: each has its own answer
+		return answer, nil
+	}
+	return kept, json.Unmarshal(text, &kept)
 }

@@ -24,8 +24,11 @@ const (
 	BoardLost    = "lost"  // the message cannot be edited any more, or the person cannot be reached
 )
 
-// DeliveryBoards is the workload of the boards that show delivery jobs.
-const DeliveryBoards = deliveries
+// Workloads of the boards: what they show.
+const (
+	DeliveryBoards = deliveries
+	DownloadBoards = downloads
+)
 
 // ClaimBoards takes up to limit boards that are due, away from other processes until they are saved or lease is over.
 func (s *Store) ClaimBoards(ctx context.Context, limit int, lease time.Duration) ([]Board, error) {

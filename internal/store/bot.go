@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -60,43 +58,9 @@ func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
 	return unavailable(err)
 }
 
-// lockCheck is how often the holder of the bot's lock makes sure that it still holds it.
-const lockCheck = 5 * time.Second
-
 // OnlyBot runs fn while this process alone holds the bot's lock; false when another process holds it. Telegram lets
-// one reader at a time ask for updates. The lock dies with its connection, and fn's context with the lock.
+// one reader at a time ask for updates.
 func (s *Store) OnlyBot(ctx context.Context, fn func(context.Context) error) (bool, error) {
 	const botLock = 0x5354_4147_4542_4f54 // an arbitrary constant of ours
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return false, unavailable(err)
-	}
-	defer conn.Release()
-	var ours bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, int64(botLock)).Scan(&ours); err != nil || !ours {
-		return false, unavailable(err)
-	}
-	// A closed connection gives the lock back whatever happened to ctx.
-	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
-	held, lose := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		defer lose()
-		for {
-			select {
-			case <-held.Done():
-				return
-			case <-time.After(lockCheck):
-			}
-			patience, done := context.WithTimeout(held, lockCheck)
-			err := conn.Ping(patience)
-			done()
-			if err != nil {
-				return
-			}
-		}
-	})
-	defer watch.Wait()
-	defer lose()
-	return true, fn(held)
+	return s.alone(ctx, botLock, fn)
 }

@@ -13,6 +13,7 @@ import (
 const (
 	deliveries   = "delivery"
 	tasks        = "task"
+	downloads    = "download"
 	transactions = "transaction"
 )
 

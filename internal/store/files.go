@@ -183,6 +183,14 @@ func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int
 // ILIKE knows only ASCII letters in a database of locale C.
 func fold(name string) string { return norm.NFC.String(strings.ToLower(name)) }
 
+// SentFile is content that Telegram has.
+type SentFile struct {
+	SHA256 string
+	Size   int64  // bytes
+	FileID string // Telegram's
+	Name   string // under which it was sent
+}
+
 // SentFile finds the Telegram file_id of content that was delivered before, with the name it was sent under.
 func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT telegram_file_id, name FROM sent_files WHERE sha256 = $1 AND size = $2`, sha256, size).Scan(&fileID, &name)
@@ -193,10 +201,15 @@ func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID
 }
 
 // SaveSentFile remembers content that Telegram now has.
-func (s *Store) SaveSentFile(ctx context.Context, sha256 string, size int64, fileID, name string) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO sent_files (sha256, size, telegram_file_id, name) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (sha256, size) DO UPDATE SET telegram_file_id = $3, name = $4, updated_at = now()`, sha256, size, fileID, name)
-	return unavailable(err)
+func (s *Store) SaveSentFile(ctx context.Context, f SentFile) error {
+	batch := &pgx.Batch{}
+	queueSentFile(batch, f)
+	return unavailable(s.pool.SendBatch(ctx, batch).Close())
+}
+
+func queueSentFile(batch *pgx.Batch, f SentFile) {
+	batch.Queue(`INSERT INTO sent_files (sha256, size, telegram_file_id, name) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (sha256, size) DO UPDATE SET telegram_file_id = $3, name = $4, updated_at = now()`, f.SHA256, f.Size, f.FileID, f.Name)
 }
 
 // ForgetSentFile drops a file_id that Telegram refuses.

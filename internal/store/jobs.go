@@ -82,6 +82,8 @@ type Job struct {
 	ChatID     *int64    `db:"chat_id"`     // the owner's Telegram chat
 	FilePath   string    `db:"file_path"`   // in the shared folder
 	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
+
+	Sent *SentFile `db:"-"` // for ChangeJob: what Telegram has now; remembered with the change
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -96,24 +98,24 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
 // CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
-// there. All of it is one statement, so that asking costs one trip to PostgreSQL.
+// there. All of it is one statement, so that asking costs one trip to PostgreSQL: the last line reads what the first has made.
 func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
-	err = s.pool.QueryRow(ctx, `WITH job AS (
+	job, err = one[Job](ctx, s, noJob, `WITH jobs AS (
 			INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id, user_id
+			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
-			SELECT $8, id::text, 1, user_id, $9, $7, user_id FROM job
+			SELECT $8, id::text, 1, user_id, $9, $7, user_id FROM jobs
 		), board AS (
 			INSERT INTO boards (workload, entity_id, chat_id)
-			SELECT $8, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
-		) SELECT true FROM job`,
-		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type).Scan(&created)
-	if err != nil && err != pgx.ErrNoRows { // none: the key is not new
-		return Job{}, false, unavailable(err)
+			SELECT $8, jobs.id, telegram_id FROM jobs JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
+		) `+jobSelect,
+		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type)
+	if err == noJob { // the key is not new
+		job, err = s.JobByKey(ctx, j.IdempotencyKey)
+		return job, false, err
 	}
-	job, err = s.JobByKey(ctx, j.IdempotencyKey)
-	return job, created, err
+	return job, err == nil, err
 }
 
 // JobByID finds a job.
@@ -144,35 +146,33 @@ func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 
 // ChangeJob locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No
 // events: nothing is written. An error from change undoes all. It gives the job as it is afterwards.
-func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Event, error)) (Job, error) {
-	var job Job
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, jobSelect+`WHERE j.id = $1 FOR UPDATE OF j`, id)
-		if err != nil {
+func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Event, error)) (job Job, err error) {
+	err = s.inTwoTrips(ctx, func(read *pgx.Batch) {
+		read.Queue(jobSelect+`WHERE j.id = $1 FOR UPDATE OF j`, id).Query(func(rows pgx.Rows) (err error) {
+			job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
+			if err == pgx.ErrNoRows {
+				return noJob
+			}
 			return err
-		}
-		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
-		if err == pgx.ErrNoRows {
-			return noJob
-		}
-		if err != nil {
-			return err
-		}
+		})
+	}, func(write *pgx.Batch) error {
 		events, err := change(&job)
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		batch := &pgx.Batch{}
 		for _, event := range events {
 			job.RowVersion++
-			queueEvent(batch, deliveries, job.ID, job.RowVersion, job.UserID, event)
+			queueEvent(write, deliveries, job.ID, job.RowVersion, job.UserID, event)
 		}
-		batch.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
+		write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
 			claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
 			row_version = $13, updated_at = now() WHERE id = $1`,
 			job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
 			job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion)
-		return tx.SendBatch(ctx, batch).Close()
+		if job.Sent != nil {
+			queueSentFile(write, *job.Sent)
+		}
+		return nil
 	})
 	return job, err
 }

@@ -56,10 +56,18 @@ func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedE
 		}
 		batch := &pgx.Batch{}
 		for _, event := range events {
-			if event.Workload == tasks && time.Since(event.CreatedAt) < noticeAge {
-				if err := queueNotices(batch, event, gather); err != nil {
-					return err
-				}
+			if time.Since(event.CreatedAt) >= noticeAge {
+				continue
+			}
+			var err error
+			switch event.Workload {
+			case tasks:
+				err = queueNotices(batch, event, gather)
+			case downloads:
+				err = queueDownloadNotice(batch, event)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return tx.SendBatch(ctx, batch).Close()

@@ -16,6 +16,17 @@ func (s *Store) JobsInState(ctx context.Context) ([]StateCount, error) {
 	return list[StateCount](ctx, s, `SELECT state, count(*) FROM jobs GROUP BY state`)
 }
 
+// DownloadCount is how many downloads are in a status.
+type DownloadCount struct {
+	Status DownloadStatus `db:"status"`
+	Count  int64          `db:"count"`
+}
+
+// DownloadsInStatus counts downloads per status; a status without any is left out.
+func (s *Store) DownloadsInStatus(ctx context.Context) ([]DownloadCount, error) {
+	return list[DownloadCount](ctx, s, `SELECT status, count(*) FROM download_jobs GROUP BY status`)
+}
+
 // ErrorCount is how often jobs met an error.
 type ErrorCount struct {
 	Code  string `db:"code"`

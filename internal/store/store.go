@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -85,6 +86,28 @@ func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return unavailable(pgx.BeginFunc(ctx, s.pool, fn))
 }
 
+// inTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has queued, the
+// second does what write has queued and commits. An error from either undoes all.
+func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(*pgx.Batch) error) error {
+	return unavailable(s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		first, second := &pgx.Batch{}, &pgx.Batch{}
+		first.Queue("BEGIN")
+		read(first)
+		err := conn.SendBatch(ctx, first).Close()
+		if err == nil {
+			err = write(second)
+		}
+		if err == nil {
+			second.Queue("COMMIT")
+			err = conn.SendBatch(ctx, second).Close()
+		}
+		if err != nil {
+			_, _ = conn.Exec(ctx, "ROLLBACK") // a connection that cannot even do this is closed by the pool, which undoes all too
+		}
+		return err
+	}))
+}
+
 // Patiently repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a failure of
 // what it records.
 func Patiently(ctx context.Context, op func() error) error {
@@ -109,7 +132,7 @@ func unavailable(err error) error {
 	pgErr, answered := errors.AsType[*pgconn.PgError](err)
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case answered && (pgErr.Code[:2] == "57" || pgErr.Code[:2] == "53" || pgErr.Code[:2] == "08"): // shutting down, no room
+	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]): // shutting down, no room, undone for another's sake
 	case noConnection, !answered && !errors.Is(err, pgx.ErrNoRows) && pgconn.SafeToRetry(err), isBroken(err):
 	default:
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,6 +147,43 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 	}
 }
 
+// TestOneAdminIsLeft lets administrators put each other out, all at once.
+func TestOneAdminIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var admins []store.User
+	for range 5 {
+		admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
+		w.must(err)
+		admins = append(admins, admin)
+	}
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for i, admin := range admins {
+		change := store.UserChange{Role: store.RoleUser}
+		if i%2 == 0 {
+			change = store.UserChange{Status: store.UserBlocked}
+		}
+		all.Go(func() {
+			switch _, err := w.ChangeUser(t.Context(), admin.ID, change); {
+			case fault.CodeOf(err) == fault.LastAdmin:
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	left, err := w.Admins(t.Context())
+	w.must(err)
+	if len(left) != 1 || refused.Load() != 1 {
+		t.Fatalf("%d administrators are left, %d changes were refused", len(left), refused.Load())
+	}
+	if _, err := w.ChangeUser(t.Context(), left[0].ID, store.UserChange{Name: "the last one", Role: store.RoleAdmin}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestChangeJobIsAllOrNothing fails in the middle, and breaks the record's own rules.
 func TestChangeJobIsAllOrNothing(t *testing.T) {
 	t.Parallel()
@@ -180,6 +218,37 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w.must(err)
 	if after.State != store.JobQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
 		t.Errorf("something was written: %+v, %d events", after, len(events))
+	}
+	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
+		t.Errorf("no such job: %v", err)
+	}
+	_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) { // nothing is locked any more
+		j.State, j.LastError = store.JobCancelled, "x"
+		return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
+	})
+	w.must(err)
+}
+
+// TestSentFileComesWithTheReceipt keeps the file_id with the change that it belongs to, or not at all.
+func TestSentFileComesWithTheReceipt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	job := w.job(w.user(1))
+	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
+	for _, refusal := range []error{errors.New("no"), nil} {
+		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+			message := int64(7)
+			j.State, j.MessageID, j.Sent = store.JobDelivered, &message, &sent
+			return []store.Event{{Type: "acknowledged", To: string(j.State)}}, refusal
+		})
+		if !errors.Is(err, refusal) {
+			t.Fatal(err)
+		}
+		fileID, name, err := w.SentFile(t.Context(), sent.SHA256, sent.Size)
+		w.must(err)
+		if kept := fileID == sent.FileID && name == sent.Name; kept != (refusal == nil) {
+			t.Errorf("after %v: %q, %q", refusal, fileID, name)
+		}
 	}
 }
 

@@ -60,7 +60,9 @@ type TaskState struct {
 	AssigneeID *int64     `db:"assignee_id" json:"assignee_id,omitempty"`
 	Visibility string     `db:"visibility" json:"visibility"`
 	DeadlineAt *time.Time `db:"status_deadline_at" json:"deadline_at,omitempty"`
-	ReleaseAt  *time.Time `db:"release_at" json:"release_at,omitempty"` // when STUCK ends by itself
+	ReleaseAt  *time.Time `db:"release_at" json:"release_at,omitempty"`   // when STUCK ends by itself
+	StartedAt  *time.Time `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
+	FinishedAt *time.Time `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
 	ClockWaits bool       `db:"clock_waits" json:"clock_waits,omitempty"`
 	RequestID  string     `db:"request_id" json:"request_id,omitempty"` // who wrote this version
 }
@@ -77,8 +79,6 @@ type Task struct {
 	Description       string     `db:"description"`
 	Priority          string     `db:"priority"`
 	Labels            []string   `db:"labels"`
-	StartedAt         *time.Time `db:"started_at"`  // first IN_PROGRESS
-	FinishedAt        *time.Time `db:"finished_at"` // DONE or CANCELLED
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 	CreatedAt         time.Time  `db:"created_at"`
 	UpdatedAt         time.Time  `db:"updated_at"`
@@ -111,12 +111,13 @@ func (t Task) Ready() bool {
 }
 
 const (
-	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, clock_waits, request_id`
-	taskSelect   = `SELECT ` + stateColumns + `, id, workspace_id, title, description, priority, labels, started_at, finished_at,
-		workflow_started_at, created_at, updated_at,
+	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, started_at,
+		finished_at, clock_waits, request_id`
+	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
+		t.created_at, t.updated_at,
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
-			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers
-		FROM tasks t `
+			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
+	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `
 	// open is true of a blocker that keeps task t waiting.
 	openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id AND b.status <> 'DONE')`
 	// visible is true of a task t that user $1 (0: an administrator) may see.
@@ -138,6 +139,7 @@ type TaskFilter struct {
 	Status      TaskStatus
 	AssigneeID  int64
 	Ready       bool // can be claimed now
+	Live        bool // neither DONE nor CANCELLED
 	Before      int64
 	Limit       int
 }
@@ -147,7 +149,8 @@ func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
 	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2 = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4 = 0 OR assignee_id = $4) AND ($5 = 0 OR id < $5)
 		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT `+openBlocker+`))
-		ORDER BY id DESC LIMIT $7`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Limit)
+		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))
+		ORDER BY id DESC LIMIT $8`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
 }
 
 // EventsOfTask lists up to limit of a task's events with numbers above after, from the first.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -22,8 +23,12 @@ type NewTask struct {
 	BlockedBy   []string // refs of the graph, or ids of tasks of the workspace
 }
 
+// FieldOf names a field of one task of a graph, as it stands in the request: "tasks[2].title".
+func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
+
 // CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the order asked.
-// CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown. A repeated request gives what the first one made.
+// CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated request gives what
+// the first one made.
 func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request) ([]Task, error) {
 	plan, err := planGraph(graph)
 	if err != nil {
@@ -66,10 +71,10 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 	})
 }
 
-// graphPlan is a checked graph: who blocks each task.
+// graphPlan is a checked graph: who blocks each task, in the order of its blocked_by.
 type graphPlan struct {
 	blockers [][]graphBlocker
-	outside  []int64 // tasks that exist already
+	outside  []graphBlocker // tasks that exist already
 }
 
 // graphBlocker is a task of the graph by its place in it, or another by its id.
@@ -77,30 +82,34 @@ type graphBlocker struct {
 	inside bool
 	index  int
 	id     int64
+	named  string // in blocked_by
+	field  string // where
 }
 
 func planGraph(graph []NewTask) (graphPlan, error) {
 	places := map[string]int{}
 	for i, task := range graph {
 		if _, taken := places[task.Ref]; taken {
-			return graphPlan{}, fault.New(fault.Validation, "two tasks have the ref %q", task.Ref).WithField("ref")
+			return graphPlan{}, fault.New(fault.Validation, "two tasks have the ref %q", task.Ref).WithField(FieldOf(i, "ref"))
 		}
 		if task.Ref != "" {
 			places[task.Ref] = i
 		}
 	}
 	plan := graphPlan{blockers: make([][]graphBlocker, len(graph))}
-	var unknown []string
+	var unknown []graphBlocker
 	for i, task := range graph {
-		for _, name := range task.BlockedBy {
-			if index, inside := places[name]; inside {
-				plan.blockers[i] = append(plan.blockers[i], graphBlocker{inside: true, index: index})
-			} else if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-				plan.blockers[i] = append(plan.blockers[i], graphBlocker{id: id})
-				plan.outside = append(plan.outside, id)
-			} else {
-				unknown = append(unknown, name)
+		for j, name := range task.BlockedBy {
+			blocker := graphBlocker{named: name, field: FieldOf(i, fmt.Sprintf("blocked_by[%d]", j))}
+			if blocker.index, blocker.inside = places[name]; !blocker.inside {
+				var err error
+				if blocker.id, err = strconv.ParseInt(name, 10, 64); err == nil {
+					plan.outside = append(plan.outside, blocker)
+				} else {
+					unknown = append(unknown, blocker)
+				}
 			}
+			plan.blockers[i] = append(plan.blockers[i], blocker)
 		}
 	}
 	if len(unknown) > 0 {
@@ -111,7 +120,8 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 		for _, i := range cycle {
 			names = append(names, graph[i].Ref)
 		}
-		return graphPlan{}, fault.New(fault.CyclicDependency, "the tasks wait for each other").With("cycle", names).WithField("blocked_by")
+		closing := plan.blockers[cycle[0]][slices.IndexFunc(plan.blockers[cycle[0]], func(b graphBlocker) bool { return b.inside && b.index == cycle[1] })]
+		return graphPlan{}, fault.New(fault.CyclicDependency, "the tasks wait for each other").With("cycle", names).WithField(closing.field)
 	}
 	return plan, nil
 }
@@ -153,9 +163,13 @@ func (p graphPlan) cycle() []int {
 
 // lockBlockers makes sure that the blockers exist in the workspace and are seen by the user. They are locked against
 // change: a blocker that is DONE at the same moment either is seen so, or sees its new dependent.
-func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, ids []int64) error {
-	if len(ids) == 0 {
+func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker) error {
+	if len(blockers) == 0 {
 		return nil
+	}
+	ids := make([]int64, len(blockers))
+	for i, blocker := range blockers {
+		ids[i] = blocker.id
 	}
 	rows, err := tx.Query(ctx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
 		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id FOR SHARE OF t`, userID, ids, workspaceID)
@@ -166,18 +180,17 @@ func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, ids
 	if err != nil {
 		return err
 	}
-	var unknown []string
-	for _, id := range ids {
-		if !slices.Contains(found, id) {
-			unknown = append(unknown, strconv.FormatInt(id, 10))
-		}
-	}
+	unknown := slices.DeleteFunc(slices.Clone(blockers), func(b graphBlocker) bool { return slices.Contains(found, b.id) })
 	if len(unknown) > 0 {
 		return unknownBlockers(unknown)
 	}
 	return nil
 }
 
-func unknownBlockers(names []string) error {
-	return fault.New(fault.UnknownBlocker, "not every blocker is a task of this workspace").With("unknown", names).WithField("blocked_by")
+func unknownBlockers(unknown []graphBlocker) error {
+	names := make([]string, len(unknown))
+	for i, blocker := range unknown {
+		names[i] = blocker.named
+	}
+	return fault.New(fault.UnknownBlocker, "not every blocker is a task of this workspace").With("unknown", names).WithField(unknown[0].field)
 }

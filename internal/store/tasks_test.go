@@ -117,18 +117,19 @@ func TestGraphIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		graph  []store.NewTask
 		code   fault.Code
+		field  string
 		detail string
 		want   string
 	}{
-		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a b c a]"},
-		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "cycle", "[a a]"},
-		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "unknown", "[987654]"},
-		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "unknown", "[b]"},
-		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "", ""},
+		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[1].blocked_by[1]", "cycle", "[a b c a]"},
+		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[0].blocked_by[0]", "cycle", "[a a]"},
+		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[0]", "unknown", "[987654]"},
+		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[1]", "unknown", "[b]"},
+		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "tasks[1].ref", "", ""},
 	} {
 		_, err := o.graph("", c.graph...)
 		refusal := fault.As(err)
-		if refusal == nil || refusal.Code != c.code || c.detail != "" && fmt.Sprint(refusal.Details[c.detail]) != c.want {
+		if refusal == nil || refusal.Code != c.code || refusal.Field != c.field || c.detail != "" && fmt.Sprint(refusal.Details[c.detail]) != c.want {
 			t.Errorf("%s: %v %+v", name, err, refusal)
 		}
 	}
@@ -324,11 +325,42 @@ func TestFirstAnswerStays(t *testing.T) {
 	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
 		t.Errorf("got %v", err)
 	}
-	first, second := "first", "second"
-	request := store.Request{UserID: o.bob.ID, Key: "k", Asked: "x"}
-	o.must(o.KeepAnswer(t.Context(), request, &first))
-	if err := o.KeepAnswer(t.Context(), request, &second); err != nil || second != "first" {
-		t.Errorf("kept %q, %v", second, err)
+}
+
+// TestAnswersOfTransitions keeps the answer to a request with the transition that fulfils it, whatever else is told.
+func TestAnswersOfTransitions(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	wanted := o.made(store.NewTask{})[0]
+	request := store.TaskRequest(o.bob.ID, "k", store.TaskActionClaim, wanted.ID, "", "c")
+	write := func(version int64, by int64, action store.TaskAction, to store.TaskStatus) {
+		o.t.Helper()
+		_, err := o.WriteTask(t.Context(), store.TaskWrite{
+			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, Status: to, AssigneeID: &by,
+			At: time.Now(), Event: store.Event{Type: "claimed", To: string(to), ActorID: &by, Comment: "c"},
+		})
+		o.must(err)
+	}
+	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
+	kept, err := store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal})
+	if err != nil || kept.Refusal.Code != refusal.Code {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+	write(2, o.bob.ID, store.TaskActionClaim, store.TaskInProgress)
+	write(3, o.ann.ID, store.TaskActionClaim, store.TaskInProgress) // an operator's, who has named it as they like
+	write(4, o.bob.ID, store.TaskActionStatus, store.TaskBlocked)   // nor is this what the key asked for
+	var first store.TaskAnswer
+	found, err := o.Answered(t.Context(), request, &first)
+	o.must(err)
+	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
+		t.Errorf("%v, %+v", found, first)
+	}
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+		t.Errorf("what was done is denied: %+v, %v", kept, err)
+	}
+	other := store.TaskRequest(o.bob.ID, "k", store.TaskActionEscalate, wanted.ID, "", "c")
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
+		t.Errorf("another request got %+v, %v", kept, err)
 	}
 }
 
@@ -373,5 +405,32 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
 			t.Errorf("the record took: %s", change)
 		}
+	}
+}
+
+// TestWorkspaceChangesTogether changes different settings of a workspace at once: none is lost.
+func TestWorkspaceChangesTogether(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			_, err := o.ChangeWorkspace(t.Context(), o.Workspace.ID, store.Request{}, func(w *store.Workspace) error {
+				w.StuckReleaseAfter++
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	now, err := o.WorkspaceByID(t.Context(), o.Workspace.ID)
+	o.must(err)
+	if now.StuckReleaseAfter != 20 {
+		t.Errorf("%g of 20 changes are there", now.StuckReleaseAfter)
+	}
+	if _, err := o.ChangeWorkspace(t.Context(), 987654, store.Request{}, func(*store.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
+		t.Errorf("got %v", err)
 	}
 }

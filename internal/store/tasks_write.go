@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,68 +26,69 @@ type TaskWrite struct {
 	TaskID     int64      `json:"task_id"`
 	Version    int64      `json:"version"`    // the one that this write makes
 	RequestID  string     `json:"request_id"` // who asked: the same request again is known by it
+	Action     TaskAction `json:"action"`
 	Status     TaskStatus `json:"status"`
 	AssigneeID *int64     `json:"assignee_id,omitempty"`
 	At         time.Time  `json:"at"`
 	Event      Event      `json:"event"`
 }
 
-// WriteTask writes a transition and its event, unless the record has this version already. It gives the state that the
-// record has then: the caller sees by its version and request whether that is what it wrote, now or before.
-func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (state TaskState, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
-			`+clock(`$4::text`, `$6::timestamptz`)+`, last_seq = last_seq + 1, updated_at = now(),
-			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN now() END),
-			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN now() END
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING last_seq, `+stateColumns,
-			w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At)
-		if err != nil {
-			return err
-		}
-		type written struct {
-			TaskState
-			Seq int64 `db:"last_seq"`
-		}
-		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[written])
-		if errors.Is(err, pgx.ErrNoRows) { // a repeated or late write
-			state, err = taskState(ctx, tx, w.TaskID)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		state = row.TaskState
-		return insertEvent(ctx, tx, tasks, w.TaskID, row.Seq, state.CreatorID, w.Event)
-	})
-	return state, err
+// WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this version
+// already. It gives the state that the record has then: the caller sees by its version and request whether that is what it
+// wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an answer, which
+// shows the task as it is then, costs a second.
+func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
+	statement := `WITH written AS (
+			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
+			` + clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
+			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
+			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN $6::timestamptz END
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING t.*
+		), event AS (
+			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written
+		) SELECT `
+	args := []any{
+		w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At,
+		tasks, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
+	}
+	var task Task
+	var err error
+	if r, keyed := w.request(); keyed {
+		err = s.inTwoTrips(ctx, func(read *pgx.Batch) {
+			read.Queue(statement+taskColumns+` FROM written t`, args...).Query(func(rows pgx.Rows) (err error) {
+				task, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Task])
+				if err == pgx.ErrNoRows {
+					return noTask
+				}
+				return err
+			})
+		}, func(write *pgx.Batch) error {
+			return queueTaskAnswer(write, r, TaskAnswer{Task: &task})
+		})
+	} else {
+		task.TaskState, err = one[TaskState](ctx, s, noTask, statement+stateColumns+` FROM written`, args...)
+	}
+	if err == noTask { // a repeated or late write, or no such task
+		return taskState(ctx, s, w.TaskID)
+	}
+	return task.TaskState, err
 }
 
 // StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has this version
 // already. It is no transition and makes no event.
-func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (state TaskState, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
-			status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
-		if err == nil {
-			state, err = taskState(ctx, tx, id)
-		}
-		return err
-	})
-	return state, err
+func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskState, error) {
+	_, err := s.pool.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
+		status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
+		FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
+	if err != nil {
+		return TaskState{}, unavailable(err)
+	}
+	return taskState(ctx, s, id)
 }
 
-func taskState(ctx context.Context, tx pgx.Tx, id int64) (TaskState, error) {
-	rows, err := tx.Query(ctx, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
-	if err != nil {
-		return TaskState{}, err
-	}
-	state, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[TaskState])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return state, noTask
-	}
-	return state, err
+func taskState(ctx context.Context, s *Store, id int64) (TaskState, error) {
+	return one[TaskState](ctx, s, noTask, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
 }
 
 // TaskFacts is what a task's workflow cannot know by itself.
@@ -121,8 +121,17 @@ func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 	return unavailable(err)
 }
 
+// LiveTask is a live task as the reconciler compares it with Temporal.
+type LiveTask struct {
+	ID        int64 `db:"id"`
+	Unblocked bool  `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
+}
+
+// WorkflowID is the id of the workflow that drives the task.
+func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
+
 // LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
-func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]Task, error) {
-	return list[Task](ctx, s, taskSelect+`WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval
-		ORDER BY id LIMIT $3`, after, age, limit)
+func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
+	return list[LiveTask](ctx, s, `SELECT id, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
+		WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

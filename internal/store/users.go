@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +37,8 @@ type User struct {
 	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
 	CreatedAt  time.Time `db:"created_at"`
 }
+
+var noUser = fault.New(fault.UserNotFound, "there is no such user")
 
 // IsAdmin says whether the user is an administrator in good standing.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
@@ -128,8 +132,7 @@ func (s *Store) UserByID(ctx context.Context, id int64) (User, error) {
 }
 
 func (s *Store) user(ctx context.Context, where string, arg any) (User, error) {
-	return one[User](ctx, s, fault.New(fault.UserNotFound, "there is no such user"),
-		`SELECT `+userColumns+` FROM users WHERE `+where, arg)
+	return one[User](ctx, s, noUser, `SELECT `+userColumns+` FROM users WHERE `+where, arg)
 }
 
 // Users lists users with ids above after, ascending; status may be empty.
@@ -146,17 +149,52 @@ func (s *Store) Admins(ctx context.Context) ([]User, error) {
 // UserChange says what to change of a user; empty fields stay.
 type UserChange struct{ Name, Language, Role, Status, Token string }
 
-// ChangeUser applies a change.
-func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (User, error) {
+// takesAdmin says whether an administrator is none any more after the change.
+func (c UserChange) takesAdmin() bool {
+	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
+}
+
+// ChangeUser applies a change. LAST_ADMIN: nobody would be left who can undo it.
+func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	var hash []byte
 	if c.Token != "" {
 		hash = hashToken(c.Token)
 	}
-	return one[User](ctx, s, fault.New(fault.UserNotFound, "there is no such user"), `UPDATE users SET
-		name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
-		role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
-		token_hash = coalesce($6, token_hash), updated_at = now()
-		WHERE id = $1 RETURNING `+userColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if c.takesAdmin() {
+			if err := leaveOneAdmin(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		rows, err := tx.Query(ctx, `UPDATE users SET
+			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
+			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
+			token_hash = coalesce($6, token_hash), updated_at = now()
+			WHERE id = $1 RETURNING `+userColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+		if err != nil {
+			return err
+		}
+		user, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return noUser
+		}
+		return err
+	})
+	return user, err
+}
+
+// leaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the user is the
+// only one.
+func leaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
+	rows, err := tx.Query(ctx, `SELECT id FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`)
+	if err != nil {
+		return err
+	}
+	admins, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err == nil && slices.Equal(admins, []int64{id}) {
+		err = fault.New(fault.LastAdmin, "this is the last administrator: make another one first")
+	}
+	return err
 }
 
 // UserByUsername finds whose Telegram name this is, in whatever case and with or without "@".

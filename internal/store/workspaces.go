@@ -37,13 +37,9 @@ var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace
 // CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's.
 func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
-		rows, err := tx.Query(ctx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
+		created, err := workspaceIn(ctx, tx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
 			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
-		if err != nil {
-			return Workspace{}, err
-		}
-		created, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
 		if err != nil {
 			return Workspace{}, err
 		}
@@ -52,22 +48,33 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Wo
 	})
 }
 
-// SaveWorkspace writes a workspace's name and settings. Deadlines that run stay as they are. A repeated request gives what the
-// first one left, and changes nothing.
-func (s *Store) SaveWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
+// ChangeWorkspace lets change alter a workspace's name and settings, while nobody else can. Deadlines that run stay as they are.
+// A repeated request gives what the first one left, and changes nothing.
+func (s *Store) ChangeWorkspace(ctx context.Context, id int64, r Request, change func(*Workspace) error) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
-		rows, err := tx.Query(ctx, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
-			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
-			w.ID, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+		w, err := workspaceIn(ctx, tx, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
+		if err == nil {
+			err = change(&w)
+		}
 		if err != nil {
 			return Workspace{}, err
 		}
-		saved, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
-		if errors.Is(err, pgx.ErrNoRows) {
-			return Workspace{}, noWorkspace
-		}
-		return saved, err
+		return workspaceIn(ctx, tx, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
+			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
+			id, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
 	})
+}
+
+func workspaceIn(ctx context.Context, tx pgx.Tx, sql string, args ...any) (Workspace, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return Workspace{}, err
+	}
+	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = noWorkspace
+	}
+	return w, err
 }
 
 // WorkspaceByID finds a workspace.
@@ -95,8 +102,21 @@ func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (member
 	return member, unavailable(err)
 }
 
+// RemoveMember takes a user out of a workspace; one who is not in it stays out.
+func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
+	_, err := s.pool.Exec(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+	return unavailable(err)
+}
+
+// Member is a user in a workspace.
+type Member struct {
+	UserID   int64     `db:"user_id"`
+	Name     string    `db:"name"`
+	JoinedAt time.Time `db:"joined_at"`
+}
+
 // Members lists the members of a workspace with ids above after, ascending.
-func (s *Store) Members(ctx context.Context, workspaceID, after int64, limit int) ([]User, error) {
-	return list[User](ctx, s, `SELECT `+userColumns+` FROM users WHERE id > $2
-		AND id IN (SELECT user_id FROM workspace_members WHERE workspace_id = $1) ORDER BY id LIMIT $3`, workspaceID, after, limit)
+func (s *Store) Members(ctx context.Context, workspaceID, after int64, limit int) ([]Member, error) {
+	return list[Member](ctx, s, `SELECT user_id, name, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
+		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit)
 }

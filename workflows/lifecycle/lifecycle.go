@@ -143,7 +143,7 @@ func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
 		if code == "" {
 			code = fault.InsufficientAccess
 		}
-		return fault.New(code, "%s is for %s", r.Action, joinRoles(r.Who))
+		return fault.New(code, "%s to %s is for: %s", r.Action, r.To, joinRoles(r.Who))
 	}
 	for _, guard := range r.Guards {
 		if !guard.Holds(facts) {

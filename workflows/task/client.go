@@ -35,6 +35,18 @@ func (c *Client) Find(ctx context.Context, user store.User, taskID int64) (store
 	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
 }
 
+// ByRight says whether the user reaches a task by an administrator's right alone: this is audited.
+func (c *Client) ByRight(ctx context.Context, user store.User, taskID int64) (bool, error) {
+	if !user.IsAdmin() {
+		return false, nil
+	}
+	_, err := c.Store.TaskByID(ctx, user.ID, taskID)
+	if fault.CodeOf(err) == fault.TaskNotFound {
+		return true, nil
+	}
+	return false, err
+}
+
 // List lists the tasks that the user may see, the newest first.
 func (c *Client) List(ctx context.Context, user store.User, f store.TaskFilter) ([]store.Task, error) {
 	f.Viewer = viewerOf(user)
@@ -69,67 +81,60 @@ func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) er
 }
 
 // Unblock tells a task's workflow that its last blocker is DONE.
-func (c *Client) Unblock(ctx context.Context, task store.Task) error {
-	return c.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", UnblockedSignal, nil)
-}
-
-// outcome is what a request has led to, as it is kept for those who ask again.
-type outcome struct {
-	Task    *store.Task  `json:"task,omitempty"`
-	Refusal *fault.Error `json:"refusal,omitempty"`
+func (c *Client) Unblock(ctx context.Context, workflowID string) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", UnblockedSignal, nil)
 }
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
-// first answer, whatever has happened since.
+// first answer, whatever has happened since: the record keeps it together with the transition.
 func (c *Client) act(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, key string) (store.Task, error) {
 	if err := checkInput(action, in); err != nil {
 		return store.Task{}, err
 	}
-	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, in.To, in.Comment)}
-	var first outcome
+	r := store.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
+	var first store.TaskAnswer
 	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return first.get(err)
+		return told(first, err)
 	}
 	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
 	switch refusal := fault.As(err); {
 	case err == nil:
-		first.Task = &task
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
 	case refusal != nil && !refusal.Retryable && refusal.Code != fault.Internal && refusal.Code != fault.TaskNotFound:
-		first.Refusal = refusal.WithCause(nil)
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Task{}, err
 	}
-	return first.get(c.Store.KeepAnswer(ctx, r, &first))
 }
 
-func (o outcome) get(err error) (store.Task, error) {
+func told(answer store.TaskAnswer, err error) (store.Task, error) {
 	switch {
 	case err != nil:
 		return store.Task{}, err
-	case o.Refusal != nil:
-		return store.Task{}, o.Refusal
+	case answer.Refusal != nil:
+		return store.Task{}, answer.Refusal
 	default:
-		return *o.Task, nil
+		return *answer.Task, nil
 	}
 }
 
-// decide finds out what an action leads to. Few are in flight for one task at a time; the others wait here, and a claim
-// that was lost meanwhile is answered by the record.
+// decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost a
+// claim is told so by the record, at once.
 func (c *Client) decide(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, id string) (store.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
-	leave, err := c.gates.enter(ctx, taskID)
+	task, err := c.findFor(ctx, user, taskID, action)
+	if err != nil {
+		return store.Task{}, err
+	}
+	leave, waited, err := c.gates.enter(ctx, taskID)
 	if err != nil {
 		return store.Task{}, away(err)
 	}
 	defer leave()
-	task, err := c.Find(ctx, user, taskID)
-	if err != nil {
-		return store.Task{}, err
-	}
-	if action == store.TaskActionClaim {
-		if lost := lostClaim(task.TaskState, user.ID); lost != nil {
-			return store.Task{}, lost
+	if waited {
+		if task, err = c.findFor(ctx, user, taskID, action); err != nil {
+			return store.Task{}, err
 		}
 	}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -158,6 +163,15 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
+}
+
+// findFor finds the task of an action, unless the action is a claim that is lost already.
+func (c *Client) findFor(ctx context.Context, user store.User, taskID int64, action store.TaskAction) (store.Task, error) {
+	task, err := c.Find(ctx, user, taskID)
+	if err == nil && action == store.TaskActionClaim {
+		err = lostClaim(task.TaskState, user.ID)
+	}
+	return task, err
 }
 
 // update asks once, and waits a while for the outcome.
@@ -192,7 +206,11 @@ func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task stor
 // onto puts what an update answered over the task as it was found.
 func (v View) onto(task *store.Task) {
 	task.Status, task.Since, task.AssigneeID = store.TaskStatus(v.State), v.Since, v.AssigneeID
-	task.Version, task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.Version, v.DeadlineAt, v.ReleaseAt, v.ClockWaits
+	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
+	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt
+	if v.Version != task.Version {
+		task.Version, task.UpdatedAt = v.Version, v.Since
+	}
 }
 
 func away(err error) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -35,11 +34,11 @@ func (c *Client) Comment(ctx context.Context, user store.User, taskID int64, com
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return store.StreamedEvent{}, err
 	}
-	switch {
-	case strings.TrimSpace(comment) == "":
+	if strings.TrimSpace(comment) == "" {
 		return store.StreamedEvent{}, fault.New(fault.CommentRequired, "a comment says something").WithField("comment")
-	case utf8.RuneCountInString(comment) > MaxComment:
-		return store.StreamedEvent{}, fault.New(fault.Validation, "a comment has at most %d characters", MaxComment).WithField("comment")
+	}
+	if err := checkComment(comment); err != nil {
+		return store.StreamedEvent{}, err
 	}
 	return c.Store.CommentTask(ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)})
 }

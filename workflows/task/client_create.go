@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -28,13 +30,18 @@ const (
 	MaxBatch       = 500
 )
 
-// parallelStarts is how many workflows of a batch are started at a time.
-const parallelStarts = 8
+const (
+	parallelStarts = 8               // workflows of a batch that are started at a time
+	startPatience  = 5 * time.Second // with each, before it is left to the reconciler
+)
 
 // Create makes one task. Its blockers exist already.
 func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
 	task.Ref = "" // nobody to name it
 	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
+	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
+		return store.Task{}, refusal.WithField(strings.TrimPrefix(refusal.Field, store.FieldOf(0, "")))
+	}
 	if err != nil {
 		return store.Task{}, err
 	}
@@ -52,7 +59,11 @@ func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID i
 	}
 	graph = slices.Clone(graph)
 	for i := range graph {
-		if err := c.check(ctx, workspaceID, &graph[i]); err != nil {
+		err := c.check(ctx, workspaceID, &graph[i])
+		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
+			return nil, refusal.WithField(store.FieldOf(i, refusal.Field))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -79,19 +90,23 @@ func fingerprint(asked any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// startAll starts workflows that may be started; what fails now is left to the reconciler.
+// startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the reconciler.
 func (c *Client) startAll(ctx context.Context, made []store.Task) {
-	starts := errgroup.Group{}
+	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
 	for _, task := range made {
 		starts.Go(func() error {
-			if err := c.Start(ctx, task); err != nil {
-				c.Log.Warn("task is recorded, its workflow will be started later", "task", task.ID, "error", err)
+			if ctx.Err() != nil {
+				return nil
 			}
-			return nil
+			soon, cancel := context.WithTimeout(ctx, startPatience)
+			defer cancel()
+			return c.Start(soon, task)
 		})
 	}
-	_ = starts.Wait() // nothing fails
+	if err := starts.Wait(); err != nil {
+		c.Log.Warn("tasks are recorded, their workflows will be started later", "tasks", len(made), "first", made[0].ID, "error", err)
+	}
 }
 
 // check fills what is left open and says what is wrong with a task that is to be made.
@@ -106,14 +121,18 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 	switch {
 	case title < MinTitle || title > MaxTitle:
 		return fault.New(fault.Validation, "a title has %d to %d characters", MinTitle, MaxTitle).WithField("title")
+	case strings.ContainsFunc(task.Title, unicode.IsControl):
+		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
 	case utf8.RuneCountInString(task.Description) > MaxDescription:
 		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
+	case !isText(task.Description):
+		return notText("description")
 	case !slices.Contains([]string{store.TaskPublic, store.TaskPrivate}, task.Visibility):
 		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
 	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):
 		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
-	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, func(l string) bool { return l == "" || utf8.RuneCountInString(l) > MaxLabel }):
-		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters", MaxLabels, MaxLabel).WithField("labels")
+	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, isNoLabel):
+		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel).WithField("labels")
 	case len(task.BlockedBy) > MaxBlockers:
 		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
 	case task.AssigneeID == nil:
@@ -124,4 +143,8 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")
 	}
 	return err
+}
+
+func isNoLabel(l string) bool {
+	return l == "" || utf8.RuneCountInString(l) > MaxLabel || strings.ContainsFunc(l, unicode.IsControl)
 }

@@ -35,14 +35,11 @@ func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change Wo
 
 // ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
 func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
-	w, err := c.owned(ctx, user, workspaceID)
-	if err != nil {
+	if _, err := c.owned(ctx, user, workspaceID); err != nil {
 		return store.Workspace{}, err
 	}
-	if err := change.apply(&w); err != nil {
-		return store.Workspace{}, err
-	}
-	return c.Store.SaveWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))})
+	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))}
+	return c.Store.ChangeWorkspace(ctx, workspaceID, r, change.apply)
 }
 
 // AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
@@ -55,6 +52,31 @@ func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, me
 		return store.Workspace{}, err
 	}
 	return w, c.Store.AddMember(ctx, workspaceID, memberID)
+}
+
+// RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner stays. Who
+// has made a task or works on it goes on with it. It gives the workspace.
+func (c *Client) RemoveMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+	allowed := c.owned
+	if memberID == user.ID {
+		allowed = c.Workspace
+	}
+	w, err := allowed(ctx, user, workspaceID)
+	if err != nil {
+		return store.Workspace{}, err
+	}
+	if memberID == w.OwnerID {
+		return store.Workspace{}, fault.New(fault.Validation, "the owner of a workspace stays its member").WithField("user")
+	}
+	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
+}
+
+// Members lists the members, with ids above after, of a workspace that the user may see.
+func (c *Client) Members(ctx context.Context, user store.User, workspaceID, after int64, limit int) ([]store.Member, error) {
+	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
+		return nil, err
+	}
+	return c.Store.Members(ctx, workspaceID, after, limit)
 }
 
 // Workspace gives a workspace to its members and administrators; for others it does not exist.

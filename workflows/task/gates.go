@@ -19,8 +19,8 @@ type gate struct {
 	users  int // inside or waiting
 }
 
-// enter waits for a place and gives the function that leaves it.
-func (g *gates) enter(ctx context.Context, taskID int64) (leave func(), err error) {
+// enter gives the function that leaves a place, and says whether it had to wait for one.
+func (g *gates) enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
 	g.mu.Lock()
 	if g.open == nil {
 		g.open = map[int64]*gate{}
@@ -39,11 +39,17 @@ func (g *gates) enter(ctx context.Context, taskID int64) (leave func(), err erro
 			delete(g.open, taskID)
 		}
 	}
+	leave = func() { <-one.places; forget() }
 	select {
 	case one.places <- struct{}{}:
-		return func() { <-one.places; forget() }, nil
+		return leave, false, nil
+	default:
+	}
+	select {
+	case one.places <- struct{}{}:
+		return leave, true, nil
 	case <-ctx.Done():
 		forget()
-		return nil, ctx.Err()
+		return nil, true, ctx.Err()
 	}
 }

@@ -25,6 +25,7 @@ type memory struct {
 	waiting   bool    // others wait for this task
 	told      int
 	failures  int // writes that fail before one succeeds
+	writes    int // tried
 }
 
 func newMemory() *memory {
@@ -46,6 +47,7 @@ func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.Task
 }
 
 func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWritten, error) {
+	m.writes++
 	if m.failures > 0 {
 		m.failures--
 		return activities.TaskWritten{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))

@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,12 +16,19 @@ import (
 	"stagecoach/workflows/task"
 )
 
-// TestReconcile lets the reconciler find a task that was never started and one whose workflow was terminated, and leave
-// one alone that runs.
+// TestReconcile lets the reconciler find a task that was never started, one whose workflow was terminated and one that was not told
+// of its last blocker's end, and leave one alone that runs.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{})
+	waits := true
+	w := newWorld(t, task.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
 	ctx := t.Context()
+	blocker := w.task(nil)
+	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
+	_, err := w.store.WriteTask(ctx, store.TaskWrite{ // as a worker does that dies before it can tell
+		TaskID: blocker.ID, Version: 2, Status: store.TaskDone, AssigneeID: &w.creator.ID, At: time.Now(), Event: store.Event{Type: "status_changed", To: "DONE"},
+	})
+	w.must(err)
 	running, terminated := w.task(nil), w.task(nil)
 	made, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
@@ -42,7 +50,8 @@ func TestReconcile(t *testing.T) {
 		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
 	}()
 	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
-		return w.reload(terminated).Status == store.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil
+		return w.reload(terminated).Status == store.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil &&
+			w.reload(untold).DeadlineAt != nil
 	})
 	stop()
 	<-ended

@@ -74,6 +74,7 @@ func startRig() (r *rig, err error) {
 	attributes := map[string]enumspb.IndexedValueType{
 		"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Workspace": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 		"Assignee": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
+		"Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
 	}
 	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: client.DefaultNamespace, SearchAttributes: attributes,
@@ -132,8 +133,7 @@ func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-	w.worker.RegisterWorkflow(naive)
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal})
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal, Log: slog.New(slog.DiscardHandler)})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -75,11 +76,27 @@ func checkInput(action store.TaskAction, in Input) *fault.Error {
 		return fault.New(fault.Validation, "an actor is required").WithField("actor")
 	case action == store.TaskActionStatus && !slices.Contains(store.TaskStatuses, in.To):
 		return fault.New(fault.Validation, "to must be one of %v", store.TaskStatuses).WithField("to")
-	case utf8.RuneCountInString(in.Comment) > MaxComment:
+	default:
+		return checkComment(in.Comment)
+	}
+}
+
+func checkComment(comment string) *fault.Error {
+	switch {
+	case utf8.RuneCountInString(comment) > MaxComment:
 		return fault.New(fault.Validation, "a comment has at most %d characters", MaxComment).WithField("comment")
+	case !isText(comment):
+		return notText("comment")
 	default:
 		return nil
 	}
+}
+
+// isText says whether the record can hold a text: PostgreSQL takes no NUL.
+func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
+func notText(field string) *fault.Error {
+	return fault.New(fault.Validation, "this is not text: it holds a NUL, or is not UTF-8").WithField(field)
 }
 
 // update is one request by a person or a program: at most one transition, whatever it meets and however often it comes.
@@ -176,7 +193,7 @@ func transitionOf(taskID int64, state store.TaskState, step rule, ask Ask, reque
 		event.ActorID = &ask.Caller.ID
 	}
 	return store.TaskWrite{
-		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Status: step.To,
+		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, Status: step.To,
 		AssigneeID: assigneeAfter(state, step, ask.Caller.ID), At: at.UTC(), Event: event,
 	}
 }

@@ -19,6 +19,8 @@ type View struct {
 	AssigneeID *int64     `json:"assignee_id,omitempty"`
 	DeadlineAt *time.Time `json:"status_deadline_at,omitempty"`
 	ReleaseAt  *time.Time `json:"release_at,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end
 }
 
@@ -26,7 +28,7 @@ func (t *task) view() View {
 	return View{
 		StateView: lifecycle.StateView{State: string(t.state.Status), Since: t.state.Since, WaitsFor: t.waitsFor()},
 		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt, ReleaseAt: t.state.ReleaseAt,
-		ClockWaits: t.state.ClockWaits,
+		StartedAt: t.state.StartedAt, FinishedAt: t.state.FinishedAt, ClockWaits: t.state.ClockWaits,
 	}
 }
 
@@ -49,14 +51,18 @@ func (t *task) waitsFor() string {
 func (t *task) show(ctx workflow.Context) {
 	t.describe(ctx)
 	assignee, deadline := lifecycle.AssigneeAttribute.ValueUnset(), lifecycle.DeadlineAttribute.ValueUnset()
+	attention := lifecycle.AttentionAttribute.ValueUnset()
 	if t.state.AssigneeID != nil {
 		assignee = lifecycle.AssigneeAttribute.ValueSet(strconv.FormatInt(*t.state.AssigneeID, 10))
 	}
 	if t.state.DeadlineAt != nil {
 		deadline = lifecycle.DeadlineAttribute.ValueSet(*t.state.DeadlineAt)
 	}
+	if t.state.Status == store.TaskStuck {
+		attention = lifecycle.AttentionAttribute.ValueSet(true)
+	}
 	// An attribute that cannot be set must not stop a task.
-	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(t.state.Status)), assignee, deadline)
+	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(t.state.Status)), assignee, deadline, attention)
 }
 
 // describe keeps the Web UI's current details.
@@ -67,6 +73,9 @@ func (t *task) describe(ctx workflow.Context) {
 	}
 	if t.state.DeadlineAt != nil {
 		details += "\n\nDeadline: " + t.state.DeadlineAt.UTC().Format(time.RFC3339) + "."
+	}
+	if t.state.ReleaseAt != nil {
+		details += "\n\nReleased: " + t.state.ReleaseAt.UTC().Format(time.RFC3339) + "."
 	}
 	workflow.SetCurrentDetails(ctx, details)
 }

@@ -77,7 +77,8 @@ func (c *Client) act(ctx context.Context, user store.User, hash string, action s
 	default: // nothing that would still be true for one who asks again
 		return store.Transaction{}, err
 	}
-	return first.get(c.Store.KeepAnswer(ctx, r, &first))
+	first, err = store.KeepAnswer(ctx, c.Store, r, first)
+	return first.get(err)
 }
 
 // decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started

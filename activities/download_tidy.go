@@ -1,0 +1,105 @@
+package activities
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+)
+
+// tidy sees to torrents in the active category whose jobs are all over: what is completed goes to the done category, so
+// that the next answer stays small, and seeds on; what has failed goes there and is stopped, for the next try of the same
+// torrent to go on with; what was canceled and came back by a late request is removed.
+func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
+	ended, err := s.ended(ctx, torrents)
+	if err != nil || len(ended) == 0 {
+		s.untidy(err)
+		return
+	}
+	var done, stop []qbittorrent.Torrent
+	var tags []string
+	deletes := 0
+	for _, t := range torrents {
+		end := endOf(t, ended)
+		switch end.Status {
+		case store.DownloadCompleted:
+			done = append(done, t)
+		case store.DownloadFailed:
+			done, stop = append(done, t), append(stop, t)
+		case store.DownloadCanceled:
+			if deletes++; deletes > tidyDeletes {
+				continue
+			}
+			if err := s.Torrents.Delete(ctx, t, end.KeepFiles); err != nil {
+				s.untidy(err)
+				return
+			}
+		case store.DownloadQueued, store.DownloadDownloading:
+		default:
+			continue
+		}
+		for _, id := range jobsOn(t) {
+			if job := ended[id]; job.Status == store.DownloadFailed || job.Status == store.DownloadCanceled {
+				tags = append(tags, store.Download{ID: id}.Tag())
+			}
+		}
+	}
+	for _, step := range []func() error{
+		func() error { return s.Torrents.Stop(ctx, stop) },
+		func() error { return s.Torrents.Finish(ctx, done) },
+		func() error { return s.Torrents.DeleteTags(ctx, tags...) },
+	} {
+		if err := step(); err != nil {
+			s.untidy(err)
+			return
+		}
+	}
+}
+
+// ended finds out which of the jobs on these torrents are over. Where all are active, as nearly always, nothing is asked.
+func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent) (map[int64]store.EndedDownload, error) {
+	var asked []int64
+	for _, t := range torrents {
+		for _, id := range jobsOn(t) {
+			if _, active := s.present[id]; !active {
+				asked = append(asked, id)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	jobs, err := s.Store.EndedDownloads(ctx, asked)
+	ended := make(map[int64]store.EndedDownload, len(jobs))
+	for _, job := range jobs {
+		ended[job.ID] = job
+	}
+	return ended, err
+}
+
+// endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is completed
+// before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
+func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end store.EndedDownload) {
+	rank := map[store.DownloadStatus]int{store.DownloadCanceled: 1, store.DownloadFailed: 2, store.DownloadCompleted: 3}
+	keep := false
+	for _, id := range jobsOn(t) {
+		job, over := ended[id]
+		if !over {
+			return store.EndedDownload{}
+		}
+		keep = keep || job.KeepFiles
+		if rank[job.Status] > rank[end.Status] {
+			end = job
+		}
+	}
+	end.KeepFiles = keep
+	return end
+}
+
+// untidy tells the log; the next poll tries again.
+func (s *DownloadSync) untidy(err error) {
+	if problem := fault.As(err); problem != nil {
+		s.Log.Warn("torrents of ended downloads are left as they are", "code", problem.Code, "cause", problem.Cause)
+	}
+}

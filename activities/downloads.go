@@ -1,0 +1,157 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// DownloadRules is the table of a download job.
+type DownloadRules = lifecycle.Table[store.DownloadStatus, store.DownloadAction, store.Download]
+
+// Downloads does for the workflows of downloads what touches qBittorrent and the record.
+type Downloads struct {
+	Store    *store.Store
+	Rules    DownloadRules
+	Torrents *qbittorrent.Client
+	Fetcher  *fetch.Fetcher
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
+	Settings DownloadSettings
+}
+
+// DownloadSettings are the limits of downloads.
+type DownloadSettings struct {
+	SavePath        string        // in qBittorrent's file system, a folder per job below; empty: its default folder
+	MinFree         int64         // bytes that must be free before a torrent is added; 0: no matter
+	EnqueuePatience time.Duration // for qBittorrent, or a source, that cannot be reached
+	Grace           time.Duration // for a torrent that is not found
+	PollGap         time.Duration // a longer pause between two polls counts as an outage
+}
+
+// DownloadRecord is a job as the record has it.
+type DownloadRecord struct {
+	Status store.DownloadStatus `json:"status"`
+	Reason fault.Code           `json:"reason,omitempty"` // of a failure
+	// CancelRequested says that somebody wants it to end.
+	CancelRequested bool `json:"cancel_requested,omitempty"`
+}
+
+func recordOf(job store.Download) DownloadRecord {
+	record := DownloadRecord{Status: job.Status, CancelRequested: job.CancelRequestedAt != nil}
+	if job.FailureReason != nil {
+		record.Reason = fault.Code(*job.FailureReason)
+	}
+	return record
+}
+
+// DownloadMove is one transition as its workflow decided it: begin, complete, fail or cancel.
+type DownloadMove struct {
+	JobID  int64                `json:"job_id"`
+	Action store.DownloadAction `json:"action"`
+	Reason fault.Code           `json:"reason,omitempty"` // of a failure, or of a cancel by the program itself
+}
+
+// MoveDownload writes a transition. A repeated or late call changes nothing: the answer tells what the record has. What
+// completes without having begun begins first; what completes for a book that is gone fails.
+func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (DownloadRecord, error) {
+	before := store.DownloadStatus("")
+	job, err := d.Store.ChangeDownload(ctx, move.JobID, func(job *store.Download) ([]store.Event, error) {
+		before = job.Status
+		return d.steps(job, move)
+	})
+	if fault.CodeOf(err) == fault.BookNotFound {
+		return d.MoveDownload(ctx, DownloadMove{JobID: move.JobID, Action: store.DownloadActionFail, Reason: fault.BookGone})
+	}
+	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
+		return DownloadRecord{}, toTemporal(problem.Retry()) // the next poll writes where it is
+	}
+	if err != nil {
+		return DownloadRecord{}, toTemporal(asFault(err))
+	}
+	if d.Rules.Terminal(job.Status) && job.Status != before {
+		d.Metrics.DownloadsEnded.WithLabelValues(string(job.Status)).Inc()
+	}
+	return recordOf(job), nil
+}
+
+// steps walks a locked job through the rules and gives the events that this makes.
+func (d *Downloads) steps(job *store.Download, move DownloadMove) (events []store.Event, err error) {
+	if d.Rules.Terminal(job.Status) || move.Action == store.DownloadActionBegin && job.Status == store.DownloadDownloading {
+		return nil, nil
+	}
+	actions := []store.DownloadAction{move.Action}
+	if move.Action == store.DownloadActionComplete && job.Status == store.DownloadQueued {
+		actions = []store.DownloadAction{store.DownloadActionBegin, move.Action}
+	}
+	for _, action := range actions {
+		rule, err := d.Rules.Decide(job.Status, lifecycle.Request[store.DownloadStatus, store.DownloadAction]{
+			Action: action, Roles: []lifecycle.Role{lifecycle.System},
+		}, *job)
+		if err != nil {
+			return nil, err
+		}
+		event := store.Event{Type: rule.Event, From: string(job.Status), To: string(rule.To), Comment: string(move.Reason)}
+		if rule.To == store.DownloadCanceled {
+			event.ActorID = job.CancelRequestedBy
+		}
+		events = append(events, event)
+		job.Status = rule.To
+	}
+	if d.Rules.Terminal(job.Status) {
+		job.Speed, job.ETA, job.Attention = 0, nil, ""
+	}
+	switch job.Status {
+	case store.DownloadCompleted:
+		job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
+	case store.DownloadFailed:
+		reason := string(move.Reason)
+		job.FailureReason = &reason
+	case store.DownloadQueued, store.DownloadDownloading, store.DownloadCanceled:
+	}
+	return events, nil
+}
+
+// DownloadNote is a fact about a job that moves it nowhere: one of the store's types of events.
+type DownloadNote struct {
+	JobID int64  `json:"job_id"`
+	Type  string `json:"type"`
+}
+
+// NoteDownload writes a fact. A repeated or late call changes nothing.
+func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (DownloadRecord, error) {
+	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(job *store.Download) ([]store.Event, error) {
+		if d.Rules.Terminal(job.Status) || !applies(job, note.Type) {
+			return nil, nil
+		}
+		return []store.Event{{Type: note.Type, From: string(job.Status), To: string(job.Status)}}, nil
+	})
+	if err != nil {
+		return DownloadRecord{}, toTemporal(asFault(err))
+	}
+	return recordOf(job), nil
+}
+
+// applies makes a note's change to the job, and says whether it was one.
+func applies(job *store.Download, note string) bool {
+	switch {
+	case note == store.DownloadWentMissing && job.FirstNotFoundAt == nil:
+		job.FirstNotFoundAt = &job.Now
+	case note == store.DownloadFoundAgain && job.FirstNotFoundAt != nil:
+		job.FirstNotFoundAt = nil
+	case note == store.DownloadStalled && job.Attention == "":
+		job.Attention = string(fault.Stalled)
+	case note == store.DownloadRecovered && job.Attention != "":
+		job.Attention = ""
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,323 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+	"stagecoach/internal/torrent"
+)
+
+const (
+	refusals   = 3           // of one torrent by qBittorrent, until it is believed
+	spacePause = time.Minute // between two looks at the disk
+	aliveEvery = 2 * time.Second
+)
+
+// AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is over, or
+// that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the reason:
+// enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
+func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord, error) {
+	defer keepBeating(ctx)()
+	job, err := d.Store.DownloadByID(ctx, jobID)
+	if err != nil {
+		return DownloadRecord{}, toTemporal(asFault(err))
+	}
+	if d.Rules.Terminal(job.Status) || job.CancelRequestedAt != nil {
+		return recordOf(job), nil
+	}
+	err = d.handOver(ctx, job)
+	if err == nil {
+		err = d.Store.MarkDownloadAdded(ctx, jobID)
+	}
+	if err != nil {
+		return DownloadRecord{}, d.notAdded(ctx, job, err)
+	}
+	return recordOf(job), nil
+}
+
+func (d *Downloads) handOver(ctx context.Context, job store.Download) error {
+	if job.BookTitle == "" {
+		return fault.New(fault.BookGone, "the book is gone")
+	}
+	wanted, identity, err := d.torrent(ctx, job)
+	if err != nil {
+		return err
+	}
+	if err := d.checkSpace(ctx); err != nil {
+		return err
+	}
+	if wanted.SavePath, err = d.place(ctx, job); err != nil {
+		return err
+	}
+	err = d.Torrents.Add(ctx, wanted)
+	if fault.CodeOf(err) != fault.ProviderRejected {
+		return err
+	}
+	there, lookErr := d.Torrents.FindContent(ctx, identity.V1, identity.V2)
+	switch {
+	case lookErr != nil:
+		return lookErr
+	case there == nil: // it is not a torrent to qBittorrent, or the start of qBittorrent is not finished
+		return fault.New(fault.ProviderRejected, "qBittorrent does not take the torrent").Retry()
+	default:
+		return d.Torrents.Adopt(ctx, *there, job.Tag())
+	}
+}
+
+// torrent gives what is to be added: a magnet link as it is, or the file behind an address, which is fetched once.
+func (d *Downloads) torrent(ctx context.Context, job store.Download) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
+	wanted.Tag = job.Tag()
+	source, err := torrent.ParseSource(job.SourceURL)
+	if err != nil {
+		return wanted, identity, err
+	}
+	if source.Magnet {
+		wanted.Magnet = job.SourceURL
+		return wanted, source.Identity, nil
+	}
+	if wanted.File, err = d.Store.DownloadFile(ctx, job.ID); err != nil {
+		return wanted, identity, err
+	}
+	if wanted.File != nil {
+		identity, err = torrent.Identify(wanted.File)
+		return wanted, identity, err
+	}
+	if wanted.File, err = d.Fetcher.Fetch(ctx, job.SourceURL); err != nil {
+		return wanted, identity, err
+	}
+	if identity, err = torrent.Identify(wanted.File); err != nil {
+		return wanted, identity, err
+	}
+	return wanted, identity, d.Store.SaveDownloadFile(ctx, job.ID, wanted.File, identity.V1, identity.V2)
+}
+
+// checkSpace lets a job wait while the disk is nearly full.
+func (d *Downloads) checkSpace(ctx context.Context) error {
+	if d.Settings.MinFree == 0 {
+		return nil
+	}
+	free, err := d.Torrents.FreeSpace(ctx)
+	if err != nil {
+		return err
+	}
+	if free < 0 || free >= d.Settings.MinFree {
+		return d.Store.ResolveAlert(ctx, store.AlertDownloadsSpace)
+	}
+	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
+}
+
+// place decides once where a job's files go: a folder of its own, because a torrent may be named like another.
+func (d *Downloads) place(ctx context.Context, job store.Download) (path string, err error) {
+	if job.SavePath != "" {
+		return job.SavePath, nil
+	}
+	if path = d.Settings.SavePath; path == "" {
+		if path, err = d.Torrents.DefaultSavePath(ctx); err != nil {
+			return "", err
+		}
+	}
+	path = strings.TrimRight(path, "/") + "/" + job.Tag()
+	return path, d.Store.PlaceDownload(ctx, job.ID, path)
+}
+
+// notAdded records why a job was not handed over, and tells Temporal whether to try again.
+func (d *Downloads) notAdded(ctx context.Context, job store.Download, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	problem := asFault(err)
+	if problem.Code == fault.StoreUnavailable {
+		return toTemporal(problem)
+	}
+	d.alert(ctx, problem.Code)
+	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
+	trouble, noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected)
+	if noteErr != nil {
+		return toTemporal(asFault(noteErr))
+	}
+	if reason := d.giveUp(problem, trouble); reason != "" {
+		return toTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
+	}
+	return toTemporal(problem.Retry())
+}
+
+// giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
+func (d *Downloads) giveUp(problem *fault.Error, trouble store.DownloadTrouble) fault.Code {
+	tooLong := trouble.For > d.Settings.EnqueuePatience
+	switch problem.Code {
+	case fault.BookGone:
+		return fault.BookGone
+	case fault.NoFreeSpace:
+		return ""
+	case fault.ProviderUnavailable, fault.ProviderUnauthorized:
+		if tooLong {
+			return fault.EnqueueUnavailable
+		}
+		return ""
+	case fault.ProviderRejected:
+		if !problem.Retryable || trouble.Refusals >= refusals {
+			return fault.EnqueueFailed
+		}
+		return ""
+	case fault.SourceUnavailable, fault.Internal:
+		if tooLong {
+			return fault.EnqueueFailed
+		}
+		return ""
+	default:
+		return fault.EnqueueFailed
+	}
+}
+
+// downloadAlerts are the troubles that only an administrator can mend.
+var downloadAlerts = map[fault.Code]string{
+	fault.ProviderUnauthorized: store.AlertDownloadsLogin,
+	fault.NoFreeSpace:          store.AlertDownloadsSpace,
+}
+
+func (d *Downloads) alert(ctx context.Context, code fault.Code) {
+	if kind, ok := downloadAlerts[code]; ok {
+		if err := d.Store.RaiseAlert(ctx, kind); err != nil {
+			d.Log.Error("alert not raised", "kind", kind, "error", err)
+		}
+	}
+}
+
+// ResumeTorrent lets a torrent go on after an error.
+func (d *Downloads) ResumeTorrent(ctx context.Context, jobID int64) error {
+	job, there, err := d.find(ctx, jobID)
+	if err == nil && there != nil {
+		err = d.Torrents.Resume(ctx, *there)
+	}
+	if err == nil {
+		err = d.Store.MarkDownloadResumed(ctx, job.ID)
+	}
+	return patient(ctx, err)
+}
+
+// DownloadLook is what a fresh look for a missing torrent has shown.
+type DownloadLook struct {
+	Found bool `json:"found,omitempty"`
+	// Wait is what is left of the grace; 0: it is over.
+	Wait time.Duration `json:"wait,omitempty"`
+}
+
+// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left.
+func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look DownloadLook, err error) {
+	_, there, err := d.find(ctx, jobID)
+	switch {
+	case err != nil:
+	case there != nil && d.Torrents.Ours(*there):
+		look.Found = true
+		if err = d.Torrents.Activate(ctx, *there); err == nil { // else its watcher would not see it
+			err = d.Store.MarkDownloadFound(ctx, jobID)
+		}
+	default:
+		look.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
+	}
+	return look, patient(ctx, err)
+}
+
+// RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is so. A
+// failure is recorded, for whoever waits for the end.
+func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) error {
+	job, there, err := d.find(ctx, jobID)
+	if err == nil && job.CancelRequestedAt == nil { // by an operator, or the program itself
+		err = d.Store.RequestDownloadCancel(ctx, jobID, nil, false)
+	}
+	if err == nil && there != nil && d.Torrents.Ours(*there) {
+		err = d.letGo(ctx, job, *there)
+	}
+	if err == nil {
+		err = d.Torrents.DeleteTags(ctx, job.Tag())
+	}
+	note := ""
+	if problem := fault.As(err); problem != nil {
+		note = string(problem.Code)
+	}
+	if note != job.CancelError {
+		err = errors.Join(err, d.Store.NoteDownloadCancelError(ctx, jobID, note))
+	}
+	return patient(ctx, err)
+}
+
+// letGo deletes a torrent unless another job holds it.
+func (d *Downloads) letGo(ctx context.Context, job store.Download, t qbittorrent.Torrent) error {
+	var others []int64
+	for _, id := range jobsOn(t) {
+		if id != job.ID {
+			others = append(others, id)
+		}
+	}
+	holding, err := d.Store.DownloadsHolding(ctx, others)
+	if err != nil || len(holding) > 0 {
+		return err
+	}
+	if err := d.Torrents.Delete(ctx, t, job.KeepFiles); err != nil {
+		return err
+	}
+	left, err := d.Torrents.Find(ctx, job.Tag(), t.V1, t.V2)
+	if err == nil && left != nil {
+		return fault.New(fault.ProviderUnavailable, "qBittorrent has the torrent still").Retry()
+	}
+	return err
+}
+
+// jobsOn lists the jobs whose tags a torrent carries.
+func jobsOn(t qbittorrent.Torrent) (jobs []int64) {
+	for _, tag := range t.Tags {
+		number, isJob := strings.CutPrefix(tag, store.DownloadTagPrefix)
+		if id, err := strconv.ParseInt(number, 10, 64); isJob && err == nil && id > 0 {
+			jobs = append(jobs, id)
+		}
+	}
+	return jobs
+}
+
+func (d *Downloads) find(ctx context.Context, jobID int64) (job store.Download, there *qbittorrent.Torrent, err error) {
+	if job, err = d.Store.DownloadByID(ctx, jobID); err == nil {
+		there, err = d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
+	}
+	return job, there, err
+}
+
+// patient makes any failure but a missing record one to be tried again: what is to be done has to be done.
+func patient(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	problem := asFault(err)
+	if problem.Code == fault.DownloadNotFound {
+		return toTemporal(problem)
+	}
+	return toTemporal(problem.Retry())
+}
+
+// keepBeating tells Temporal that the activity is alive until the function it gives is called.
+func keepBeating(ctx context.Context) (stop func()) {
+	beating, stop := context.WithCancel(ctx)
+	go func() {
+		ticker := time.NewTicker(aliveEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-beating.Done():
+				return
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return stop
+}

@@ -1,0 +1,207 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/lifecycle"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// shelf is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
+type shelf struct {
+	*Downloads
+	t    *testing.T
+	url  string
+	qb   *sim.QBittorrent
+	seed *sim.WebSeed
+	book store.Book
+	env  *testsuite.TestActivityEnvironment
+}
+
+// downloadRules are enough of the table for these tests: the real one stands in a room above.
+var downloadRules = DownloadRules{
+	Stages: []lifecycle.Stage[store.DownloadStatus]{{State: "completed", Terminal: true}, {State: "failed", Terminal: true}, {State: "canceled", Terminal: true}},
+	Rules: []lifecycle.Rule[store.DownloadStatus, store.DownloadAction, store.Download]{
+		{Action: "begin", From: []store.DownloadStatus{"queued"}, To: "downloading", Who: []lifecycle.Role{lifecycle.System}, Event: "started"},
+		{Action: "complete", From: []store.DownloadStatus{"downloading"}, To: "completed", Who: []lifecycle.Role{lifecycle.System}, Event: "completed", Guards: []lifecycle.Guard[store.Download]{{
+			Code: fault.MediaNotReady, Holds: func(d store.Download) bool { return d.ContentPath != "" },
+		}}},
+		{Action: "fail", From: []store.DownloadStatus{"queued", "downloading"}, To: "failed", Who: []lifecycle.Role{lifecycle.System}, Event: "failed"},
+		{Action: "cancel", From: []store.DownloadStatus{"queued", "downloading"}, To: "canceled", Who: []lifecycle.Role{lifecycle.System}, Event: "canceled"},
+	},
+}
+
+func newShelf(t *testing.T, o sim.QBittorrentOptions) *shelf {
+	t.Helper()
+	s := &shelf{t: t, url: testdb.URL(t)}
+	record, err := store.Open(t.Context(), s.url, testdb.Key)
+	s.must(err)
+	t.Cleanup(record.Close)
+	s.qb, err = sim.NewQBittorrent(o)
+	s.must(err)
+	server := httptest.NewServer(s.qb)
+	t.Cleanup(func() { _ = s.qb.Close(); server.Close() })
+	s.seed, err = sim.StartWebSeed("127.0.0.1:0")
+	s.must(err)
+	t.Cleanup(func() { _ = s.seed.Close() })
+	s.Downloads = &Downloads{
+		Store: record, Rules: downloadRules, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
+		Torrents: qbittorrent.New(qbittorrent.Options{
+			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active", DoneCategory: "done",
+		}),
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: true, MaxSize: 1 << 20}),
+		Settings: DownloadSettings{
+			SavePath: "/books/", EnqueuePatience: time.Hour, Grace: time.Minute, PollGap: time.Minute,
+		},
+	}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s.env = suite.NewTestActivityEnvironment()
+	s.env.RegisterActivity(s.Downloads)
+	owner := s.user()
+	s.book, err = record.CreateBook(t.Context(), "A book", "", store.Request{UserID: owner.ID})
+	s.must(err)
+	return s
+}
+
+func (s *shelf) must(err error) {
+	s.t.Helper()
+	if f := fault.As(err); f != nil {
+		s.t.Fatal(f, f.Cause)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *shelf) user() store.User {
+	s.t.Helper()
+	user, err := s.Store.CreateUser(s.t.Context(), store.User{Status: store.UserActive}, store.NewToken())
+	s.must(err)
+	return user
+}
+
+func (s *shelf) exec(sql string, args ...any) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.url)
+	s.must(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(s.t.Context(), sql, args...)
+	s.must(err)
+}
+
+// job records a download for a reader of its own.
+func (s *shelf) job(link string) store.Download {
+	s.t.Helper()
+	job, _, err := s.Store.CreateDownload(s.t.Context(), store.Download{
+		UserID: s.user().ID, BookID: s.book.ID, MediaType: "text", Source: "test", SourceURL: link,
+	}, store.Event{Type: "enqueued", To: "queued"})
+	s.must(err)
+	return job
+}
+
+// added is a job whose torrent qBittorrent has.
+func (s *shelf) added(link string) store.Download {
+	s.t.Helper()
+	job := s.job(link)
+	s.must(s.add(job))
+	return s.reload(job)
+}
+
+func (s *shelf) reload(job store.Download) store.Download {
+	s.t.Helper()
+	job, err := s.Store.DownloadByID(s.t.Context(), job.ID)
+	s.must(err)
+	return job
+}
+
+func (s *shelf) add(job store.Download) error {
+	_, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
+	return err
+}
+
+func (s *shelf) remove(job store.Download) error {
+	_, err := s.env.ExecuteActivity(s.RemoveTorrent, job.ID)
+	return err
+}
+
+func (s *shelf) look(job store.Download) (look DownloadLook) {
+	s.t.Helper()
+	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
+	s.must(err)
+	s.must(value.Get(&look))
+	return look
+}
+
+// move makes a transition as the workflow does.
+func (s *shelf) move(job store.Download, action store.DownloadAction, reason fault.Code) (record DownloadRecord) {
+	s.t.Helper()
+	value, err := s.env.ExecuteActivity(s.MoveDownload, DownloadMove{JobID: job.ID, Action: action, Reason: reason})
+	s.must(err)
+	s.must(value.Get(&record))
+	return record
+}
+
+// end brings a job to an end, whatever its torrent does.
+func (s *shelf) end(job store.Download, action store.DownloadAction) {
+	s.t.Helper()
+	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
+	s.move(job, action, fault.ProviderError)
+}
+
+// wantFailure looks at the error of an activity: its type, and whether Temporal is to try again.
+func (s *shelf) wantFailure(err error, code fault.Code, retry bool) {
+	s.t.Helper()
+	failure, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failure.Type() != string(code) || failure.NonRetryable() == retry {
+		s.t.Errorf("got %v, want %s, to be tried again %v", err, code, retry)
+	}
+	if ok && (strings.Contains(failure.Error(), "://") || strings.Contains(failure.Error(), "magnet")) {
+		s.t.Errorf("a link is told: %v", failure)
+	}
+}
+
+// torrent gives the only torrent with a tag.
+func (s *shelf) torrent(tag string) *sim.Torrent {
+	for _, t := range s.qb.Torrents() {
+		for _, other := range t.Tags {
+			if other == tag {
+				return &t
+			}
+		}
+	}
+	return nil
+}
+
+// magnet is a link to a made-up torrent.
+func magnet(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
+
+// within runs something in the context of an activity.
+func (s *shelf) within(do func(ctx context.Context)) {
+	s.t.Helper()
+	name := fmt.Sprintf("within-%d", time.Now().UnixNano())
+	s.env.RegisterActivityWithOptions(func(ctx context.Context) error { do(ctx); return nil }, activity.RegisterOptions{Name: name})
+	_, err := s.env.ExecuteActivity(name)
+	s.must(err)
+}

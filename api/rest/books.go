@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const booksCursor = "books"
+
+type bookBody struct {
+	ID        string      `json:"id" example:"4"`
+	Title     string      `json:"title" example:"A Treatise on Wheels"`
+	Author    string      `json:"author" example:"A. Cartwright" doc:"Empty when unknown"`
+	State     string      `json:"state" enum:"Library,Archive" doc:"Library: at least one of its media is available"`
+	Media     []mediaBody `json:"media" doc:"What downloads have brought"`
+	CreatorID string      `json:"creator_id" example:"3"`
+	CreatedAt time.Time   `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt time.Time   `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+type mediaBody struct {
+	MediaType string `json:"media_type" enum:"text,audio"`
+	Status    string `json:"status" enum:"available,deleted,missing"`
+	Path      string `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
+	SourceURL string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it"`
+}
+
+type createBookInput struct {
+	Keyed
+	Body struct {
+		Title  string `json:"title" minLength:"1" maxLength:"500" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"A Treatise on Wheels"`
+		Author string `json:"author,omitempty" maxLength:"500" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"A. Cartwright"`
+	} `nameHint:"BookRequest"`
+}
+
+type listBooksInput struct {
+	Paging
+	Q     string `query:"q" maxLength:"500" example:"wheels" doc:"Only those with this text in the title or the author's name"`
+	State string `query:"state" enum:"Library,Archive" doc:"Only those in this state"`
+}
+
+type bookInput struct {
+	ID string `path:"id" example:"4" doc:"The id of a book"`
+}
+
+var (
+	createBook = operation{
+		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers,
+		summary: "Add a book to the library", status: http.StatusCreated,
+		description: "It stands in the Archive until a download has brought one of its media.",
+	}
+	listBooks = operation{
+		id: "list-books", method: http.MethodGet, path: "/v1/books", tag: "Books", access: forUsers,
+		summary: "List the books, the newest first, or search them", description: "The library is everybody's.",
+	}
+	getBook = operation{
+		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers, subject: "book",
+		summary: "Look at a book", faults: []fault.Code{fault.BookNotFound},
+	}
+)
+
+func (s *server) registerBooks() {
+	register(s, createBook, s.createBook)
+	register(s, listBooks, s.listBooks)
+	register(s, getBook, s.getBook)
+}
+
+func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[bookBody], error) {
+	book, err := s.o.Downloads.CreateBook(ctx, caller(ctx), in.Body.Title, in.Body.Author, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	return answered(bookFrom(book)), nil
+}
+
+func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[Page[bookBody]], error) {
+	filter := store.BookFilter{Words: in.Q, State: in.State}
+	return listOf(in.Paging, booksCursor, func(before int64, limit int) ([]store.Book, error) {
+		filter.Before, filter.Limit = before, limit
+		return s.o.Downloads.Books(ctx, filter)
+	}, func(b store.Book) int64 { return b.ID }, bookFrom)
+}
+
+func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody], error) {
+	id, ok := parseID(in.ID)
+	if !ok {
+		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	}
+	book, err := s.o.Downloads.Book(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return answered(bookFrom(book)), nil
+}
+
+func bookFrom(b store.Book) bookBody {
+	body := bookBody{
+		ID: formatID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]mediaBody, len(b.Media)),
+		CreatorID: formatID(b.CreatorID), CreatedAt: utc(b.CreatedAt), UpdatedAt: utc(b.UpdatedAt),
+	}
+	for i, m := range b.Media {
+		body.Media[i] = mediaBody(m)
+	}
+	return body
+}

@@ -1,0 +1,96 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+)
+
+// book adds a book and gives its id.
+func (w *world) book(title string) string {
+	w.t.Helper()
+	return w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": title}).ok(http.StatusCreated).body["id"].(string)
+}
+
+func TestABook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.send(w.adaToken, "POST", "/v1/books", `{"title":" Wheels 🛞 ","author":" Ë. Cartwright"}`).ok(http.StatusCreated).body
+	for name, want := range map[string]any{
+		"title": "Wheels 🛞", "author": "Ë. Cartwright", "state": "Archive", "media": "[]", "creator_id": fmt.Sprint(w.ada.ID),
+	} {
+		if got, ok := made[name]; !ok || fmt.Sprint(got) != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if made["created_at"] == nil || made["updated_at"] == nil {
+		t.Errorf("times of %v", made)
+	}
+	target := fmt.Sprint("/v1/books/", made["id"])
+	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'text', 'available', '/d/wheels.epub', 'magnet:x')`, made["id"])
+	w.exec(`UPDATE books SET state = 'Library' WHERE id = $1`, made["id"])
+	got := w.send(w.bobToken, "GET", target, nil).ok(http.StatusOK).body
+	if got["state"] != "Library" || fmt.Sprint(got["media"]) != "[map[media_type:text path:/d/wheels.epub source_url:magnet:x status:available]]" {
+		t.Errorf("Bob sees %v", got)
+	}
+	if bare := w.send(w.bobToken, "POST", "/v1/books", `{"title":"x"}`).ok(http.StatusCreated).body; bare["author"] != "" {
+		t.Errorf("without an author: %v", bare)
+	}
+	for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "a%2Fb"} {
+		w.send(w.adaToken, "GET", "/v1/books/"+nobodys, nil).refused(http.StatusNotFound, fault.BookNotFound, "")
+	}
+}
+
+func TestTheSameKeyIsTheSameBook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	add := func(token, title string) reply {
+		return w.send(token, "POST", "/v1/books", map[string]any{"title": title}, "Idempotency-Key", "k")
+	}
+	first := add(w.adaToken, "Wheels").ok(http.StatusCreated).body["id"]
+	if again := add(w.adaToken, "Wheels").ok(http.StatusCreated).body["id"]; again != first {
+		t.Errorf("books %v and %v", first, again)
+	}
+	if other := add(w.bobToken, "Wheels").ok(http.StatusCreated).body["id"]; other == first {
+		t.Error("another's key is not one's own")
+	}
+	add(w.adaToken, "Axles").refused(unprocessable, fault.Validation, "Idempotency-Key")
+}
+
+func TestListsOfBooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all []string
+	for i := range 7 {
+		all = append(all, w.book(fmt.Sprintf("Volume %d", i)))
+	}
+	special := w.send(w.adaToken, "POST", "/v1/books", `{"title":"100% Wheels_","author":"ЁЖ"}`).ok(http.StatusCreated).body["id"].(string)
+	w.exec(`UPDATE books SET state = 'Library' WHERE id = $1`, special)
+	slices.Reverse(all)
+	for _, limit := range []int{1, 3, 200} {
+		want := append([]string{special}, all...)
+		if got := w.walk(w.bobToken, fmt.Sprintf("/v1/books?limit=%d", limit), "id"); !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v, want %v", limit, got, want)
+		}
+		if got := w.walk(w.bobToken, fmt.Sprintf("/v1/books?q=volume&limit=%d", limit), "id"); !slices.Equal(got, all) {
+			t.Errorf("limit %d: found %v, want %v", limit, got, all)
+		}
+	}
+	for query, want := range map[string][]string{
+		"q=WHEELS": {special}, "q=%D1%91%D0%B6": {special}, "q=100%25": {special}, "q=s_": {special}, "q=%25%25": nil, "q=nothing": nil,
+		"state=Library": {special}, "state=Archive": all, "state=Library&q=volume": nil,
+	} {
+		if got := w.walk(w.bobToken, "/v1/books?"+query, "id"); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"state=library": "state", "state=NONE": "state", "q=%00": "q", "q=%ff": "q", "q=a%0Ab": "q", "q=" + strings.Repeat("a", 501): "q",
+	} {
+		w.send(w.adaToken, "GET", "/v1/books?"+query, nil).refused(unprocessable, fault.Validation, field)
+	}
+}

@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+const (
+	downloadsCursor  = "downloads"
+	downloadWorkload = "download" // in the record of events
+)
+
+type downloadBody struct {
+	ID              string                 `json:"id" example:"9"`
+	UserID          string                 `json:"user_id" example:"3"`
+	BookID          string                 `json:"book_id" example:"4"`
+	BookTitle       string                 `json:"book_title" example:"A Treatise on Wheels" doc:"Empty when the book is gone"`
+	MediaType       string                 `json:"media_type" enum:"text,audio"`
+	Status          store.DownloadStatus   `json:"status" enum:"queued,downloading,completed,failed,canceled"`
+	Source          string                 `json:"source" example:"magnet" doc:"Where the link was found"`
+	SourceURL       string                 `json:"source_url" example:"magnet:?xt=urn:btih:…"`
+	ExternalJobID   *string                `json:"external_job_id" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"The torrent's id in qBittorrent, as last seen; a hybrid torrent's changes when its metadata arrive"`
+	Progress        float64                `json:"progress" example:"0.42" doc:"0 to 1"`
+	Size            int64                  `json:"size" example:"734003200" doc:"Bytes; 0 while unknown"`
+	Speed           int64                  `json:"speed" example:"1200000" doc:"Bytes per second"`
+	ETASeconds      *int64                 `json:"eta_seconds" example:"355" doc:"null while unknown"`
+	FailureReason   *string                `json:"failure_reason" example:"missing_external_job" doc:"null unless failed"`
+	LastError       *string                `json:"last_error" example:"PROVIDER_UNAVAILABLE" doc:"A code: what it has to wait for, or why it failed in more detail"`
+	Attention       *string                `json:"attention" example:"stalled" doc:"A code: why a person should look; null: no need"`
+	CancelRequested bool                   `json:"cancel_requested" doc:"Somebody wants it to end; that is tried until the torrent is known to be gone"`
+	AllowedActions  []store.DownloadAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
+	WorkflowID      string                 `json:"workflow_id" example:"download/3/4/text" doc:"In Temporal; the job before and after it for the same user, book and medium have the same"`
+	CreatedAt       time.Time              `json:"created_at_utc" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt       time.Time              `json:"updated_at_utc" example:"2026-03-01T12:00:00Z"`
+	CompletedAt     *time.Time             `json:"completed_at_utc" example:"2026-03-01T14:00:00Z" doc:"null unless completed"`
+	FirstNotFoundAt *time.Time             `json:"first_not_found_at_utc" example:"2026-03-01T13:00:00Z" doc:"Since when qBittorrent does not have the torrent; null while it does"`
+}
+
+type createDownloadInput struct {
+	Body struct {
+		BookID    string `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
+		MediaType string `json:"media_type" enum:"text,audio"`
+		Source    string `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
+		SourceURL string `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
+	} `nameHint:"DownloadRequest"`
+}
+
+type createDownloadOutput struct {
+	Status int
+	Body   downloadBody
+}
+
+type listDownloadsInput struct {
+	Paging
+	Status string `query:"status" enum:"queued,downloading,completed,failed,canceled" doc:"Only those in this status"`
+	BookID string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"Only those for this book"`
+}
+
+type downloadInput struct {
+	ID string `path:"id" example:"9" doc:"The id of a download"`
+}
+
+type cancelDownloadInput struct {
+	ID   string `path:"id" example:"9" doc:"The id of a download"`
+	Body *struct {
+		KeepFiles bool `json:"keep_files,omitempty" doc:"Leave what was downloaded where it is"`
+	} `nameHint:"DownloadCancel"`
+}
+
+var (
+	createDownload = operation{
+		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		summary: "Ask for a torrent to be downloaded for a book", status: http.StatusCreated, also: http.StatusOK,
+		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours. " +
+			"While qBittorrent cannot be reached a new one waits.",
+		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable},
+	}
+	listDownloads = operation{
+		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		summary: "List downloads, the newest first", description: "Your own; everybody's for an administrator.",
+	}
+	getDownload = operation{
+		id: "get-download", method: http.MethodGet, path: "/v1/downloads/{id}", tag: "Downloads", access: forUsers, subject: "download",
+		summary: "Look at a download", faults: []fault.Code{fault.DownloadNotFound},
+	}
+	listDownloadEvents = operation{
+		id: "list-download-events", method: http.MethodGet, path: "/v1/downloads/{id}/events", tag: "Downloads", access: forUsers, subject: "download",
+		summary: "What happened to a download, from the beginning", faults: []fault.Code{fault.DownloadNotFound},
+	}
+	cancelDownload = operation{
+		id: "cancel-download", method: http.MethodPost, path: "/v1/downloads/{id}/cancel", tag: "Downloads", access: forUsers, subject: "download",
+		summary: "End a download, and remove its torrent unless another download needs it",
+		description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
+			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
+		faults: []fault.Code{
+			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected,
+			fault.TemporalUnavailable,
+		},
+	}
+)
+
+func (s *server) registerDownloads() {
+	register(s, createDownload, s.createDownload)
+	register(s, listDownloads, s.listDownloads)
+	register(s, getDownload, s.getDownload)
+	register(s, listDownloadEvents, s.listDownloadEvents)
+	register(s, cancelDownload, s.cancelDownload)
+}
+
+func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*createDownloadOutput, error) {
+	user := caller(ctx)
+	bookID, ok := parseID(in.Body.BookID)
+	if !ok {
+		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
+	}
+	job, created, err := s.o.Downloads.Start(ctx, user, download.Ask{
+		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL,
+	})
+	if fault.CodeOf(err) == fault.BookNotFound {
+		return nil, fault.As(err).WithField("book_id")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &createDownloadOutput{Status: http.StatusOK, Body: downloadFrom(user, job)}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+func (s *server) listDownloads(ctx context.Context, in *listDownloadsInput) (*answer[Page[downloadBody]], error) {
+	user := caller(ctx)
+	filter := store.DownloadFilter{Status: store.DownloadStatus(in.Status)}
+	var err error
+	if filter.BookID, err = optionalID(in.BookID, "book_id"); err != nil {
+		return nil, err
+	}
+	return listOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]store.Download, error) {
+		filter.Before, filter.Limit = before, limit
+		return s.o.Downloads.List(ctx, user, filter)
+	}, func(d store.Download) int64 { return d.ID }, func(d store.Download) downloadBody { return downloadFrom(user, d) })
+}
+
+func (s *server) getDownload(ctx context.Context, in *downloadInput) (*answer[downloadBody], error) {
+	job, err := s.findDownload(ctx, getDownload, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answered(downloadFrom(caller(ctx), job)), nil
+}
+
+func (s *server) listDownloadEvents(ctx context.Context, in *downloadInput) (*answer[Page[HistoryBody]], error) {
+	job, err := s.findDownload(ctx, listDownloadEvents, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.o.Store.EventsOf(ctx, downloadWorkload, formatID(job.ID))
+	if err != nil {
+		return nil, err
+	}
+	return answered(pageOf("", len(events), events, nil, historyFrom)), nil
+}
+
+func (s *server) cancelDownload(ctx context.Context, in *cancelDownloadInput) (*answer[downloadBody], error) {
+	user := caller(ctx)
+	job, err := s.findDownload(ctx, cancelDownload, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	keepFiles := in.Body != nil && in.Body.KeepFiles
+	if job, err = s.o.Downloads.Cancel(ctx, user, job.ID, keepFiles); err != nil {
+		return nil, err
+	}
+	if job.UserID != user.ID {
+		s.audit(ctx, user, cancelDownload, in.ID, store.OutcomeDone)
+	}
+	return answered(downloadFrom(user, job)), nil
+}
+
+// findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
+// there were none.
+func (s *server) findDownload(ctx context.Context, op operation, id string) (store.Download, error) {
+	jobID, ok := parseID(id)
+	if !ok {
+		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+	}
+	job, err := s.o.Downloads.Get(ctx, caller(ctx), jobID)
+	return job, s.refusal(ctx, op, id, err)
+}
+
+func downloadFrom(user store.User, d store.Download) downloadBody {
+	return downloadBody{
+		ID: formatID(d.ID), UserID: formatID(d.UserID), BookID: formatID(d.BookID), BookTitle: d.BookTitle, MediaType: d.MediaType,
+		Status: d.Status, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
+		Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
+		FailureReason: d.FailureReason, LastError: optional(d.LastError), Attention: optional(d.Attention),
+		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: download.Actions(user, d), WorkflowID: d.WorkflowID(),
+		CreatedAt: utc(d.CreatedAt), UpdatedAt: utc(d.UpdatedAt), CompletedAt: optionalUTC(d.CompletedAt), FirstNotFoundAt: optionalUTC(d.FirstNotFoundAt),
+	}
+}

@@ -1,0 +1,320 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+const magnet = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=Wheels"
+
+// download asks for a torrent.
+func (w *world) download(token, book, medium string) reply {
+	w.t.Helper()
+	return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet})
+}
+
+// end moves a download to a status behind everybody's back.
+func (w *world) end(id string, status store.DownloadStatus) {
+	w.t.Helper()
+	w.exec(`UPDATE download_jobs SET status = $2, completed_at_utc = CASE WHEN $2 = 'completed' THEN now() END, content_path = '/d/x',
+		failure_reason = CASE WHEN $2 = 'failed' THEN 'missing_external_job' END WHERE id = $1`, id, string(status))
+}
+
+func TestADownload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := w.book("Wheels")
+	made := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body
+	id := made["id"].(string)
+	for name, want := range map[string]any{
+		"user_id": fmt.Sprint(w.ada.ID), "book_id": book, "book_title": "Wheels", "media_type": "text", "status": "queued", "source": "magnet",
+		"source_url": magnet, "external_job_id": nil, "progress": 0.0, "size": 0.0, "speed": 0.0, "eta_seconds": nil, "failure_reason": nil,
+		"last_error": nil, "attention": nil, "cancel_requested": false, "completed_at_utc": nil, "first_not_found_at_utc": nil,
+		"workflow_id": fmt.Sprintf("download/%d/%s/text", w.ada.ID, book), "allowed_actions": "[cancel]",
+	} {
+		if got, ok := made[name]; !ok || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if made["created_at_utc"] == nil || made["updated_at_utc"] == nil {
+		t.Errorf("times of %v", made)
+	}
+	for token, same := range map[string]bool{w.adaToken: true, w.bobToken: false} {
+		status := http.StatusCreated
+		if same {
+			status = http.StatusOK
+		}
+		if again := w.download(token, book, "text").ok(status).body; (again["id"] == id) != same {
+			t.Errorf("asked again: %v", again)
+		}
+	}
+	if audio := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body; audio["id"] == id {
+		t.Errorf("another medium: %v", audio)
+	}
+	if len(w.temporal.started) != 3 {
+		t.Errorf("started %v", w.temporal.started)
+	}
+
+	w.exec(`UPDATE download_jobs SET status = 'downloading', external_job_id = 'abc', progress = 0.25, size = 4000, speed = 100, eta_seconds = 30,
+		first_not_found_at_utc = now(), attention = 'stalled', last_error = 'X' WHERE id = $1`, id)
+	got := w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body
+	for name, want := range map[string]any{
+		"status": "downloading", "external_job_id": "abc", "progress": 0.25, "size": 4000.0, "speed": 100.0, "eta_seconds": 30.0,
+		"attention": "stalled", "last_error": "X",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if at, _ := got["first_not_found_at_utc"].(string); !strings.HasSuffix(at, "Z") {
+		t.Errorf("missing since %v", got["first_not_found_at_utc"])
+	}
+
+	cancelled := w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK).body
+	if cancelled["status"] != "canceled" || cancelled["cancel_requested"] != true || fmt.Sprint(cancelled["allowed_actions"]) != "[]" {
+		t.Errorf("cancelled %v", cancelled)
+	}
+	again := w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).refused(http.StatusConflict, fault.InvalidTransition, "")
+	if details := again.body["details"].(map[string]any); details["current"] != "canceled" || details["requested"] != "cancel" {
+		t.Errorf("details %v", details)
+	}
+	events := w.send(w.adaToken, "GET", "/v1/downloads/"+id+"/events", nil).ok(http.StatusOK).items()
+	if len(events) != 2 || events[0]["type"] != "enqueued" || events[0]["to"] != "queued" || events[1]["to"] != "canceled" ||
+		events[1]["actor_id"] != fmt.Sprint(w.ada.ID) {
+		t.Errorf("events %v", events)
+	}
+	for _, status := range []store.DownloadStatus{store.DownloadCompleted, store.DownloadFailed} {
+		next := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
+		if next == id {
+			t.Error("a download that is over is given again")
+		}
+		w.end(next, status)
+		ended := w.send(w.adaToken, "GET", "/v1/downloads/"+next, nil).ok(http.StatusOK).body
+		if (ended["completed_at_utc"] != nil) != (status == store.DownloadCompleted) || (ended["failure_reason"] != nil) != (status == store.DownloadFailed) {
+			t.Errorf("%s: %v", status, ended)
+		}
+		w.send(w.adaToken, "POST", "/v1/downloads/"+next+"/cancel", `{}`).refused(http.StatusConflict, fault.InvalidTransition, "")
+	}
+	if rows := w.audited(); len(rows) != 0 {
+		t.Errorf("people who use what is theirs are audited: %v", rows)
+	}
+}
+
+func TestACancelThatIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
+	cancel := func(body any) reply { return w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", body) }
+	w.torrents.set(true, "")
+	if slow := cancel(`{"keep_files":true}`).ok(http.StatusOK).body; slow["status"] != "queued" || slow["cancel_requested"] != true {
+		t.Errorf("while it takes long: %v", slow)
+	}
+	for _, code := range []fault.Code{fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected} {
+		w.torrents.set(false, code)
+		cancel(nil).refused(http.StatusServiceUnavailable, code, "")
+	}
+	w.temporal.setDown(true)
+	cancel(nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	w.temporal.setDown(false)
+	if still := w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body; still["status"] != "queued" {
+		t.Errorf("not confirmed, yet %v", still)
+	}
+	w.torrents.set(false, "")
+	cancel(nil).ok(http.StatusOK)
+	if job, err := w.store.DownloadByID(t.Context(), 1); err != nil || !job.KeepFiles || job.Status != store.DownloadCanceled {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestWithoutQBittorrent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	off := &download.Client{Temporal: w.torrents, Store: w.store, Off: true}
+	_, _, err := off.Start(t.Context(), w.ada, download.Ask{BookID: 1, MediaType: "text", SourceURL: magnet})
+	if fault.CodeOf(err) != fault.ProviderUnavailable {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestADownloadIsNotLostWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := w.book("Wheels")
+	w.temporal.setDown(true)
+	first := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"]
+	w.temporal.setDown(false)
+	if again := w.download(w.adaToken, book, "text").ok(http.StatusOK).body["id"]; again != first || len(w.temporal.started) != 1 {
+		t.Errorf("downloads %v and %v, started %v", first, again, w.temporal.started)
+	}
+}
+
+func TestAnothersDownloadIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
+	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
+		w.send(w.bobToken, call[0], "/v1/downloads/"+id+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
+		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
+			w.send(w.bobToken, call[0], "/v1/downloads/"+nobodys+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
+		}
+	}
+	want := []string{
+		fmt.Sprintf("%d get-download download/%s refused http", w.bob.ID, id),
+		fmt.Sprintf("%d list-download-events download/%s refused http", w.bob.ID, id),
+		fmt.Sprintf("%d cancel-download download/%s refused http", w.bob.ID, id),
+	}
+	if rows := w.audited(); !slices.Equal(rows, want) {
+		t.Errorf("audited %v, want %v", rows, want)
+	}
+	w.send(w.adminToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK)
+	w.send(w.adminToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
+	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-download download/%s done http", w.admin.ID, id) {
+		t.Errorf("audited %v", rows)
+	}
+}
+
+func TestListsOfDownloads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all, adas []string
+	books := []string{w.book("One"), w.book("Two"), w.book("Three")}
+	for _, book := range books {
+		for _, token := range []string{w.adaToken, w.bobToken} {
+			id := w.download(token, book, "text").ok(http.StatusCreated).body["id"].(string)
+			all = append(all, id)
+			if token == w.adaToken {
+				adas = append(adas, id)
+			}
+		}
+	}
+	w.end(adas[0], store.DownloadCompleted)
+	slices.Reverse(all)
+	slices.Reverse(adas)
+	for _, limit := range []int{1, 2, 3, 200} {
+		for token, want := range map[string][]string{w.adaToken: adas, w.adminToken: all} {
+			if got := w.walk(token, fmt.Sprintf("/v1/downloads?limit=%d", limit), "id"); !slices.Equal(got, want) {
+				t.Errorf("limit %d: %v, want %v", limit, got, want)
+			}
+		}
+	}
+	for query, want := range map[string][]string{
+		"status=completed": adas[2:], "status=queued": adas[:2], "status=failed": nil, "book_id=" + books[1]: adas[1:2], "book_id=999999": nil,
+		"book_id=" + books[0] + "&status=queued": nil,
+	} {
+		if got := w.walk(w.adaToken, "/v1/downloads?"+query, "id"); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"status=QUEUED": "status", "status=NONE": "status", "book_id=x": "book_id", "book_id=0": "book_id", "book_id=9999999999999999999": "book_id",
+	} {
+		w.send(w.adaToken, "GET", "/v1/downloads?"+query, nil).refused(unprocessable, fault.Validation, field)
+	}
+}
+
+func TestTheStreamShowsDownloads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := w.book("Wheels")
+	w.download(w.bobToken, book, "text").ok(http.StatusCreated)
+	id := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
+	w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
+	ada, _ := w.listen(w.adaToken, "0-0")
+	for _, want := range []string{"queued", "canceled"} {
+		event := w.next(ada).Data
+		if event["workload"] != "download" || event["entity_id"] != id || event["to"] != want || event["owner_id"] != fmt.Sprint(w.ada.ID) {
+			t.Errorf("Ada is told %v, want %s", event, want)
+		}
+	}
+	admin, _ := w.listen(w.adminToken, "0-0")
+	if first := w.next(admin).Data; first["owner_id"] != fmt.Sprint(w.bob.ID) {
+		t.Errorf("an administrator is told %v", first)
+	}
+}
+
+func TestDownloadBodiesThatAreWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := w.book("Wheels")
+	long := func(n int) string { return strings.Repeat("x", n) }
+	right := func(more string) string {
+		return fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s",%s}`, book, magnet, more)
+	}
+	link := func(url string) string {
+		return fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s"}`, book, url)
+	}
+	id := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body["id"].(string)
+	type wrong struct{ body, field string }
+	for call, cases := range map[string][]wrong{
+		"POST /v1/books": {
+			{`{}`, "title"},
+			{`{"title":""}`, "title"},
+			{`{"title":" "}`, "title"},
+			{`{"title":null}`, "title"},
+			{`{"title":7}`, "title"},
+			{`{"title":"a\nb"}`, "title"},
+			{`{"title":"a\u0000"}`, "title"},
+			{`{"title":"` + long(501) + `"}`, "title"},
+			{`{"title":"x","author":7}`, "author"},
+			{`{"title":"x","author":"a\nb"}`, "author"},
+			{`{"title":"x","author":"` + long(501) + `"}`, "author"},
+			{`{"title":"x","state":"Library"}`, "state"},
+			{`{"title":"x","media":[]}`, "media"},
+			{`{"Title":"x"}`, "title"},
+			{`[]`, "body"},
+		},
+		"POST /v1/downloads": {
+			{`{"media_type":"text","source_url":"` + magnet + `"}`, "book_id"},
+			{`{"book_id":"` + book + `","source_url":"` + magnet + `"}`, "media_type"},
+			{`{"book_id":"` + book + `","media_type":"text"}`, "source_url"},
+			{`{"book_id":1,"media_type":"text","source_url":"` + magnet + `"}`, "book_id"},
+			{`{"book_id":"x","media_type":"text","source_url":"` + magnet + `"}`, "book_id"},
+			{`{"book_id":"9999999999999999999","media_type":"text","source_url":"` + magnet + `"}`, "book_id"},
+			{`{"book_id":"` + book + `","media_type":"video","source_url":"` + magnet + `"}`, "media_type"},
+			{`{"book_id":"` + book + `","media_type":"TEXT","source_url":"` + magnet + `"}`, "media_type"},
+			{`{"book_id":"` + book + `","media_type":null,"source_url":"` + magnet + `"}`, "media_type"},
+			{right(`"source":7`), "source"},
+			{right(`"source":"` + long(101) + `"`), "source"},
+			{right(`"source":"a\nb"`), "source"},
+			{right(`"status":"completed"`), "status"},
+			{right(`"user_id":"1"`), "user_id"},
+			{right(`"save_path":"/etc"`), "save_path"},
+			{link(""), "source_url"},
+			{link("x"), "source_url"},
+			{link("magnet:?xt=urn:btih:abc"), "source_url"},
+			{link("magnet:?dn=x"), "source_url"},
+			{link("ftp://example.org/x.torrent"), "source_url"},
+			{link("file:///etc/passwd"), "source_url"},
+			{link("http://"), "source_url"},
+			{link("https://example.org/" + long(8200)), "source_url"},
+			{link("http://example.org/a b"), "source_url"},
+			{link(`http://example.org/a\u0000`), "source_url"},
+			{link(magnet + `\n` + magnet), "source_url"},
+			{link("javascript:alert(1)"), "source_url"},
+			{`[]`, "body"},
+		},
+		"POST /v1/downloads/" + id + "/cancel": {
+			{`{"keep_files":1}`, "keep_files"}, {`{"keep_files":"yes"}`, "keep_files"}, {`{"keep":true}`, "keep"}, {`[]`, "body"}, {`7`, "body"},
+		},
+	} {
+		method, target, _ := strings.Cut(call, " ")
+		for _, c := range cases {
+			w.send(w.adaToken, method, target, c.body).refused(unprocessable, fault.Validation, c.field)
+		}
+		for _, body := range []string{"{", "x", "\xff\xfe"} {
+			w.send(w.adaToken, method, target, body).refused(badRequest, fault.Validation, "body")
+		}
+		w.send(w.adaToken, method, target, `{}`, "Content-Type", "text/plain").refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
+	}
+	w.download(w.adaToken, "999999", "text").refused(http.StatusNotFound, fault.BookNotFound, "book_id")
+	if got := w.walk(w.adaToken, "/v1/downloads", "status"); !slices.Equal(got, []string{"queued"}) {
+		t.Errorf("wrong requests left downloads %v", got)
+	}
+}

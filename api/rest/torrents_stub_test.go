@@ -1,0 +1,49 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+// torrentsStub is a Temporal whose workflows of downloads remove a torrent at once, or as they are told.
+type torrentsStub struct {
+	*temporalStub
+	store *store.Store
+
+	state sync.Mutex
+	slow  bool       // nothing comes of a cancel
+	fails fault.Code // why no torrent can be removed now
+}
+
+func (s *torrentsStub) set(slow bool, fails fault.Code) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.slow, s.fails = slow, fails
+}
+
+func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, job any) error {
+	if s.isDown() {
+		return errors.New("secret: no route")
+	}
+	s.state.Lock()
+	defer s.state.Unlock()
+	switch {
+	case signal != download.CancelSignal:
+		return errors.New("an unknown signal")
+	case s.slow:
+		return nil
+	case s.fails != "":
+		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
+	}
+	_, err := s.store.ChangeDownload(ctx, job.(int64), func(d *store.Download) ([]store.Event, error) {
+		from := string(d.Status)
+		d.Status = store.DownloadCanceled
+		return []store.Event{{Type: "canceled", From: from, To: string(d.Status), ActorID: d.CancelRequestedBy, Comment: string(fault.CancelledByUser)}}, nil
+	})
+	return err
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"time"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/workflows/download"
+)
+
+func (a *common) downloads() *download.Client {
+	return &download.Client{
+		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "",
+		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
+		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
+		OnStarted:      func(mediaType string) { a.metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },
+	}
+}
+
+// downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its one
+// login too.
+func (a *common) downloadActivities() (*activities.Downloads, *activities.DownloadSync) {
+	c := a.config
+	torrents := qbittorrent.New(qbittorrent.Options{
+		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
+		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
+		OnLatency: func(op string, took time.Duration) {
+			a.metrics.QBittorrentLatency.WithLabelValues(op).Observe(took.Seconds())
+		},
+	})
+	downloads := &activities.Downloads{
+		Store: a.store, Rules: download.Rules, Torrents: torrents, Metrics: a.metrics, Log: a.log,
+		Fetcher: fetch.New(fetch.Options{MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources}),
+		Settings: activities.DownloadSettings{
+			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
+			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
+		},
+	}
+	watcher := &activities.DownloadSync{
+		Store: a.store, Torrents: torrents, Temporal: a.temporal, Metrics: a.metrics, Log: a.log,
+		Settings: activities.DownloadSyncSettings{
+			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
+			StalledCancel: c.Download.StalledCancel, ObservedSignal: download.ObservedSignal,
+		},
+	}
+	return downloads, watcher
+}

@@ -1,0 +1,153 @@
+// Package fetch gets small files from addresses that people give. It asks nobody but the Internet for them, unless told
+// otherwise: what a name leads to is looked at when the connection is made, after every redirect too, so that a name which
+// changes its meaning gains nothing. Its errors hold no address. A call that its caller cancelled returns
+// context.Canceled, every other failure is a *fault.Error.
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// Options are the limits.
+type Options struct {
+	MaxSize      int64         // bytes; default 10 MiB
+	Timeout      time.Duration // for all of it; default 30 s
+	AllowPrivate bool          // also addresses that are not on the Internet
+}
+
+// Fetcher gets files. It is safe for concurrent use.
+type Fetcher struct {
+	o    Options
+	http *http.Client
+}
+
+const maxRedirects = 5
+
+// Reasons why nothing is asked for.
+var (
+	errForbidden = errors.New("this address is not on the Internet")
+	errScheme    = errors.New("redirected to something other than http")
+	errRedirects = errors.New("too many redirects")
+)
+
+// New makes a Fetcher.
+func New(o Options) *Fetcher {
+	if o.AllowPrivate {
+		return newFetcher(o, func(netip.Addr) bool { return true })
+	}
+	return newFetcher(o, Public)
+}
+
+func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
+	o.MaxSize = cmp.Or(o.MaxSize, 10<<20)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	dialer := &net.Dialer{Timeout: o.Timeout, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !allowed(at.Addr()) {
+			return errForbidden
+		}
+		return nil
+	}}
+	return &Fetcher{o: o, http: &http.Client{
+		Transport: &http.Transport{ // no proxy: it would make the connections, and look at no address
+			DialContext:            dialer.DialContext,
+			TLSHandshakeTimeout:    o.Timeout,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			r.Header.Del("Referer") // addresses hold keys
+			switch {
+			case len(via) > maxRedirects:
+				return errRedirects
+			case r.URL.Scheme != "http" && r.URL.Scheme != "https":
+				return errScheme
+			default:
+				return nil
+			}
+		},
+	}}
+}
+
+// Fetch gets what lies at an http or https address.
+func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fault.New(fault.SourceRefused, "the address cannot be used")
+	}
+	request.Header.Set("User-Agent", "stagecoach")
+	response, err := f.http.Do(request)
+	if err != nil {
+		return nil, asFault(ctx, err)
+	}
+	defer response.Body.Close()
+	if err := f.check(response); err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(response.Body, f.o.MaxSize+1))
+	if err != nil {
+		return nil, asFault(ctx, err)
+	}
+	if int64(len(content)) > f.o.MaxSize {
+		return nil, f.tooBig()
+	}
+	return content, nil
+}
+
+// check looks at an answer before its body is read.
+func (f *Fetcher) check(response *http.Response) error {
+	status := fault.New(fault.SourceRefused, "the source answers %d", response.StatusCode)
+	switch code := response.StatusCode; {
+	case code == http.StatusOK && response.ContentLength > f.o.MaxSize:
+		return f.tooBig()
+	case code == http.StatusOK:
+		return nil
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
+		status.Code = fault.SourceUnavailable
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is not waited for
+		return status.After(min(time.Duration(max(seconds, 0))*time.Second, maxPause))
+	default:
+		return status
+	}
+}
+
+// maxPause is the longest pause that a source may ask for.
+const maxPause = 10 * time.Minute
+
+func (f *Fetcher) tooBig() error {
+	return fault.New(fault.SourceTooBig, "the file has more than %d bytes", f.o.MaxSize)
+}
+
+// asFault types a failure. The cause keeps only the innermost error: those around it hold the address.
+func asFault(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	inner := err
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {
+		inner = next
+	}
+	if _, dns := errors.AsType[*net.DNSError](err); dns {
+		inner = errors.New("the name cannot be looked up")
+	}
+	switch {
+	case errors.Is(err, errForbidden):
+		return fault.New(fault.SourceForbidden, "the link leads to an address that is not on the Internet")
+	case errors.Is(err, errScheme), errors.Is(err, errRedirects):
+		return fault.New(fault.SourceRefused, "the link leads to no file").WithCause(inner)
+	default:
+		return fault.New(fault.SourceUnavailable, "the source does not answer").Retry().WithCause(inner)
+	}
+}

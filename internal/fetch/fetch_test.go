@@ -1,0 +1,177 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"1.1.1.1": true, "93.184.216.34": true, "2606:4700::1111": true, "172.15.0.1": true, "172.32.0.1": true, "100.63.0.1": true, "198.20.0.1": true,
+		"127.0.0.1": false, "127.255.0.9": false, "10.1.2.3": false, "172.16.0.1": false, "172.31.255.255": false, "192.168.1.1": false,
+		"169.254.169.254": false, "100.64.0.1": false, "100.127.255.255": false, "0.0.0.0": false, "0.1.2.3": false, "224.0.0.1": false, "239.1.1.1": false,
+		"255.255.255.255": false, "240.0.0.1": false, "192.0.0.8": false, "192.0.2.1": false, "198.18.0.1": false, "198.19.255.255": false,
+		"198.51.100.7": false, "203.0.113.7": false, "192.88.99.1": false,
+		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fc00::1": false, "fdff::1": false, "ff02::1": false, "fec0::1": false,
+		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:1.1.1.1": true, "::127.0.0.1": false, "64:ff9b::7f00:1": false,
+		"2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "3fff::1": false, "100::1": false, "2606:4700::1%eth0": false,
+	} {
+		if got := Public(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if Public(netip.Addr{}) {
+		t.Error("no address at all is public")
+	}
+}
+
+// source is a server that counts its requests.
+func source(t *testing.T, handle http.HandlerFunc) (address string, asked *atomic.Int64) {
+	t.Helper()
+	asked = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		handle(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// TestNoPrivateAddress asks for files of this machine by every name it has: nothing reaches it.
+func TestNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	address, asked := source(t, func(http.ResponseWriter, *http.Request) {})
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1.2.3", "169.254.169.254", "10.0.0.1"} {
+		_, err := New(Options{Timeout: 5 * time.Second}).Fetch(t.Context(), "http://"+host+":"+port+"/?key=secret")
+		if f := fault.As(err); f == nil || f.Code != fault.SourceForbidden || f.Retryable {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if asked.Load() > 0 {
+		t.Errorf("%d requests", asked.Load())
+	}
+}
+
+// TestRedirects follows redirects, but never to where it may not go. In this test 127.0.0.1 is the Internet.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	var there string
+	address, asked := source(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Referer") != "" {
+			t.Errorf("the address before was told: %s", r.Header.Get("Referer"))
+		}
+		switch r.URL.Path {
+		case "/once":
+			http.Redirect(w, r, "/file", http.StatusFound)
+		case "/inside":
+			http.Redirect(w, r, there+"/file", http.StatusFound)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/magnet":
+			w.Header().Set("Location", "magnet:?xt=urn:btih:00")
+			w.WriteHeader(http.StatusFound)
+		default:
+			fmt.Fprint(w, "content")
+		}
+	})
+	there = strings.Replace(address, "127.0.0.1", "127.0.0.2", 1)
+	f := newFetcher(Options{Timeout: 5 * time.Second}, func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") })
+	if got, err := f.Fetch(t.Context(), address+"/once?key=secret"); err != nil || string(got) != "content" {
+		t.Errorf("once: %q, %v", got, err)
+	}
+	for path, want := range map[string]fault.Code{"/inside": fault.SourceForbidden, "/loop": fault.SourceRefused, "/magnet": fault.SourceRefused} {
+		_, err := f.Fetch(t.Context(), address+path+"?key=secret")
+		if fault.CodeOf(err) != want || told(err, "secret") {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+	if asked.Load() > 2+1+maxRedirects+1+1 {
+		t.Errorf("%d requests", asked.Load())
+	}
+}
+
+func told(err error, secret string) bool {
+	f := fault.As(err)
+	return f != nil && (strings.Contains(f.Error(), secret) || f.Cause != nil && strings.Contains(f.Cause.Error(), secret))
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	address, _ := source(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/big":
+			w.Header().Set("Content-Length", "101")
+			_, _ = w.Write(make([]byte, 101))
+		case "/endless":
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1000)); err != nil {
+					return
+				}
+			}
+		case "/full":
+			_, _ = w.Write(make([]byte, 100))
+		case "/cut":
+			w.Header().Set("Content-Length", "90")
+			_, _ = w.Write(make([]byte, 10))
+		case "/silent":
+			<-r.Context().Done()
+		case "/busy":
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case "/later":
+			w.Header().Set("Retry-After", "999999999")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/no":
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	f := New(Options{MaxSize: 100, Timeout: 5 * time.Second, AllowPrivate: true})
+	for path, want := range map[string]struct {
+		code  fault.Code
+		retry bool
+		after time.Duration
+	}{
+		"/big": {code: fault.SourceTooBig}, "/endless": {code: fault.SourceTooBig}, "/full": {}, "/cut": {code: fault.SourceUnavailable, retry: true},
+		"/busy": {fault.SourceUnavailable, true, 7 * time.Second}, "/later": {fault.SourceUnavailable, true, maxPause}, "/no": {code: fault.SourceRefused},
+	} {
+		content, err := f.Fetch(t.Context(), address+path)
+		if want.code == "" {
+			if err != nil || len(content) != 100 {
+				t.Errorf("%s: %d bytes, %v", path, len(content), err)
+			}
+			continue
+		}
+		got := fault.As(err)
+		if got == nil || got.Code != want.code || got.Retryable != want.retry || got.RetryAfter != want.after {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+	_, err := New(Options{Timeout: 100 * time.Millisecond, AllowPrivate: true}).Fetch(t.Context(), address+"/silent?key=secret")
+	if f := fault.As(err); f == nil || f.Code != fault.SourceUnavailable || !f.Retryable || told(err, "secret") {
+		t.Errorf("silence: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := f.Fetch(ctx, address+"/silent"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := f.Fetch(t.Context(), "http://127.0.0.1:1/?key=secret"); fault.CodeOf(err) != fault.SourceUnavailable || told(err, "secret") {
+		t.Errorf("nobody there: %v", err)
+	}
+}

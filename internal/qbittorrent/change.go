@@ -1,0 +1,185 @@
+package qbittorrent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+
+	"stagecoach/internal/fault"
+)
+
+// NewTorrent is a torrent to add: its file, or a magnet link.
+type NewTorrent struct {
+	File     []byte
+	Magnet   string
+	Tag      string
+	SavePath string // in qBittorrent's file system
+}
+
+// Add hands a torrent over, into the active category. PROVIDER_REJECTED when qBittorrent has it already, cannot read it, or
+// has not finished its own start: it does not say which.
+func (c *Client) Add(ctx context.Context, n NewTorrent) error {
+	// Nothing is left to qBittorrent's own settings: neither where the files go, nor when it is removed.
+	options := func() map[string]string {
+		return map[string]string{
+			"category": c.o.ActiveCategory, "tags": n.Tag, "savepath": n.SavePath, "autoTMM": "false", "useDownloadPath": "false",
+			"contentLayout": "Original", "paused": "false", "stopped": "false",
+			"ratioLimit": "-1", "seedingTimeLimit": "-1", "inactiveSeedingTimeLimit": "-1",
+		}
+	}
+	return c.call(ctx, func() (err error) {
+		var answer *qbt.TorrentAddResponse
+		if n.File != nil {
+			answer, err = c.qbt.AddTorrentFromMemoryCtx(ctx, n.File, options())
+		} else {
+			answer, err = c.qbt.AddTorrentFromUrlCtx(ctx, n.Magnet, options())
+		}
+		if err == nil && answer.FailureCount > 0 {
+			return statusError(409)
+		}
+		return err
+	})
+}
+
+// Adopt gives a torrent of ours one more tag, makes it active again, and lets it go on.
+func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
+	if !c.Ours(t) {
+		return foreign()
+	}
+	err := c.call(ctx, func() error { return c.qbt.AddTagsCtx(ctx, []string{t.ID}, tag) })
+	if err == nil {
+		err = c.Activate(ctx, t)
+	}
+	if err == nil && t.State != Complete && t.State != Active {
+		err = c.Resume(ctx, t)
+	}
+	return err
+}
+
+// Resume lets a torrent of ours go on.
+func (c *Client) Resume(ctx context.Context, t Torrent) error {
+	if !c.Ours(t) {
+		return foreign()
+	}
+	c.resume.Lock()
+	defer c.resume.Unlock()
+	return c.call(ctx, func() error { return c.qbt.ResumeCtx(ctx, []string{t.ID}) })
+}
+
+// Stop holds torrents of ours.
+func (c *Client) Stop(ctx context.Context, torrents []Torrent) error {
+	if len(torrents) == 0 {
+		return nil
+	}
+	c.resume.Lock()
+	defer c.resume.Unlock()
+	return c.call(ctx, func() error { return c.qbt.StopCtx(ctx, c.ids(torrents)) })
+}
+
+// Activate puts a torrent of ours into the active category.
+func (c *Client) Activate(ctx context.Context, t Torrent) error {
+	if t.Category == c.o.ActiveCategory {
+		return nil
+	}
+	return c.setCategory(ctx, c.ids([]Torrent{t}), c.o.ActiveCategory)
+}
+
+// Finish puts torrents of ours into the done category, in one request.
+func (c *Client) Finish(ctx context.Context, torrents []Torrent) error {
+	return c.setCategory(ctx, c.ids(torrents), c.o.DoneCategory)
+}
+
+// setCategory gives torrents a category, which may have to be made.
+func (c *Client) setCategory(ctx context.Context, ids []string, category string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	set := func() error {
+		return c.call(ctx, func() error { return c.qbt.SetCategoryCtx(ctx, ids, category) })
+	}
+	err := set()
+	if fault.CodeOf(err) != fault.ProviderRejected {
+		return err
+	}
+	made := c.call(ctx, func() error { return c.qbt.CreateCategoryCtx(ctx, category, "") })
+	if made != nil && fault.CodeOf(made) != fault.ProviderRejected { // it may be there by now
+		return made
+	}
+	return set()
+}
+
+// Delete removes a torrent of ours, with its files unless keepFiles.
+func (c *Client) Delete(ctx context.Context, t Torrent, keepFiles bool) error {
+	if !c.Ours(t) {
+		return foreign()
+	}
+	return c.call(ctx, func() error { return c.qbt.DeleteTorrentsCtx(ctx, []string{t.ID}, !keepFiles) })
+}
+
+// DeleteTags removes tags from all torrents and from qBittorrent's list of tags, where they would stay for ever.
+func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
+	if len(tags) == 0 {
+		return nil
+	}
+	return c.call(ctx, func() error { return c.qbt.DeleteTagsCtx(ctx, tags) })
+}
+
+// ids gives the ids of those torrents that are ours.
+func (c *Client) ids(torrents []Torrent) []string {
+	var ids []string
+	for _, t := range torrents {
+		if c.Ours(t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// Version gives qBittorrent's version, such as "v4.5.2".
+func (c *Client) Version(ctx context.Context) (version string, err error) {
+	err = c.call(ctx, func() (err error) {
+		version, err = c.qbt.GetAppVersionCtx(ctx)
+		return err
+	})
+	return version, err
+}
+
+// DefaultSavePath gives the folder in which qBittorrent keeps what is not put elsewhere.
+func (c *Client) DefaultSavePath(ctx context.Context) (path string, err error) {
+	err = c.call(ctx, func() (err error) {
+		path, err = c.qbt.GetDefaultSavePathCtx(ctx)
+		return err
+	})
+	return strings.TrimSpace(path), err
+}
+
+// freeSpace remembers the last state that qBittorrent gave: it then tells only what has changed.
+type freeSpace struct {
+	mutex sync.Mutex
+	rid   int64
+	bytes int64
+}
+
+// FreeSpace gives how many bytes are free where qBittorrent's default folder is; negative: it does not know.
+func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
+	c.space.mutex.Lock()
+	defer c.space.mutex.Unlock()
+	err := c.call(ctx, func() error {
+		data, raw, err := c.qbt.SyncMainDataCtxWithRaw(ctx, c.space.rid)
+		if err != nil {
+			return err
+		}
+		c.space.rid = data.Rid
+		server, _ := raw["server_state"].(map[string]any)
+		if free, told := server["free_space_on_disk"].(float64); told {
+			c.space.bytes = int64(free)
+		} else if data.FullUpdate {
+			return errors.New("the free space is not told")
+		}
+		return nil
+	})
+	return c.space.bytes, err
+}

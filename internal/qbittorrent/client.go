@@ -1,0 +1,205 @@
+// Package qbittorrent is the service's window on qBittorrent: its own two categories, active and done, and nothing
+// beside them. It never retries on its own, because Temporal counts the tries; the one exception is a session that
+// qBittorrent has forgotten, which is renewed once. Its errors hold no link, name or path. A call that its caller
+// cancelled returns context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE, PROVIDER_UNAUTHORIZED
+// (both may be tried again) or PROVIDER_REJECTED.
+package qbittorrent
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+
+	"stagecoach/internal/fault"
+)
+
+// Options say where qBittorrent is and what of it is ours.
+type Options struct {
+	URL                string        // base address of its Web API
+	Username, Password string        // both empty: it lets this address in without
+	Timeout            time.Duration // for one request; default 10 s
+	ActiveCategory     string        // of torrents that jobs wait for; required
+	DoneCategory       string        // of those whose jobs are over; required
+
+	// OnLatency, when set, is told how long each request took, by the last part of its path: "info", "add", "login" …
+	OnLatency func(op string, took time.Duration)
+}
+
+// Client talks to one qBittorrent. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	qbt  *qbt.Client
+	wire *wire
+
+	resume sync.Mutex // the library finds out the API's version without one
+	space  freeSpace
+}
+
+// New makes a Client; it connects to nothing yet.
+func New(o Options) *Client {
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	w := &wire{
+		onLatency: o.OnLatency,
+		next: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: o.Timeout}).DialContext,
+			TLSHandshakeTimeout:   o.Timeout,
+			ResponseHeaderTimeout: o.Timeout,
+			IdleConnTimeout:       90 * time.Second,
+			MaxIdleConnsPerHost:   10,
+			ReadBufferSize:        64 << 10,
+		},
+		login: newLogin(),
+	}
+	client := qbt.NewClient(qbt.Config{
+		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
+	}).WithHTTPClient(&http.Client{Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes its time
+	return &Client{o: o, qbt: client, wire: w}
+}
+
+// Torrent is one torrent as qBittorrent shows it. Sizes are bytes, speeds bytes per second.
+type Torrent struct {
+	ID          string // qBittorrent's own; it may change until the metadata is there
+	V1, V2      string // infohashes in lower-case hex, as far as known
+	Tags        []string
+	Category    string
+	State       State
+	Shown       string // the state as qBittorrent names it
+	Progress    float64
+	Size        int64
+	Speed       int64
+	ETA         *int64 // seconds; nil: unknown
+	ContentPath string
+}
+
+// HasTag says whether the torrent carries a tag.
+func (t Torrent) HasTag(tag string) bool { return slices.Contains(t.Tags, tag) }
+
+// unknownETA is what qBittorrent says when it does not know.
+const unknownETA = 8640000
+
+func torrentOf(t qbt.Torrent) Torrent {
+	torrent := Torrent{
+		ID: t.Hash, V1: strings.ToLower(t.InfohashV1), V2: strings.ToLower(t.InfohashV2), Category: t.Category,
+		State: stateOf(t), Shown: string(t.State), Progress: t.Progress, Size: max(t.Size, 0), Speed: max(t.DlSpeed, 0),
+		ContentPath: t.ContentPath,
+	}
+	for tag := range strings.SplitSeq(t.Tags, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			torrent.Tags = append(torrent.Tags, tag)
+		}
+	}
+	if t.ETA >= 0 && t.ETA < unknownETA {
+		torrent.ETA = &t.ETA
+	}
+	return torrent
+}
+
+// List gives all torrents of the active category, in one request.
+func (c *Client) List(ctx context.Context) ([]Torrent, error) {
+	return c.category(ctx, c.o.ActiveCategory)
+}
+
+func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
+	return c.torrents(ctx, qbt.TorrentFilterOptions{Category: name}, func(t Torrent) bool { return t.Category == name })
+}
+
+// torrents asks for torrents and keeps those that are meant: what a version does not know of a filter it ignores.
+func (c *Client) torrents(ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool) (found []Torrent, err error) {
+	var listed []qbt.Torrent
+	err = c.call(ctx, func() (err error) {
+		listed, err = c.qbt.GetTorrentsCtx(ctx, filter)
+		return err
+	})
+	for _, t := range listed {
+		if torrent := torrentOf(t); meant(torrent) {
+			found = append(found, torrent)
+		}
+	}
+	return found, err
+}
+
+// Find looks for a job's torrent: by the job's tag, then by infohash (either may be empty) where qBittorrent keeps it under one
+// of them. nil: it is not there.
+func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error) {
+	tagged, err := c.torrents(ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) })
+	if err != nil || len(tagged) > 0 {
+		return first(tagged), err
+	}
+	return c.byID(ctx, v1, v2)
+}
+
+// FindContent looks for a torrent with an infohash, under whatever id qBittorrent keeps it: a hybrid one that is known by
+// its other hash is found in our categories only. nil: it is not there.
+func (c *Client) FindContent(ctx context.Context, v1, v2 string) (*Torrent, error) {
+	found, err := c.byID(ctx, v1, v2)
+	if found != nil || err != nil {
+		return found, err
+	}
+	for _, category := range []string{c.o.ActiveCategory, c.o.DoneCategory} {
+		listed, err := c.torrents(ctx, qbt.TorrentFilterOptions{Category: category}, func(t Torrent) bool { return t.is(v1, v2) })
+		if err != nil || len(listed) > 0 {
+			return first(listed), err
+		}
+	}
+	return nil, nil
+}
+
+func (c *Client) byID(ctx context.Context, v1, v2 string) (*Torrent, error) {
+	var ids []string
+	if v2 != "" {
+		ids = append(ids, v2[:idLength])
+	}
+	if v1 != "" {
+		ids = append(ids, v1)
+	}
+	if len(ids) == 0 { // no ids would mean all torrents
+		return nil, nil
+	}
+	found, err := c.torrents(ctx, qbt.TorrentFilterOptions{Hashes: ids}, func(t Torrent) bool { return slices.Contains(ids, t.ID) })
+	return first(found), err
+}
+
+// idLength is how much of a SHA-256 qBittorrent takes for an id, in hex digits.
+const idLength = 40
+
+func (t Torrent) is(v1, v2 string) bool {
+	return v1 != "" && t.V1 == v1 || v2 != "" && t.V2 == v2
+}
+
+func first(torrents []Torrent) *Torrent {
+	if len(torrents) == 0 {
+		return nil
+	}
+	return &torrents[0]
+}
+
+// Ours says whether a torrent is in one of our categories: no other is ever touched.
+func (c *Client) Ours(t Torrent) bool {
+	return t.Category == c.o.ActiveCategory || t.Category == c.o.DoneCategory
+}
+
+// Sessions counts how often qBittorrent has let this client in. It forgets sessions when it is restarted.
+func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
+
+// call does one request; when that only showed that the session was forgotten, once more in the new one.
+func (c *Client) call(ctx context.Context, request func() error) error {
+	sessions, forgotten := c.Sessions(), c.wire.forgotten.Load()
+	err := request()
+	if err != nil && ctx.Err() == nil && c.wire.forgotten.Load() != forgotten && c.Sessions() != sessions {
+		err = request()
+	}
+	return asFault(ctx, err)
+}
+
+// foreign is the refusal to touch what is not ours.
+func foreign() error {
+	return fault.New(fault.ProviderRejected, "qBittorrent has this torrent already, outside of the service's categories")
+}

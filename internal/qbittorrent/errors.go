@@ -1,0 +1,72 @@
+package qbittorrent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+
+	"stagecoach/internal/fault"
+)
+
+// errLoginRefused says that qBittorrent does not take name and password, or has banned this address.
+var errLoginRefused = errors.New("the login is refused; correct the password, then restart this process or wait")
+
+// statusError is an HTTP status that is no success.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
+
+// asFault types a failure. The cause keeps only the innermost error: those around it hold addresses and links.
+func asFault(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	var status statusError
+	refusal := false
+	inner := err
+	walk(err, func(e error) {
+		inner = e
+		if s, ok := e.(statusError); ok {
+			status = s
+		}
+		refusal = refusal || e == errLoginRefused || e == qbt.ErrBadCredentials || e == qbt.ErrIPBanned
+	})
+	cause := errors.New(links.ReplaceAllString(inner.Error(), "…"))
+	switch {
+	case refusal, status == http.StatusUnauthorized:
+		return fault.New(fault.ProviderUnauthorized, "qBittorrent does not let the service in").Retry().WithCause(cause)
+	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusUnsupportedMediaType:
+		return fault.New(fault.ProviderRejected, "qBittorrent refuses the request").WithCause(cause)
+	default: // also a 404: something else answers at this address
+		return fault.New(fault.ProviderUnavailable, "qBittorrent cannot be reached").Retry().WithCause(cause)
+	}
+}
+
+var links = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|magnet:)\S+`)
+
+// walk visits an error and all that it wraps, the innermost last. The library hides some where errors.Is does not look.
+func walk(err error, visit func(error)) {
+	if err == nil {
+		return
+	}
+	visit(err)
+	switch wrapper := err.(type) {
+	case interface{ WrappedErrors() []error }:
+		for _, wrapped := range wrapper.WrappedErrors() {
+			walk(wrapped, visit)
+		}
+	case interface{ Unwrap() []error }:
+		for _, wrapped := range wrapper.Unwrap() {
+			walk(wrapped, visit)
+		}
+	case interface{ Unwrap() error }:
+		walk(wrapper.Unwrap(), visit)
+	}
+}

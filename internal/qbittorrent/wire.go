@@ -1,0 +1,122 @@
+package qbittorrent
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// wire stands between the library and the network, and makes plain what the library would not see.
+type wire struct {
+	next      http.RoundTripper
+	onLatency func(op string, took time.Duration)
+	login     *login
+	forgotten atomic.Int64 // answers that showed that the session was
+}
+
+// RoundTrip implements http.RoundTripper. Every refusal is an error with its status: the library loses some. What it
+// needs to see itself it sees: a forgotten session (403).
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.onLatency != nil {
+		defer func(began time.Time) { w.onLatency(path.Base(r.URL.Path), time.Since(began)) }(time.Now())
+	}
+	if strings.HasSuffix(r.URL.Path, "/auth/login") {
+		return w.login.try(r, w.next)
+	}
+	response, err := w.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(r.URL.Path, "/torrents/add") && response.StatusCode == http.StatusOK {
+		return addAnswer(response)
+	}
+	if response.StatusCode == http.StatusForbidden {
+		w.forgotten.Add(1)
+		return response, nil
+	}
+	if response.StatusCode >= 400 {
+		_ = response.Body.Close() // the status says all
+		return nil, statusError(response.StatusCode)
+	}
+	return response, nil
+}
+
+// addAnswer finds the refusal that versions before 5.2 put into the body of a success.
+func addAnswer(response *http.Response) (*http.Response, error) {
+	text, err := readShort(response)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(text) == refused {
+		return nil, statusError(http.StatusConflict)
+	}
+	return response, nil
+}
+
+// refused is how qBittorrent says no.
+const refused = "Fails."
+
+// shortAnswer is more than any answer that is read here.
+const shortAnswer = 1 << 20
+
+// readShort reads a small body and leaves it to be read again.
+func readShort(response *http.Response) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(response.Body, shortAnswer))
+	_ = response.Body.Close() // all that matters is read
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	return string(text), err
+}
+
+// login lets one at a time try to get in, and waits ever longer after a refusal: qBittorrent bans an address after five.
+type login struct {
+	turn     chan struct{} // one token
+	admitted atomic.Int64
+	now      func() time.Time
+
+	// Under the turn.
+	refusals int
+	closed   time.Time // no try before
+}
+
+func newLogin() *login {
+	l := &login{turn: make(chan struct{}, 1), now: time.Now}
+	l.turn <- struct{}{}
+	return l
+}
+
+// loginPauses follow the first refusal, the second, and all others. The fifth comes after two days.
+var loginPauses = []time.Duration{time.Minute, 10 * time.Minute, 24 * time.Hour}
+
+func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-l.turn:
+		defer func() { l.turn <- struct{}{} }()
+	}
+	if l.now().Before(l.closed) {
+		return nil, errLoginRefused
+	}
+	response, err := next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := readShort(response)
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized, strings.TrimSpace(text) == refused:
+		l.closed = l.now().Add(loginPauses[min(l.refusals, len(loginPauses)-1)])
+		l.refusals++
+		return nil, errLoginRefused
+	case response.StatusCode >= 400:
+		return nil, statusError(response.StatusCode)
+	}
+	l.refusals = 0
+	l.admitted.Add(1)
+	return response, nil
+}

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// DownloadStatus is a stage of a download job; the rules between them stand in workflows/download.
+type DownloadStatus string
+
+// The statuses of a download job.
+const (
+	DownloadQueued      DownloadStatus = "queued"
+	DownloadDownloading DownloadStatus = "downloading"
+	DownloadCompleted   DownloadStatus = "completed"
+	DownloadFailed      DownloadStatus = "failed"
+	DownloadCanceled    DownloadStatus = "canceled"
+)
+
+// DownloadStatuses lists all statuses in the order of a job's life.
+var DownloadStatuses = []DownloadStatus{DownloadQueued, DownloadDownloading, DownloadCompleted, DownloadFailed, DownloadCanceled}
+
+// DownloadAction is what can be done to a download job.
+type DownloadAction string
+
+// The actions of a download job's table.
+const (
+	DownloadActionEnqueue  DownloadAction = "enqueue"
+	DownloadActionBegin    DownloadAction = "begin"
+	DownloadActionComplete DownloadAction = "complete"
+	DownloadActionFail     DownloadAction = "fail"
+	DownloadActionCancel   DownloadAction = "cancel"
+)
+
+// Types of events of a download that are no transitions: the status stays as it is.
+const (
+	DownloadWentMissing = "went_missing" // qBittorrent does not have it any more; the grace begins
+	DownloadFoundAgain  = "found_again"
+	DownloadStalled     = "stalled"   // no progress for long
+	DownloadRecovered   = "recovered" // it goes on
+)
+
+// Download is the record of one download job. Times are those of the database's clock.
+type Download struct {
+	ID              int64          `db:"id"`
+	UserID          int64          `db:"user_id"`
+	BookID          int64          `db:"book_id"`
+	MediaType       string         `db:"media_type"`
+	Status          DownloadStatus `db:"status"`
+	Source          string         `db:"source"`
+	SourceURL       string         `db:"source_url"`
+	ExternalJobID   *string        `db:"external_job_id"` // the torrent's id in qBittorrent, as last seen
+	CreatedAt       time.Time      `db:"created_at_utc"`
+	UpdatedAt       time.Time      `db:"updated_at_utc"`
+	CompletedAt     *time.Time     `db:"completed_at_utc"`
+	FirstNotFoundAt *time.Time     `db:"first_not_found_at_utc"`
+	FailureReason   *string        `db:"failure_reason"`
+	LastError       string         `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
+	RowVersion      int64          `db:"row_version"`
+
+	InfohashV1  string  `db:"infohash_v1"` // lower-case hex; empty: unknown
+	InfohashV2  string  `db:"infohash_v2"`
+	SavePath    string  `db:"save_path"`    // in qBittorrent's file system
+	ContentPath string  `db:"content_path"` // known at the end
+	Size        int64   `db:"size"`         // bytes; 0: unknown
+	Progress    float64 `db:"progress"`     // 0 … 1
+	Speed       int64   `db:"speed"`        // bytes per second
+	ETA         *int64  `db:"eta_seconds"`  // nil: unknown
+
+	AddedAt    *time.Time `db:"added_at"` // when qBittorrent took it
+	Observed   string     `db:"observed"` // what the workflow was told last
+	ResumedAt  *time.Time `db:"resumed_at"`
+	ProgressAt *time.Time `db:"progress_at"` // of the last progress
+	Attention  string     `db:"attention"`   // a fault code: why a person should look; empty: no need
+
+	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
+	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the program itself
+	CancelToldAt      *time.Time `db:"cancel_told_at"`      // the workflow knows
+	CancelError       string     `db:"cancel_error"`        // a fault code: why the last try to remove the torrent failed
+	KeepFiles         bool       `db:"keep_files"`
+
+	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
+
+	UserStatus string    `db:"user_status"` // of the owner, now
+	BookTitle  string    `db:"book_title"`  // empty when the book is gone
+	Now        time.Time `db:"now"`
+}
+
+// WorkflowID is the id of the workflow that drives the job, or one before or after it for the same user, book and medium.
+func (d Download) WorkflowID() string {
+	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
+}
+
+// Tag is the job's mark on its torrent in qBittorrent: the one key that lasts.
+func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.ID, 10) }
+
+// DownloadTagPrefix begins the marks of all jobs.
+const DownloadTagPrefix = "job-"
+
+const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
+	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
+	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
+	cancel_requested_at, cancel_requested_by, cancel_told_at, cancel_error, keep_files, workflow_started_at,
+	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
+	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
+
+var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
+
+// CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
+// chat; an active job for the same user, book and medium is given instead. All of it is one statement.
+func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (job Download, created bool, err error) {
+	for { // the active job may end between the two looks
+		err = s.pool.QueryRow(ctx, `WITH job AS (
+				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status)
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8 FROM books b WHERE b.id = $2
+				ON CONFLICT (user_id, book_id, media_type) WHERE status IN ('queued', 'downloading') DO NOTHING RETURNING id, user_id
+			), event AS (
+				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
+				SELECT $9, id::text, 1, user_id, $10, $8, user_id FROM job
+			), board AS (
+				INSERT INTO boards (workload, entity_id, chat_id)
+				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
+			) SELECT id FROM job`,
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type).Scan(&d.ID)
+		switch {
+		case err == nil:
+			job, err = s.DownloadByID(ctx, d.ID)
+			return job, true, err
+		case err != pgx.ErrNoRows:
+			return Download{}, false, unavailable(err)
+		}
+		if _, err := s.BookByID(ctx, d.BookID); err != nil {
+			return Download{}, false, err
+		}
+		job, err = s.ActiveDownload(ctx, d.UserID, d.BookID, d.MediaType)
+		if fault.CodeOf(err) != fault.DownloadNotFound {
+			return job, false, err
+		}
+	}
+}
+
+// DownloadByID finds a job.
+func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
+	return one[Download](ctx, s, noDownload, downloadSelect+`WHERE d.id = $1`, id)
+}
+
+// ActiveDownload finds the one job that is not over for a user, book and medium.
+func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
+	return one[Download](ctx, s, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
+		AND d.status IN ('queued', 'downloading')`, userID, bookID, mediaType)
+}
+
+// DownloadFilter chooses download jobs; zero fields choose all.
+type DownloadFilter struct {
+	UserID    int64
+	BookID    int64
+	MediaType string
+	Status    DownloadStatus
+	Active    bool  // queued or downloading
+	Attention bool  // a person should look
+	Before    int64 // ids below this one
+	Limit     int
+}
+
+// Downloads lists download jobs, the newest first.
+func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, error) {
+	return list[Download](ctx, s, downloadSelect+`WHERE ($1 = 0 OR user_id = $1) AND ($2 = 0 OR book_id = $2)
+		AND ($3 = '' OR media_type = $3) AND ($4 = '' OR d.status = $4) AND (NOT $5 OR d.status IN ('queued', 'downloading'))
+		AND (NOT $6 OR attention <> '') AND ($7 = 0 OR d.id < $7) ORDER BY d.id DESC LIMIT $8`,
+		f.UserID, f.BookID, f.MediaType, f.Status, f.Active, f.Attention, f.Before, f.Limit)
+}
+
+// ChangeDownload locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No
+// events: nothing is written. A job that completes brings its medium into the library in the same transaction;
+// BOOK_NOT_FOUND when the book is gone. An error from change undoes all. It gives the job as it is afterwards.
+func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Download) ([]Event, error)) (Download, error) {
+	var job Download
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, downloadSelect+`WHERE d.id = $1 FOR UPDATE OF d`, id)
+		if err != nil {
+			return err
+		}
+		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Download])
+		if err == pgx.ErrNoRows {
+			return noDownload
+		}
+		if err != nil {
+			return err
+		}
+		before := job.Status
+		events, err := change(&job)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		if job.Status == DownloadCompleted && before != DownloadCompleted {
+			if err := persistMedia(ctx, tx, job); err != nil {
+				return err
+			}
+		}
+		batch := &pgx.Batch{}
+		for _, event := range events {
+			job.RowVersion++
+			queueEvent(batch, downloads, job.ID, job.RowVersion, job.UserID, event)
+		}
+		// The bytes of the .torrent are kept for as long as it may have to be added again.
+		batch.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
+			last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
+			updated_at_utc = now(), torrent = CASE WHEN $2 IN ('queued', 'downloading') THEN torrent END WHERE id = $1`,
+			job.ID, job.Status, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
+			job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return job, err
+}
+
+// MarkDownloadStarted remembers that the job's workflow runs.
+func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	return unavailable(err)
+}
+
+// LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
+	return list[Download](ctx, s, downloadSelect+`WHERE d.status IN ('queued', 'downloading') AND d.id > $1
+		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
+}

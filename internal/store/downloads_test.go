@@ -1,0 +1,483 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// shelf is a database with two readers and a book.
+type shelf struct {
+	*world
+	ann, bob store.User
+	book     store.Book
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	w := newWorld(t)
+	s := &shelf{world: w, ann: w.user(1), bob: w.user(2)}
+	s.book = s.addBook("War and Peace")
+	return s
+}
+
+func (s *shelf) addBook(title string) store.Book {
+	s.t.Helper()
+	book, err := s.CreateBook(s.t.Context(), title, "Tolstoy", store.Request{UserID: s.ann.ID})
+	s.must(err)
+	return book
+}
+
+func (s *shelf) exec(sql string, args ...any) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.url)
+	s.must(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(s.t.Context(), sql, args...)
+	s.must(err)
+}
+
+func (s *shelf) ask(user store.User) store.Download {
+	return store.Download{UserID: user.ID, BookID: s.book.ID, MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:1"}
+}
+
+func (s *shelf) download(user store.User) store.Download {
+	s.t.Helper()
+	job, created, err := s.CreateDownload(s.t.Context(), s.ask(user), store.Event{Type: "enqueued", To: "queued"})
+	s.must(err)
+	if !created {
+		s.t.Fatal("there was one")
+	}
+	return job
+}
+
+// move gives a job another status.
+func (s *shelf) move(job store.Download, to store.DownloadStatus) store.Download {
+	s.t.Helper()
+	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
+		event := store.Event{Type: string(to), From: string(d.Status), To: string(to)}
+		d.Status = to
+		switch to {
+		case store.DownloadCompleted:
+			d.CompletedAt = &d.Now
+			d.ContentPath = fmt.Sprintf("/books/%d", d.ID)
+		case store.DownloadFailed:
+			reason := "provider_error"
+			d.FailureReason = &reason
+		}
+		return []store.Event{event}, nil
+	})
+	s.must(err)
+	return job
+}
+
+func (s *shelf) reload(job store.Download) store.Download {
+	s.t.Helper()
+	job, err := s.DownloadByID(s.t.Context(), job.ID)
+	s.must(err)
+	return job
+}
+
+func TestOneActiveDownload(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	var all sync.WaitGroup
+	var made atomic.Int64
+	ids := make([]int64, 50)
+	for i := range ids {
+		all.Go(func() {
+			job, created, err := s.CreateDownload(t.Context(), s.ask(s.ann), store.Event{Type: "enqueued", To: "queued"})
+			if err != nil {
+				t.Error(err)
+			}
+			if created {
+				made.Add(1)
+			}
+			ids[i] = job.ID
+		})
+	}
+	all.Wait()
+	for _, id := range ids {
+		if id != ids[0] || made.Load() != 1 {
+			t.Fatalf("jobs %v, %d made", ids, made.Load())
+		}
+	}
+	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
+	boards, boardErr := s.ClaimBoards(t.Context(), 10, time.Minute)
+	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != store.DownloadBoards {
+		t.Errorf("%+v %v, %+v %v", events, err, boards, boardErr)
+	}
+
+	s.download(s.bob) // another reader's is another job
+	audio := s.ask(s.ann)
+	audio.MediaType = store.MediaAudio
+	if _, created, err := s.CreateDownload(t.Context(), audio, store.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
+		t.Error(created, err)
+	}
+	first := s.move(s.reload(store.Download{ID: ids[0]}), store.DownloadCanceled)
+	second := s.download(s.ann)
+	if second.ID == first.ID || second.WorkflowID() != first.WorkflowID() {
+		t.Errorf("%+v", second)
+	}
+	nowhere := s.ask(s.ann)
+	nowhere.BookID = 99
+	if _, _, err := s.CreateDownload(t.Context(), nowhere, store.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
+		t.Error(err)
+	}
+}
+
+func TestCompletionFillsTheLibrary(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	if s.book.State != store.BookArchive || len(s.book.Media) != 0 {
+		t.Fatalf("%+v", s.book)
+	}
+	job := s.move(s.download(s.ann), store.DownloadDownloading)
+	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
+	job = s.move(job, store.DownloadCompleted)
+	book, err := s.BookByID(ctx, s.book.ID)
+	want := store.MediaAsset{MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1"}
+	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0] != want {
+		t.Errorf("%+v, %v", book, err)
+	}
+	if file, err := s.DownloadFile(ctx, job.ID); err != nil || file != nil {
+		t.Errorf("the file is kept: %q, %v", file, err)
+	}
+
+	// Another download of the same medium: a new path, the old source.
+	s.exec(`UPDATE media_assets SET status = 'deleted'; UPDATE books SET state = 'Archive'`)
+	other := s.ask(s.bob)
+	other.SourceURL = "magnet:2"
+	again, _, err := s.CreateDownload(ctx, other, store.Event{Type: "enqueued", To: "queued"})
+	s.must(err)
+	again = s.move(s.move(again, store.DownloadDownloading), store.DownloadCompleted)
+	want.Path = again.ContentPath
+	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0] != want {
+		t.Errorf("%+v, %v", book, err)
+	}
+
+	// A book that is gone is not completed, and nothing is written.
+	lost := s.move(s.download(s.ann), store.DownloadDownloading)
+	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
+	_, err = s.ChangeDownload(ctx, lost.ID, func(d *store.Download) ([]store.Event, error) {
+		d.Status, d.CompletedAt, d.ContentPath = store.DownloadCompleted, &d.Now, "/x"
+		return []store.Event{{Type: "completed", To: "completed"}}, nil
+	})
+	if after := s.reload(lost); fault.CodeOf(err) != fault.BookNotFound || after.Status != store.DownloadDownloading || after.RowVersion != lost.RowVersion || after.BookTitle != "" {
+		t.Errorf("%+v, %v", after, err)
+	}
+}
+
+// TestDownloadsKeepTheirRules breaks the record's own rules.
+func TestDownloadsKeepTheirRules(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	job := s.download(s.ann)
+	for name, wrong := range map[string]func(*store.Download){
+		"completed without a path":   func(d *store.Download) { d.Status, d.CompletedAt = store.DownloadCompleted, &d.Now },
+		"completed without a time":   func(d *store.Download) { d.Status, d.ContentPath = store.DownloadCompleted, "/x" },
+		"failed without a reason":    func(d *store.Download) { d.Status = store.DownloadFailed },
+		"a reason without a failure": func(d *store.Download) { reason := "x"; d.FailureReason = &reason },
+		"too much progress":          func(d *store.Download) { d.Progress = 1.01 },
+		"an unknown status":          func(d *store.Download) { d.Status = "lost" },
+	} {
+		_, err := s.ChangeDownload(t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
+			wrong(d)
+			return []store.Event{{Type: "x", To: string(d.Status)}}, nil
+		})
+		if err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	if after := s.reload(job); after.RowVersion != 1 || after.Status != store.DownloadQueued {
+		t.Errorf("%+v", after)
+	}
+	if _, err := s.DownloadByID(t.Context(), 77); fault.CodeOf(err) != fault.DownloadNotFound {
+		t.Error(err)
+	}
+}
+
+func TestProgressInBatches(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
+	over = s.move(over, store.DownloadCanceled)
+	for _, job := range []store.Download{first, second, over} {
+		s.must(s.MarkDownloadAdded(ctx, job.ID))
+	}
+	if watched, err := s.WatchedDownloads(ctx, 0, 10); err != nil || len(watched) != 2 || watched[0].ID != first.ID || watched[0].WorkflowID() != first.WorkflowID() {
+		t.Fatalf("%+v, %v", watched, err)
+	}
+	if watched, err := s.WatchedDownloads(ctx, first.ID, 10); err != nil || len(watched) != 1 || watched[0].Resumed != nil || watched[0].Idle < 0 {
+		t.Fatalf("%+v, %v", watched, err)
+	}
+	s.exec(`UPDATE download_jobs SET progress_at = now() - interval '30 hours'`)
+	eta := int64(7)
+	written, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{
+		{ID: first.ID, ExternalJobID: "abc", InfohashV1: fmt.Sprintf("%040d", 1), ContentPath: "/x", Size: 10, Progress: 0.5, Speed: 3, ETA: &eta},
+		{ID: second.ID}, {ID: over.ID, Progress: 1}, {ID: 77},
+	})
+	if err != nil || written != 2 {
+		t.Fatal(written, err)
+	}
+	got := s.reload(first)
+	if *got.ExternalJobID != "abc" || got.InfohashV1 == "" || got.ContentPath != "/x" || got.Size != 10 || got.Progress != 0.5 || got.Speed != 3 || *got.ETA != 7 || got.RowVersion != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{{ID: first.ID, Progress: 0.5}}); err != nil {
+		t.Error(err)
+	}
+	got = s.reload(first) // what is not known now stays
+	if *got.ExternalJobID != "abc" || got.Size != 10 || got.ETA != nil || got.Speed != 0 {
+		t.Errorf("%+v", got)
+	}
+	watched, err := s.WatchedDownloads(ctx, 0, 10)
+	if err != nil || watched[0].Idle > time.Hour || watched[1].Idle < 29*time.Hour || s.reload(over).Progress != 0 {
+		t.Errorf("%+v, %v", watched, err)
+	}
+
+	// One that cannot be written stops the others, and the caller writes them one by one.
+	if _, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
+		t.Error(err)
+	}
+
+	// What workflows were told is remembered, unless something newer stands there.
+	s.must(s.MarkDownloadResumed(ctx, second.ID))
+	s.must(s.MarkDownloadsTold(ctx, []store.DownloadTold{{first.ID, "", "downloading"}, {second.ID, "", "broken"}}))
+	if a, b := s.reload(first), s.reload(second); a.Observed != "downloading" || b.Observed == "broken" || b.Observed == "" || b.ResumedAt == nil {
+		t.Errorf("%q, %q", a.Observed, b.Observed)
+	}
+}
+
+// TestGraceCountsAnsweredPolls has a line for each thing that may happen while a torrent is missing for two minutes.
+func TestGraceCountsAnsweredPolls(t *testing.T) {
+	t.Parallel()
+	const grace, gap = time.Minute, 75 * time.Second
+	for name, c := range map[string]struct {
+		state       string // of the polls, in SQL
+		least, most time.Duration
+	}{
+		"polls as ever":           {`polled_at = now(), reachable_since = now() - interval '5 hours'`, 0, 0},
+		"reachable for 20 s":      {`polled_at = now(), reachable_since = now() - interval '20 seconds'`, 39 * time.Second, 40 * time.Second},
+		"away":                    {`polled_at = now() - interval '10 seconds', reachable_since = now() - interval '5 hours', failure = 'PROVIDER_UNAVAILABLE'`, grace, grace},
+		"nobody polls":            {`polled_at = now() - interval '76 seconds', reachable_since = now() - interval '5 hours'`, grace, grace},
+		"nobody has polled":       {`polled_at = NULL`, grace, grace},
+		"the last poll was a bit": {`polled_at = now() - interval '70 seconds', reachable_since = now() - interval '5 hours'`, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t)
+			job := s.download(s.ann)
+			s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '2 minutes'`)
+			s.exec(`UPDATE download_sync SET ` + c.state)
+			left, err := s.GraceLeft(t.Context(), job.ID, grace, gap)
+			if err != nil || left < c.least || left > c.most {
+				t.Errorf("%s left, %v; want %s … %s", left, err, c.least, c.most)
+			}
+		})
+	}
+}
+
+func TestPollsAreNoted(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	note := func(restarted bool, gap time.Duration) store.DownloadSync {
+		t.Helper()
+		s.must(s.NotePoll(ctx, restarted, gap))
+		state, err := s.DownloadSync(ctx)
+		s.must(err)
+		if state.Failure != "" || state.PolledAt == nil {
+			t.Errorf("%+v", state)
+		}
+		return state
+	}
+	first := note(false, time.Hour)
+	if second := note(false, time.Hour); !second.ReachableSince.Equal(*first.ReachableSince) || !second.PolledAt.After(*first.PolledAt) {
+		t.Errorf("%+v after %+v", second, first)
+	}
+	restarted := note(true, time.Hour)
+	if !restarted.ReachableSince.After(*first.ReachableSince) {
+		t.Error("a restart was not seen")
+	}
+	s.must(s.NotePollFailure(ctx, "PROVIDER_UNAVAILABLE"))
+	if state, err := s.DownloadSync(ctx); err != nil || state.Failure == "" || state.FailedAt == nil || !state.ReachableSince.Equal(*restarted.ReachableSince) {
+		t.Errorf("%+v, %v", state, err)
+	}
+	back := note(false, time.Hour)
+	if !back.ReachableSince.After(*restarted.ReachableSince) {
+		t.Error("the outage was forgotten")
+	}
+	if late := note(false, 0); !late.ReachableSince.After(*back.ReachableSince) {
+		t.Error("a pause without polls was not seen")
+	}
+}
+
+func TestTroubleIsTimed(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx, job := t.Context(), s.download(s.ann)
+	note := func(code string, refused bool) store.DownloadTrouble {
+		t.Helper()
+		trouble, err := s.NoteDownloadTrouble(ctx, job.ID, code, refused)
+		s.must(err)
+		return trouble
+	}
+	if got := note("A", false); got.For != 0 || got.Refusals != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.exec(`UPDATE download_jobs SET trouble_since = now() - interval '1 hour'`)
+	if got := note("A", true); got.For < time.Hour || got.Refusals != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := note("B", true); got.For != 0 || got.Refusals != 2 || s.reload(job).LastError != "B" {
+		t.Errorf("another trouble: %+v", got)
+	}
+	s.must(s.PlaceDownload(ctx, job.ID, "/a"))
+	s.must(s.PlaceDownload(ctx, job.ID, "/b"))
+	s.must(s.MarkDownloadAdded(ctx, job.ID))
+	if got := s.reload(job); got.LastError != "" || got.AddedAt == nil || got.SavePath != "/a" {
+		t.Errorf("%+v", got)
+	}
+	if got := note("B", true); got.For != 0 || got.Refusals != 1 {
+		t.Errorf("after it went well: %+v", got)
+	}
+}
+
+func TestCancelWishes(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx, job := t.Context(), s.download(s.ann)
+	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.ann.ID, true))
+	s.must(s.NoteDownloadCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
+	s.must(s.MarkDownloadCancelTold(ctx, job.ID))
+	first := s.reload(job)
+	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.bob.ID, false))
+	got := s.reload(job)
+	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || !got.CancelRequestedAt.Equal(*first.CancelRequestedAt) || got.CancelError != "" || first.CancelError == "" || got.CancelToldAt == nil {
+		t.Errorf("%+v", got)
+	}
+	s.move(job, store.DownloadCanceled)
+	other := s.move(s.download(s.ann), store.DownloadFailed)
+	s.must(s.RequestDownloadCancel(ctx, other.ID, &s.ann.ID, false))
+	if s.reload(other).CancelRequestedAt != nil {
+		t.Error("a job that is over is to be cancelled")
+	}
+
+	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	live := s.download(s.ann)
+	ids := []int64{job.ID, other.ID, done.ID, live.ID, 77}
+	if holding, err := s.DownloadsHolding(ctx, ids); err != nil || fmt.Sprint(holding) != fmt.Sprint([]int64{done.ID, live.ID, 77}) {
+		t.Errorf("held by %v, %v", holding, err)
+	}
+	if ended, err := s.EndedDownloads(ctx, ids); err != nil || len(ended) != 3 {
+		t.Errorf("ended %+v, %v", ended, err)
+	}
+	if listed, err := s.Downloads(ctx, store.DownloadFilter{UserID: s.ann.ID, Active: true, Limit: 10}); err != nil || len(listed) != 1 || listed[0].ID != live.ID {
+		t.Errorf("%+v, %v", listed, err)
+	}
+}
+
+// TestOneWatcher lets two ask for the lock.
+func TestOneWatcher(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	held, release := make(chan struct{}), make(chan struct{})
+	var first sync.WaitGroup
+	first.Go(func() {
+		ours, err := s.OnlySync(t.Context(), func(context.Context) error { close(held); <-release; return nil })
+		if !ours || err != nil {
+			t.Error(ours, err)
+		}
+	})
+	<-held
+	if ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil }); ours || err != nil {
+		t.Error("two at once", err)
+	}
+	close(release)
+	first.Wait()
+	if ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil }); !ours || err != nil {
+		t.Error(ours, err)
+	}
+}
+
+// TestDownloadNotices plans who hears of what: the owner, of an end and of a standstill that is not their own doing.
+func TestDownloadNotices(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	from, err := s.NoticeCursor(ctx)
+	s.must(err)
+	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	stalled := s.download(s.bob)
+	_, err = s.ChangeDownload(ctx, stalled.ID, func(d *store.Download) ([]store.Event, error) {
+		return []store.Event{{Type: store.DownloadStalled, From: string(d.Status), To: string(d.Status)}}, nil
+	})
+	s.must(err)
+	canceled := s.user(3)
+	_, err = s.ChangeDownload(ctx, s.download(canceled).ID, func(d *store.Download) ([]store.Event, error) {
+		d.Status = store.DownloadCanceled
+		return []store.Event{{Type: "canceled", From: "queued", To: "canceled", ActorID: &canceled.ID}}, nil
+	})
+	s.must(err)
+	var events []store.StreamedEvent
+	for len(events) < 7 { // other tests' transactions may be older
+		events, err = s.EventsAfter(ctx, from, 0, 100)
+		s.must(err)
+	}
+	s.must(s.PlanNotices(ctx, from, events, 0))
+	s.must(s.PlanNotices(ctx, from, events, 0)) // another process: the cursor has moved
+	due, err := s.DueDownloadNotices(ctx, 10)
+	if err != nil || len(due) != 2 {
+		t.Fatalf("%+v, %v", due, err)
+	}
+	for _, n := range due {
+		if n.DownloadID != done.ID && n.DownloadID != stalled.ID {
+			t.Errorf("%+v", n)
+		}
+		event, err := s.TakeDownloadNotice(ctx, n)
+		if err != nil || event == nil || event.To != "completed" && event.Type != store.DownloadStalled {
+			t.Errorf("%+v, %v", event, err)
+		}
+		if again, err := s.TakeDownloadNotice(ctx, n); err != nil || again != nil {
+			t.Errorf("taken twice: %+v, %v", again, err)
+		}
+		s.must(s.SaveDownloadNotice(ctx, n, store.NoticeSent, 0))
+	}
+	if due, err = s.DueDownloadNotices(ctx, 10); err != nil || len(due) != 0 {
+		t.Errorf("%+v, %v", due, err)
+	}
+}
+
+func TestBooks(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	request := store.Request{UserID: s.ann.ID, Key: "k", Asked: "a book"}
+	first, err := s.CreateBook(ctx, "Ёлка 100%", "", request)
+	s.must(err)
+	if again, err := s.CreateBook(ctx, "Ёлка 100%", "", request); err != nil || again.ID != first.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	for words, want := range map[string]int{"": 2, "ёлка": 1, "100%": 1, "%": 1, "_": 0, "tolstoy": 1, "PEACE": 1, "none": 0} {
+		if got, err := s.Books(ctx, store.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
+			t.Errorf("%q: %+v, %v", words, got, err)
+		}
+	}
+	if got, err := s.Books(ctx, store.BookFilter{State: store.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := s.BookByID(ctx, 99); fault.CodeOf(err) != fault.BookNotFound {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lockCheck is how often the holder of a lock makes sure that it still holds it.
+const lockCheck = 5 * time.Second
+
+// alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
+// connection, and fn's context with the lock.
+func (s *Store) alone(ctx context.Context, lock int64, fn func(context.Context) error) (bool, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, unavailable(err)
+	}
+	defer conn.Release()
+	var ours bool
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lock).Scan(&ours); err != nil || !ours {
+		return false, unavailable(err)
+	}
+	// A closed connection gives the lock back whatever happened to ctx.
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
+	held, lose := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer lose()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-time.After(lockCheck):
+			}
+			patience, done := context.WithTimeout(held, lockCheck)
+			err := conn.Ping(patience)
+			done()
+			if err != nil {
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer lose()
+	return true, fn(held)
+}

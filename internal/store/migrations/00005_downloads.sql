@@ -1,0 +1,105 @@
+-- +goose Up
+CREATE TABLE download_events PARTITION OF events FOR VALUES IN ('download');
+
+-- The library. A book is in it (Library) when at least one of its media is available.
+CREATE TABLE books (
+    id         bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    title      text        NOT NULL CHECK (char_length(title) BETWEEN 1 AND 500),
+    author     text        NOT NULL DEFAULT '' CHECK (char_length(author) <= 500),
+    folded     text        NOT NULL DEFAULT '',    -- title and author as the search compares them
+    state      text        NOT NULL DEFAULT 'Archive' CHECK (state IN ('Library', 'Archive')),
+    creator_id bigint      NOT NULL REFERENCES users (id),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE media_assets (
+    book_id    bigint      NOT NULL REFERENCES books (id) ON DELETE CASCADE,
+    media_type text        NOT NULL CHECK (media_type IN ('text', 'audio')),
+    status     text        NOT NULL CHECK (status IN ('available', 'deleted', 'missing')),
+    path       text        NOT NULL CHECK (path <> ''), -- where qBittorrent put it
+    source_url text        NOT NULL,                    -- of the first download; later ones leave it
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (book_id, media_type)
+);
+
+CREATE TABLE download_jobs (
+    id                     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    user_id                bigint      NOT NULL REFERENCES users (id),
+    book_id                bigint      NOT NULL,                   -- no foreign key: a job outlives its book, and then fails
+    media_type             text        NOT NULL CHECK (media_type IN ('text', 'audio')),
+    status                 text        NOT NULL DEFAULT 'queued' CHECK (status IN
+        ('queued', 'downloading', 'completed', 'failed', 'canceled')),
+    source                 text        NOT NULL CHECK (char_length(source) BETWEEN 1 AND 100),
+    source_url             text        NOT NULL CHECK (source_url <> ''),
+    external_job_id        text,                                   -- the torrent's id in qBittorrent, as last seen; a hybrid's changes
+    created_at_utc         timestamptz NOT NULL DEFAULT now(),
+    updated_at_utc         timestamptz NOT NULL DEFAULT now(),
+    completed_at_utc       timestamptz,
+    first_not_found_at_utc timestamptz,
+    failure_reason         text,
+    last_error             text        NOT NULL DEFAULT '',        -- a fault code: why it failed or has to wait, in more detail
+    row_version            bigint      NOT NULL DEFAULT 1,
+
+    -- The torrent.
+    infohash_v1            text        NOT NULL DEFAULT '' CHECK (infohash_v1 ~ '^([0-9a-f]{40})?$'),
+    infohash_v2            text        NOT NULL DEFAULT '' CHECK (infohash_v2 ~ '^([0-9a-f]{64})?$'),
+    torrent                bytea,                                  -- the fetched .torrent while the job is live: added again without a second fetch
+    save_path              text        NOT NULL DEFAULT '',
+    content_path           text        NOT NULL DEFAULT '',        -- known at the end
+    size                   bigint      NOT NULL DEFAULT 0 CHECK (size >= 0),           -- bytes
+    progress               double precision NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 1),
+    speed                  bigint      NOT NULL DEFAULT 0 CHECK (speed >= 0),          -- bytes per second
+    eta_seconds            bigint CHECK (eta_seconds >= 0),                            -- NULL: unknown
+
+    -- How handing it over goes.
+    trouble_since          timestamptz,                            -- last_error has kept it waiting since
+    refusals               int         NOT NULL DEFAULT 0,         -- by qBittorrent
+    added_at               timestamptz,                            -- qBittorrent took it
+
+    -- How the watch over it goes.
+    observed               text        NOT NULL DEFAULT '',        -- what the workflow was told last
+    resumed_at             timestamptz,                            -- after an error
+    progress_at            timestamptz,                            -- of the last progress
+    attention              text        NOT NULL DEFAULT '',        -- a fault code: why a person should look; empty: no need
+
+    -- A person's wish to end it.
+    cancel_requested_at    timestamptz,
+    cancel_requested_by    bigint REFERENCES users (id),           -- NULL: an operator, or the program itself
+    cancel_told_at         timestamptz,                            -- the workflow knows
+    cancel_error           text        NOT NULL DEFAULT '',        -- a fault code: why the last try to remove the torrent failed
+    keep_files             boolean     NOT NULL DEFAULT false,
+
+    workflow_started_at    timestamptz,
+    CHECK ((status = 'completed') = (completed_at_utc IS NOT NULL)),
+    CHECK ((status = 'failed') = (failure_reason IS NOT NULL)),
+    CHECK (status <> 'completed' OR content_path <> '')
+) WITH (fillfactor = 80); -- the progress of active jobs is written again and again
+CREATE UNIQUE INDEX download_jobs_active ON download_jobs (user_id, book_id, media_type) WHERE status IN ('queued', 'downloading');
+CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
+CREATE INDEX download_jobs_owner ON download_jobs (user_id, id DESC);
+CREATE INDEX download_jobs_book ON download_jobs (book_id);
+
+-- How the polls of qBittorrent go: one row.
+CREATE TABLE download_sync (
+    one             boolean PRIMARY KEY DEFAULT true CHECK (one),
+    polled_at       timestamptz,                       -- the last answer
+    reachable_since timestamptz,                       -- every poll since then was answered, and by the same run of qBittorrent
+    failed_at       timestamptz,                       -- the last poll without an answer
+    failure         text        NOT NULL DEFAULT ''    -- a fault code, while qBittorrent cannot be reached
+);
+INSERT INTO download_sync DEFAULT VALUES;
+
+-- One row for each person who is to hear of a download's end, or of its standstill, whatever came of it.
+CREATE TABLE download_notices (
+    user_id     bigint      NOT NULL REFERENCES users (id),
+    download_id bigint      NOT NULL REFERENCES download_jobs (id),
+    seq         bigint      NOT NULL,                  -- the download's event
+    state       text        NOT NULL DEFAULT 'due' CHECK (state IN ('due', 'sending', 'sent', 'unknown', 'lost')),
+    due_at      timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (user_id, download_id, seq)
+);
+CREATE INDEX download_notices_due ON download_notices (due_at) WHERE state = 'due';
+
+-- +goose Down
+SELECT 1; -- forward only

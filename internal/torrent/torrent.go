@@ -1,0 +1,182 @@
+// Package torrent reads what people give to say which torrent they mean: magnet links, addresses of .torrent files, and
+// the files themselves. It does no I/O.
+package torrent
+
+import (
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/anacrolix/torrent/metainfo"
+	infohash_v2 "github.com/anacrolix/torrent/types/infohash-v2"
+
+	"stagecoach/internal/fault"
+)
+
+// MaxLink is how many bytes a magnet link or an address may have.
+const MaxLink = 8 << 10
+
+// Identity is what tells a torrent from all others, in lower-case hex; a hybrid torrent has both, and of a magnet link
+// only what it names is known.
+type Identity struct {
+	V1 string // 40 digits: SHA-1
+	V2 string // 64 digits: SHA-256
+}
+
+// Source is where a torrent comes from.
+type Source struct {
+	Magnet   bool // else the address of a .torrent file
+	Identity      // known of a magnet link
+}
+
+// Kind names the source for people: "magnet" or "torrent".
+func (s Source) Kind() string {
+	if s.Magnet {
+		return "magnet"
+	}
+	return "torrent"
+}
+
+// ParseSource reads a magnet link or the http(s) address of a .torrent file; anything else is VALIDATION_ERROR of source_url.
+func ParseSource(link string) (Source, error) {
+	switch {
+	case link == "":
+		return Source{}, wrong("a magnet link or the address of a .torrent file is required")
+	case len(link) > MaxLink:
+		return Source{}, wrong("the link is longer than 8 KiB")
+	case !utf8.ValidString(link) || strings.ContainsFunc(link, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
+		return Source{}, wrong("the link has characters that no link has") // a line break would make two of it
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		return Source{}, wrong("the link cannot be read")
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "magnet":
+		id, err := magnetIdentity(u)
+		return Source{Magnet: true, Identity: id}, err
+	case "http", "https":
+		if u.Hostname() == "" {
+			return Source{}, wrong("the address names no host")
+		}
+		return Source{}, nil
+	default:
+		return Source{}, wrong("give a magnet link, or the http or https address of a .torrent file")
+	}
+}
+
+// Prefixes of the exact topics that name a torrent.
+const (
+	topicV1   = "urn:btih:"
+	topicV2   = "urn:btmh:"
+	multihash = "1220" // a multihash of SHA-256, 32 bytes
+)
+
+// magnetIdentity reads the exact topics of a magnet link. One that names no torrent, or two different ones, is refused.
+func magnetIdentity(u *url.URL) (id Identity, err error) {
+	query, _ := url.ParseQuery(u.RawQuery) // a name that is not well escaped does no harm
+	for _, topic := range query["xt"] {
+		name := strings.ToLower(topic)
+		switch {
+		case strings.HasPrefix(name, topicV1):
+			if err := set(&id.V1, hashV1(topic[len(topicV1):])); err != nil {
+				return id, err
+			}
+		case strings.HasPrefix(name, topicV2):
+			if err := set(&id.V2, hashV2(name[len(topicV2):])); err != nil {
+				return id, err
+			}
+		}
+	}
+	if id == (Identity{}) {
+		return id, wrong("the magnet link names no torrent: xt=urn:btih:… or xt=urn:btmh:… is missing")
+	}
+	return id, nil
+}
+
+func set(into *string, hash string) error {
+	if hash == "" {
+		return wrong("the magnet link's infohash is not one")
+	}
+	if *into != "" && *into != hash {
+		return wrong("the magnet link names two torrents")
+	}
+	*into = hash
+	return nil
+}
+
+// hashV1 gives the hex form of an infohash in hex or base32; "" when it is none.
+func hashV1(text string) string {
+	switch len(text) {
+	case 40:
+		if _, err := hex.DecodeString(text); err == nil {
+			return strings.ToLower(text)
+		}
+	case 32:
+		if raw, err := base32.StdEncoding.DecodeString(strings.ToUpper(text)); err == nil {
+			return hex.EncodeToString(raw)
+		}
+	}
+	return ""
+}
+
+func hashV2(text string) string {
+	digest, isSHA256 := strings.CutPrefix(text, multihash)
+	if _, err := hex.DecodeString(digest); err != nil || !isSHA256 || len(digest) != 64 {
+		return ""
+	}
+	return digest
+}
+
+// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none.
+func Identify(file []byte) (id Identity, err error) {
+	meta, err := metainfo.Load(strings.NewReader(string(file)))
+	if err != nil {
+		return id, notTorrent(err)
+	}
+	info, err := meta.UnmarshalInfo()
+	switch {
+	case err != nil:
+		return id, notTorrent(err)
+	case len(meta.InfoBytes) == 0 || info.PieceLength <= 0 || !info.HasV1() && !info.HasV2():
+		return id, notTorrent(errors.New("it describes no content"))
+	}
+	if info.HasV1() {
+		id.V1 = meta.HashInfoBytes().HexString()
+	}
+	if info.HasV2() {
+		v2 := infohash_v2.HashBytes(meta.InfoBytes)
+		id.V2 = v2.HexString()
+	}
+	return id, nil
+}
+
+// IDs lists what qBittorrent may call the torrent: the SHA-1, or the first 160 bits of the SHA-256.
+func (id Identity) IDs() []string {
+	var ids []string
+	if id.V2 != "" {
+		ids = append(ids, id.V2[:40])
+	}
+	if id.V1 != "" {
+		ids = append(ids, id.V1)
+	}
+	return ids
+}
+
+// Same says whether both mean one torrent, as far as both are known.
+func (id Identity) Same(other Identity) bool {
+	return id.V1 != "" && id.V1 == other.V1 || id.V2 != "" && id.V2 == other.V2
+}
+
+func wrong(message string) error {
+	return fault.New(fault.Validation, "%s", message).WithField("source_url")
+}
+
+// notTorrent keeps the cause for the log: it tells of the file's structure, not of its content.
+func notTorrent(err error) error {
+	return fault.New(fault.SourceNotTorrent, "this is not a .torrent file").WithCause(err)
+}

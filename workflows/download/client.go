@@ -1,0 +1,249 @@
+package download
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/torrent"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Client is how the doors ask for downloads and stop them.
+type Client struct {
+	Temporal  client.Client
+	Store     *store.Store
+	Log       *slog.Logger
+	Off       bool                   // there is no qBittorrent: nothing is started
+	OnStarted func(mediaType string) // counts new jobs
+	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
+	CancelPatience time.Duration
+}
+
+// Ask is what a person wants to have downloaded.
+type Ask struct {
+	BookID    int64
+	MediaType string // store.MediaText or store.MediaAudio
+	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
+	SourceURL string // a magnet link, or the http(s) address of a .torrent file
+}
+
+// MaxSource is how many characters the name of a source may have.
+const MaxSource = 100
+
+// Start asks for a download. While one for the same user, book and medium is active it is given instead, and created is
+// false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
+// qBittorrent it is PROVIDER_UNAVAILABLE.
+func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store.Download, created bool, err error) {
+	origin, err := ask.check()
+	if err != nil {
+		return store.Download{}, false, err
+	}
+	if c.Off {
+		return store.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
+	}
+	wanted := store.Download{
+		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
+		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
+		InfohashV1: origin.V1, InfohashV2: origin.V2,
+	}
+	rule, err := Rules.Decide("", request{Action: store.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}, wanted)
+	if err != nil {
+		return store.Download{}, false, err
+	}
+	job, created, err = c.Store.CreateDownload(ctx, wanted, store.Event{Type: rule.Event, To: string(rule.To)})
+	if err != nil {
+		return store.Download{}, false, err
+	}
+	if created && c.OnStarted != nil {
+		c.OnStarted(job.MediaType)
+	}
+	if job.WorkflowStartedAt == nil {
+		if err := c.Launch(ctx, job); err != nil {
+			c.Log.Warn("download is recorded, its workflow will be started later", "download", job.ID, "error", err)
+		}
+	}
+	return job, created, nil
+}
+
+type request = lifecycle.Request[store.DownloadStatus, store.DownloadAction]
+
+// check says what is wrong with a wish, with the field at fault.
+func (a Ask) check() (torrent.Source, error) {
+	switch {
+	case !slices.Contains(store.MediaTypes, a.MediaType):
+		return torrent.Source{}, fault.New(fault.Validation, "media_type is one of %s", strings.Join(store.MediaTypes, ", ")).WithField("media_type")
+	case utf8.RuneCountInString(a.Source) > MaxSource || strings.ContainsFunc(a.Source, unicode.IsControl):
+		return torrent.Source{}, fault.New(fault.Validation, "a source is one line of at most %d characters", MaxSource).WithField("source")
+	}
+	return torrent.ParseSource(a.SourceURL)
+}
+
+// launchPatience is how long Launch waits for the end of the workflow before.
+const launchPatience = 5 * time.Second
+
+// Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the same
+// user, book and medium, may be about to end: its id is waited for a little.
+func (c *Client) Launch(ctx context.Context, job store.Download) error {
+	ctx, cancel := context.WithTimeout(ctx, launchPatience)
+	defer cancel()
+	for {
+		_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID:                                       job.WorkflowID(),
+			TaskQueue:                                lifecycle.MainQueue,
+			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+			WorkflowExecutionErrorWhenAlreadyStarted: true,
+			StaticSummary:                            fmt.Sprintf("Download %d: %s of book %d", job.ID, job.MediaType, job.BookID),
+			TypedSearchAttributes: temporal.NewSearchAttributes(
+				lifecycle.StageAttribute.ValueSet(string(job.Status)),
+				lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(job.UserID, 10)),
+			),
+		}, WorkflowType, job.ID)
+		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
+		if err != nil && !isTaken {
+			return away(err)
+		}
+		driven := job.ID
+		if isTaken {
+			if driven, err = c.drivenBy(ctx, job.WorkflowID(), taken.RunId); err != nil {
+				return away(err)
+			}
+		}
+		if driven == job.ID {
+			return c.Store.MarkDownloadStarted(ctx, job.ID)
+		}
+		// How it ends is told elsewhere.
+		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(ctx, nil); ctx.Err() != nil {
+			return away(err)
+		}
+	}
+}
+
+// drivenBy reads which job a run of a workflow drives: its input, the first event of its history.
+func (c *Client) drivenBy(ctx context.Context, workflowID, runID string) (jobID int64, err error) {
+	history := c.Temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	first, err := history.Next()
+	if err != nil {
+		return 0, err
+	}
+	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	return jobID, converter.GetDefaultDataConverter().FromPayloads(input, &jobID)
+}
+
+// Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs that
+// hold it. It answers with the job once that is confirmed. When qBittorrent cannot be reached now it is PROVIDER_UNAVAILABLE
+// (or PROVIDER_UNAUTHORIZED): the wish is recorded and tried until it is confirmed, the answer holds the job as it is.
+// When patience runs out before, the job in the answer is still active, with CancelRequestedAt set. A job that is over,
+// or ends otherwise meanwhile, is INVALID_TRANSITION.
+func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
+	job, err := c.Get(ctx, user, jobID)
+	if err != nil {
+		return store.Download{}, err
+	}
+	wanted := request{Action: store.DownloadActionCancel, Roles: rolesOf(user, job)}
+	if _, err := Rules.Decide(job.Status, wanted, job); err != nil {
+		return job, err
+	}
+	if err := c.Store.RequestDownloadCancel(ctx, jobID, &user.ID, keepFiles); err != nil {
+		return job, err
+	}
+	if err := c.TellCancel(ctx, job); err != nil {
+		return job, err
+	}
+	deadline := time.Now().Add(c.CancelPatience)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		if job, err = c.Store.DownloadByID(ctx, jobID); err != nil {
+			return store.Download{}, err
+		}
+		switch {
+		case job.Status == store.DownloadCanceled:
+			return job, nil
+		case Rules.Terminal(job.Status):
+			_, err := Rules.Decide(job.Status, wanted, job)
+			return job, err
+		case job.CancelError != "":
+			return job, unconfirmed(fault.Code(job.CancelError))
+		case time.Now().After(deadline):
+			return job, nil
+		}
+		select {
+		case <-ctx.Done():
+			return job, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// unconfirmed tells why a torrent could not be removed yet.
+func unconfirmed(code fault.Code) error {
+	return fault.New(code, "the torrent cannot be removed now: this is tried again until it is confirmed").Retry()
+}
+
+// TellCancel tells a job's workflow that it is to end, and remembers that it knows. A workflow that was never started is
+// started first.
+func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
+	if job.WorkflowStartedAt == nil {
+		if err := c.Launch(ctx, job); err != nil {
+			return err
+		}
+	}
+	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, job.ID)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone { // gone: it ends this moment, or the reconciler sees to it
+		return away(err)
+	}
+	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
+}
+
+// Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
+func (c *Client) Get(ctx context.Context, user store.User, jobID int64) (store.Download, error) {
+	job, err := c.Store.DownloadByID(ctx, jobID)
+	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
+		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+	}
+	return job, err
+}
+
+// List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0: all).
+func (c *Client) List(ctx context.Context, user store.User, f store.DownloadFilter) ([]store.Download, error) {
+	if !user.IsAdmin() {
+		f.UserID = user.ID
+	}
+	return c.Store.Downloads(ctx, f)
+}
+
+// Actions lists what the user may do with the job now.
+func Actions(user store.User, job store.Download) []store.DownloadAction {
+	return Rules.Actions(job.Status, rolesOf(user, job), job)
+}
+
+func rolesOf(user store.User, job store.Download) []lifecycle.Role {
+	var roles []lifecycle.Role
+	if user.ID == job.UserID {
+		roles = append(roles, lifecycle.Owner)
+	}
+	if user.IsAdmin() {
+		roles = append(roles, lifecycle.Admin)
+	}
+	return roles
+}
+
+func away(err error) error {
+	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
+}

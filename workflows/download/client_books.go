@@ -1,0 +1,47 @@
+package download
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Limits of what a book may hold, in characters.
+const (
+	MaxTitle  = 500
+	MaxAuthor = 500
+)
+
+// CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request made.
+func (c *Client) CreateBook(ctx context.Context, user store.User, title, author, key string) (store.Book, error) {
+	title, author = strings.TrimSpace(title), strings.TrimSpace(author)
+	switch {
+	case strings.ContainsFunc(title+author, unicode.IsControl):
+		return store.Book{}, fault.New(fault.Validation, "a book's title and author are one line each").WithField("title")
+	case title == "" || utf8.RuneCountInString(title) > MaxTitle:
+		return store.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxTitle).WithField("title")
+	case utf8.RuneCountInString(author) > MaxAuthor:
+		return store.Book{}, fault.New(fault.Validation, "an author's name has at most %d characters", MaxAuthor).WithField("author")
+	}
+	return c.Store.CreateBook(ctx, title, author, store.Request{
+		UserID: user.ID, Key: key, Asked: fmt.Sprintf("book %q %q", title, author),
+	})
+}
+
+// Book gives a book; the library is everybody's.
+func (c *Client) Book(ctx context.Context, id int64) (store.Book, error) {
+	return c.Store.BookByID(ctx, id)
+}
+
+// Books lists books, the newest first.
+func (c *Client) Books(ctx context.Context, f store.BookFilter) ([]store.Book, error) {
+	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
+		return nil, fault.New(fault.Validation, "what is searched for is text of one line").WithField("q")
+	}
+	return c.Store.Books(ctx, f)
+}

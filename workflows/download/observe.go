@@ -1,0 +1,215 @@
+package download
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// observe does what a change of the torrent asks for. What comes twice, or too late, changes nothing.
+func (r *run) observe(life workflow.Context, seen activities.Observation) error {
+	if seen.Stalled != r.Stalled {
+		if err := r.stall(life, seen.Stalled); err != nil {
+			return err
+		}
+		if seen.Cancel {
+			r.canceled = fault.Stalled
+			return nil
+		}
+	}
+	if seen.State != activities.ObservedAbsent && seen.State != "" {
+		if err := r.found(life); err != nil {
+			return err
+		}
+	}
+	switch seen.State {
+	case activities.ObservedAbsent:
+		return r.lose(life, seen.Restarted)
+	case activities.ObservedDownloading:
+		return r.move(life, store.DownloadActionBegin, "")
+	case activities.ObservedComplete:
+		return r.move(life, store.DownloadActionComplete, "")
+	case activities.ObservedBroken:
+		return r.mend(life, seen.Resumed)
+	case activities.ObservedLost:
+		return r.move(life, store.DownloadActionFail, fault.ProviderError)
+	default:
+		return nil
+	}
+}
+
+// lose begins the grace of a torrent that is not found. One that qBittorrent may have lost in a restart is added once more.
+func (r *run) lose(life workflow.Context, restarted bool) error {
+	if r.GraceEnds == nil {
+		if err := r.note(life, store.DownloadWentMissing); err != nil {
+			return err
+		}
+		r.arm(life, r.Settings.Grace)
+		r.describe(life)
+	}
+	if restarted && !r.Readded {
+		r.Readded = true
+		// When it cannot be added, or was removed by hand, the grace decides.
+		_, _ = r.add(life)
+	}
+	return nil
+}
+
+// arm starts the timer of the grace. It does not end with the workflow's context: a timer that was cancelled looks like one that
+// has fired.
+func (r *run) arm(ctx workflow.Context, grace time.Duration) {
+	ends := workflow.Now(ctx).Add(grace).UTC()
+	r.GraceEnds = &ends
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx, r.disarm = workflow.WithCancel(ctx)
+	r.grace = workflow.NewTimerWithOptions(ctx, grace, workflow.TimerOptions{Summary: "grace of a missing torrent"})
+}
+
+// found ends the grace of a torrent that is there again.
+func (r *run) found(life workflow.Context) error {
+	if r.GraceEnds == nil {
+		return nil
+	}
+	r.disarm()
+	r.grace, r.GraceEnds = nil, nil
+	r.describe(life)
+	return r.note(life, store.DownloadFoundAgain)
+}
+
+// lookAgain decides at the end of the grace, by a look that qBittorrent has answered: what it cannot be asked is not missing.
+func (r *run) lookAgain(life workflow.Context) error {
+	r.grace = nil
+	var look activities.DownloadLook
+	err := workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id).Get(life, &look)
+	switch {
+	case r.stopping(life):
+		return nil
+	case err != nil:
+		return err
+	case look.Found:
+		return r.found(life)
+	case look.Wait > 0:
+		r.arm(life, look.Wait)
+		return nil
+	case len(r.news) > 0: // what was seen meanwhile comes first
+		r.arm(life, time.Second)
+		return nil
+	default:
+		return r.move(life, store.DownloadActionFail, fault.MissingExternalJob)
+	}
+}
+
+// mend lets a torrent go on after its first error; the next one is the end.
+func (r *run) mend(life workflow.Context, again bool) error {
+	switch {
+	case r.Resumed && again:
+		return r.move(life, store.DownloadActionFail, fault.ProviderError)
+	case r.Resumed:
+		return nil // the first one, told twice
+	}
+	r.Resumed = true
+	err := workflow.ExecuteActivity(untilDone(life, "let the torrent go on"), downloads.ResumeTorrent, r.id).Get(life, nil)
+	if r.stopping(life) {
+		return nil
+	}
+	return err
+}
+
+// stall records that nothing moves, or that it does again.
+func (r *run) stall(life workflow.Context, stalled bool) error {
+	r.Stalled = stalled
+	note := store.DownloadRecovered
+	if stalled {
+		note = store.DownloadStalled
+	}
+	// An attribute that cannot be set must not stop a download.
+	_ = workflow.UpsertTypedSearchAttributes(life, lifecycle.AttentionAttribute.ValueSet(stalled))
+	r.describe(life)
+	return r.note(life, note)
+}
+
+// note writes a fact that moves the job nowhere.
+func (r *run) note(ctx workflow.Context, note string) error {
+	record, err := lifecycle.Do(ctx, downloads.NoteDownload, activities.DownloadNote{JobID: r.id, Type: note})
+	if err != nil {
+		return err
+	}
+	r.enter(ctx, record)
+	return nil
+}
+
+// move makes a transition: the record first, then the workflow takes over what the record has.
+func (r *run) move(ctx workflow.Context, action store.DownloadAction, reason fault.Code) error {
+	if action == store.DownloadActionBegin && r.Status != store.DownloadQueued {
+		return nil
+	}
+	record, err := lifecycle.Do(ctx, downloads.MoveDownload, activities.DownloadMove{JobID: r.id, Action: action, Reason: reason})
+	if err != nil {
+		return err
+	}
+	r.enter(ctx, record)
+	return nil
+}
+
+// enter makes the record's status the workflow's, and shows a new one to operators.
+func (r *run) enter(ctx workflow.Context, record activities.DownloadRecord) {
+	if record.Status == r.Status {
+		return
+	}
+	r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
+	updates := []temporal.SearchAttributeUpdate{lifecycle.StageAttribute.ValueSet(string(r.Status))}
+	if r.Stalled && Rules.Terminal(r.Status) {
+		updates = append(updates, lifecycle.AttentionAttribute.ValueSet(false))
+	}
+	// An attribute that cannot be set must not stop a download.
+	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
+	r.describe(ctx)
+}
+
+func (r *run) view() lifecycle.StateView {
+	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waitsFor()}
+}
+
+func (r *run) waitsFor() string {
+	switch {
+	case Rules.Terminal(r.Status):
+		return ""
+	case r.canceled != "":
+		return "qBittorrent, to remove the torrent"
+	case r.GraceEnds != nil:
+		return fmt.Sprintf("the torrent, which is missing, until %s", r.GraceEnds.Format(time.RFC3339))
+	case r.Stalled:
+		return "progress: there has been none for long"
+	default:
+		return "qBittorrent"
+	}
+}
+
+// describe keeps the Web UI's current details.
+func (r *run) describe(ctx workflow.Context) {
+	details := fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339))
+	if waitsFor := r.waitsFor(); waitsFor != "" {
+		details += "\n\nWaits for " + waitsFor + "."
+	}
+	workflow.SetCurrentDetails(ctx, details)
+}
+
+// ending is how the workflow closes.
+func (r *run) ending() error {
+	switch r.Status {
+	case store.DownloadCompleted:
+		return nil
+	case store.DownloadCanceled:
+		return temporal.NewCanceledError()
+	default:
+		return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("the job ended %s", r.Status), string(r.reason),
+			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+	}
+}

@@ -1,0 +1,30 @@
+package download
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/workflows/lifecycle"
+)
+
+var downloadSync *activities.DownloadSync
+
+// Sync lets one activity watch over all downloads for an hour, then continues as new: its history stays small however
+// long it runs.
+func Sync(ctx workflow.Context) error {
+	watching := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: time.Hour,
+		HeartbeatTimeout:    time.Minute, // a poll of 10,000 torrents takes seconds
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
+		Summary:             "watch over all downloads",
+	})
+	workflow.SetCurrentDetails(ctx, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
+	if err := workflow.ExecuteActivity(watching, downloadSync.SyncDownloads).Get(ctx, nil); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, Sync)
+}

@@ -1,0 +1,199 @@
+package download
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Settings are the limits of the workflow.
+type Settings struct {
+	Grace time.Duration // for a torrent that is not found
+}
+
+// Workflow drives download jobs.
+type Workflow struct{ Settings Settings }
+
+// Activities by name only: the worker has the real ones.
+var downloads *activities.Downloads
+
+// Carried is what a job's workflow hands to its next run.
+type Carried struct {
+	Status    store.DownloadStatus `json:"status"`
+	Since     time.Time            `json:"since"`
+	GraceEnds *time.Time           `json:"grace_ends,omitempty"` // while the torrent is missing
+	Readded   bool                 `json:"readded,omitempty"`
+	Resumed   bool                 `json:"resumed,omitempty"`
+	Stalled   bool                 `json:"stalled,omitempty"`
+}
+
+// run is what the workflow knows of its job.
+type run struct {
+	*Workflow
+	Carried
+	id       int64
+	reason   fault.Code // of a failure
+	canceled fault.Code // why somebody, or the program itself, wants the end; empty: nobody does
+	news     []activities.Observation
+	grace    workflow.Future // while the torrent is missing
+	disarm   workflow.CancelFunc
+}
+
+// Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped it,
+// and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with the job's
+// id alone; what a run hands to the next one comes second.
+func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (activities.DownloadRecord, error) {
+	r := &run{Workflow: w, id: jobID, Carried: Carried{Status: store.DownloadQueued, Since: workflow.Now(ctx).UTC()}}
+	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
+		return activities.DownloadRecord{}, err
+	}
+	life, stop := workflow.WithCancel(ctx) // what waits for qBittorrent ends with a cancel
+	r.listen(ctx, stop)
+	var err error
+	if carried == nil {
+		r.describe(ctx)
+		err = r.enqueue(life)
+	} else {
+		r.goOn(life, *carried)
+	}
+	for err == nil && !Rules.Terminal(r.Status) && !r.stopping(ctx) {
+		if r.mayContinue(ctx) {
+			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, w.Run, jobID, &r.Carried)
+		}
+		err = r.step(life)
+	}
+	if err == nil && !Rules.Terminal(r.Status) {
+		err = r.remove(ctx)
+	}
+	if err != nil {
+		return activities.DownloadRecord{}, err
+	}
+	return activities.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
+}
+
+// listen takes a person's cancel, and what the watcher has seen. A cancel may name the job that it is for: the id of the
+// workflow is also that of the job before.
+func (r *run) listen(ctx workflow.Context, stop workflow.CancelFunc) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for r.canceled == "" {
+			var job any
+			workflow.GetSignalChannel(ctx, CancelSignal).Receive(ctx, &job)
+			if id, named := job.(float64); !named || int64(id) == r.id {
+				r.canceled = fault.CancelledByUser
+				stop()
+			}
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var seen activities.Observation
+			workflow.GetSignalChannel(ctx, ObservedSignal).Receive(ctx, &seen)
+			if seen.JobID == r.id {
+				r.news = append(r.news, seen)
+			}
+		}
+	})
+}
+
+// enqueue hands the torrent to qBittorrent. How long that may take, and when it makes no sense to go on, the activity
+// knows.
+func (r *run) enqueue(life workflow.Context) error {
+	record, err := r.add(life)
+	switch {
+	case err == nil && Rules.Terminal(record.Status): // it was over before this run began
+		r.enter(life, record)
+		return nil
+	case err == nil && record.CancelRequested:
+		r.canceled = fault.CancelledByUser
+		return nil
+	case err == nil || r.stopping(life):
+		return nil
+	}
+	reason := fault.EnqueueFailed
+	if failure, told := errors.AsType[*temporal.ApplicationError](err); told {
+		reason = fault.Code(failure.Type())
+	}
+	return r.move(life, store.DownloadActionFail, reason)
+}
+
+func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err error) {
+	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: 3 * time.Minute,
+		HeartbeatTimeout:    10 * time.Second,
+		WaitForCancellation: true, // an attempt under way may add it yet
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
+		Summary:             "hand the torrent to qBittorrent",
+	})
+	err = workflow.ExecuteActivity(adding, downloads.AddTorrent, r.id).Get(life, &record)
+	return record, err
+}
+
+// goOn takes over from the run before.
+func (r *run) goOn(life workflow.Context, carried Carried) {
+	r.Carried = carried
+	if r.GraceEnds != nil {
+		r.arm(life, r.GraceEnds.Sub(workflow.Now(life)))
+	}
+	r.describe(life)
+}
+
+// step waits for whatever comes next, and does what it asks for.
+func (r *run) step(life workflow.Context) error {
+	err := workflow.Await(life, func() bool {
+		return len(r.news) > 0 || r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
+	})
+	switch {
+	case r.stopping(life):
+		return nil
+	case err != nil:
+		return err
+	case len(r.news) > 0:
+		seen := r.news[0]
+		r.news = r.news[1:]
+		return r.observe(life, seen)
+	case r.grace != nil && r.grace.IsReady():
+		return r.lookAgain(life)
+	default:
+		return nil
+	}
+}
+
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+func (r *run) mayContinue(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && len(r.news) == 0 && !r.stopping(ctx) &&
+		workflow.GetSignalChannel(ctx, CancelSignal).Len() == 0 && workflow.GetSignalChannel(ctx, ObservedSignal).Len() == 0
+}
+
+// stopping says whether the job is to end: a person, an operator or the program itself wants it.
+func (r *run) stopping(ctx workflow.Context) bool { return r.canceled != "" || ctx.Err() != nil }
+
+// remove ends a job that is to end, once its torrent is known to be gone, however long qBittorrent is away.
+func (r *run) remove(ctx workflow.Context) error {
+	if r.canceled == "" {
+		r.canceled = fault.CancelledByUser
+	}
+	r.describe(ctx)
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	if err := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id).Get(ctx, nil); err != nil {
+		return err
+	}
+	return r.move(ctx, store.DownloadActionCancel, r.canceled)
+}
+
+// untilDone are the options of what is tried until it succeeds, or the workflow no longer wants it.
+func untilDone(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: 2 * time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
+		Summary:             summary,
+	})
+}

@@ -1,0 +1,612 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+const jobID = int64(42)
+
+// play is a workflow with skipped time whose record and qBittorrent are played here.
+type play struct {
+	*testsuite.TestWorkflowEnvironment
+	t     *testing.T
+	began time.Time
+
+	mu     sync.Mutex
+	record activities.DownloadRecord
+	done   []string // what the workflow did, in order, with the seconds since the start
+
+	add    func(ctx context.Context, nth int) (activities.DownloadRecord, error)
+	look   func(nth int) (activities.DownloadLook, error)
+	remove func(nth int) error
+	resume func(nth int) error
+	move   func() error
+	counts map[string]int
+}
+
+func newPlay(t *testing.T) *play {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	p := &play{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, counts: map[string]int{}}
+	p.record.Status = store.DownloadQueued
+	p.add = func(context.Context, int) (activities.DownloadRecord, error) { return p.record, nil }
+	p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{}, nil }
+	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
+	p.move = func() error { return nil }
+	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
+	p.SetWorkflowRunTimeout(1000 * time.Hour)
+	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	p.RegisterActivity(&activities.Downloads{})
+	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (activities.DownloadRecord, error) {
+		return p.add(ctx, p.did("add", ""))
+	}).Maybe()
+	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadLook, error) {
+		return p.look(p.did("look", ""))
+	}).Maybe()
+	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
+		return p.remove(p.did("remove", ""))
+	}).Maybe()
+	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
+		return p.resume(p.did("resume", ""))
+	}).Maybe()
+	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.DownloadNote) (activities.DownloadRecord, error) {
+		p.did(n.Type, "")
+		return p.record, nil
+	}).Maybe()
+	p.OnActivity(downloads.MoveDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, m activities.DownloadMove) (activities.DownloadRecord, error) {
+		if err := p.move(); err != nil {
+			return activities.DownloadRecord{}, err
+		}
+		p.did(string(m.Action), string(m.Reason))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		switch m.Action {
+		case store.DownloadActionBegin:
+			p.record.Status = store.DownloadDownloading
+		case store.DownloadActionComplete:
+			p.record.Status = store.DownloadCompleted
+		case store.DownloadActionCancel:
+			p.record.Status = store.DownloadCanceled
+		default:
+			p.record.Status, p.record.Reason = store.DownloadFailed, m.Reason
+		}
+		return p.record, nil
+	}).Maybe()
+	p.began = p.Now()
+	return p
+}
+
+// did notes a step and gives how often it was done.
+func (p *play) did(what, reason string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[what]++
+	p.done = append(p.done, strings.TrimSpace(what+" "+reason))
+	return p.counts[what]
+}
+
+// after lets something happen so long after the start.
+func (p *play) after(d time.Duration, do func()) { p.RegisterDelayedCallback(do, d) }
+
+// seen lets the watcher tell something so long after the start.
+func (p *play) seen(d time.Duration, o activities.Observation) {
+	o.JobID = jobID
+	p.after(d, func() { p.SignalWorkflow(ObservedSignal, o) })
+}
+
+// saw is seen without more.
+func (p *play) saw(d time.Duration, state string) { p.seen(d, activities.Observation{State: state}) }
+
+func (p *play) run(want ...string) {
+	p.t.Helper()
+	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	if !p.IsWorkflowCompleted() {
+		p.t.Error("the workflow has not ended")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.done, want) {
+		p.t.Errorf("did  %q\nwant %q", p.done, want)
+	}
+}
+
+// took says how long the workflow lived.
+func (p *play) took(least, most time.Duration) {
+	p.t.Helper()
+	if took := p.Now().Sub(p.began); took < least || took > most {
+		p.t.Errorf("took %s, want %s … %s", took, least, most)
+	}
+}
+
+func (p *play) wantFailed(reason fault.Code) {
+	p.t.Helper()
+	failure, ok := errors.AsType[*temporal.ApplicationError](p.GetWorkflowError())
+	if !ok || failure.Type() != string(reason) || !failure.NonRetryable() {
+		p.t.Errorf("the workflow ended with %v, want %s", p.GetWorkflowError(), reason)
+	}
+}
+
+func (p *play) wantCanceled() {
+	p.t.Helper()
+	if err := p.GetWorkflowError(); !temporal.IsCanceledError(err) {
+		p.t.Errorf("the workflow ended with %v", err)
+	}
+}
+
+func (p *play) wantCompleted() {
+	p.t.Helper()
+	var record activities.DownloadRecord
+	if err := p.GetWorkflowResult(&record); err != nil || record.Status != store.DownloadCompleted {
+		p.t.Errorf("got %+v, %v", record, err)
+	}
+}
+
+func TestCompletes(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.saw(15*time.Second, activities.ObservedDownloading)
+	p.saw(10*time.Hour, activities.ObservedComplete)
+	p.run("add", "begin", "complete")
+	p.wantCompleted()
+}
+
+// TestCompleteAtFirstSight leaves the way through downloading to the record.
+func TestCompleteAtFirstSight(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.saw(time.Second, activities.ObservedComplete)
+	p.run("add", "complete")
+	p.wantCompleted()
+}
+
+// TestTwice tells everything twice.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	for i, state := range []string{"downloading", "downloading", "broken", "broken", "absent", "absent", "present", "present", "absent", "downloading", "downloading", "complete", "complete"} {
+		p.saw(time.Duration(i+1)*time.Second, state)
+	}
+	p.run("add", "begin", "resume", "went_missing", "found_again", "went_missing", "found_again", "complete")
+	p.wantCompleted()
+}
+
+// TestMissing has a line for each way the grace can go. The times are those of the watcher's signals.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	minute := time.Minute
+	t.Run("59 seconds, and back", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(69*time.Second, activities.ObservedPresent)
+		p.saw(time.Hour, activities.ObservedComplete)
+		p.run("add", "went_missing", "found_again", "complete")
+		p.wantCompleted()
+	})
+	t.Run("60 seconds", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.run("add", "went_missing", "look", "fail missing_external_job")
+		p.wantFailed(fault.MissingExternalJob)
+		p.took(70*time.Second, 71*time.Second)
+	})
+	t.Run("while downloading", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedDownloading)
+		p.saw(20*time.Second, activities.ObservedAbsent)
+		p.run("add", "begin", "went_missing", "look", "fail missing_external_job")
+		p.wantFailed(fault.MissingExternalJob)
+	})
+	t.Run("an outage of an hour", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.look = func(int) (activities.DownloadLook, error) {
+			if p.Now().Sub(p.began) < time.Hour {
+				return activities.DownloadLook{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
+					temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Minute}) // the test environment tries ten times only
+			}
+			return activities.DownloadLook{Found: true}, nil
+		}
+		p.saw(2*time.Hour, activities.ObservedComplete)
+		p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+		p.wantCompleted()
+		if p.counts["fail"] > 0 || p.counts["found_again"] != 1 || p.counts["look"] != 7 {
+			t.Errorf("did %v", p.counts)
+		}
+	})
+	t.Run("only answered polls count", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		left := []time.Duration{50 * time.Second, minute, 0}
+		p.look = func(nth int) (activities.DownloadLook, error) { return activities.DownloadLook{Wait: left[nth-1]}, nil }
+		p.run("add", "went_missing", "look", "look", "look", "fail missing_external_job")
+		p.took(180*time.Second, 181*time.Second)
+	})
+	t.Run("found by the last look", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{Found: true}, nil }
+		p.saw(100*time.Second, activities.ObservedPresent)
+		p.saw(200*time.Second, activities.ObservedAbsent) // a grace of its own
+		p.saw(230*time.Second, activities.ObservedComplete)
+		p.run("add", "went_missing", "look", "found_again", "went_missing", "found_again", "complete")
+		p.wantCompleted()
+	})
+	t.Run("lost in a restart: added once more", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.seen(10*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
+		p.saw(25*time.Second, activities.ObservedDownloading)
+		p.seen(40*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
+		p.run("add", "went_missing", "add", "found_again", "begin", "went_missing", "look", "fail missing_external_job")
+		p.wantFailed(fault.MissingExternalJob)
+	})
+	t.Run("cannot be added again", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.add = func(_ context.Context, nth int) (activities.DownloadRecord, error) {
+			if nth > 1 {
+				return p.record, temporal.NewNonRetryableApplicationError("no", string(fault.EnqueueFailed), nil)
+			}
+			return p.record, nil
+		}
+		p.seen(10*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
+		p.run("add", "went_missing", "add", "look", "fail missing_external_job")
+		p.wantFailed(fault.MissingExternalJob)
+	})
+	t.Run("news at the last moment", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.look = func(nth int) (activities.DownloadLook, error) {
+			if nth == 1 {
+				p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID, State: activities.ObservedComplete})
+			}
+			return activities.DownloadLook{}, nil
+		}
+		p.run("add", "went_missing", "look", "found_again", "complete")
+		p.wantCompleted()
+	})
+}
+
+// TestErrors resumes a torrent once.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	broken := activities.Observation{State: activities.ObservedBroken}
+	again := activities.Observation{State: activities.ObservedBroken, Resumed: true}
+	t.Run("mended", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.seen(time.Second, broken)
+		p.saw(20*time.Second, activities.ObservedDownloading)
+		p.saw(time.Hour, activities.ObservedComplete)
+		p.run("add", "resume", "begin", "complete")
+	})
+	t.Run("broken again", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.seen(time.Second, broken)
+		p.seen(20*time.Second, again)
+		p.run("add", "resume", "fail provider_error")
+		p.wantFailed(fault.ProviderError)
+	})
+	t.Run("files gone", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(time.Second, activities.ObservedLost)
+		p.run("add", "fail provider_error")
+		p.wantFailed(fault.ProviderError)
+	})
+	t.Run("qBittorrent is away", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.seen(time.Second, broken)
+		p.resume = func(nth int) error {
+			if nth < 3 {
+				return temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
+			}
+			return nil
+		}
+		p.saw(time.Hour, activities.ObservedComplete)
+		p.run("add", "resume", "resume", "resume", "complete")
+	})
+}
+
+// TestNotBegun has a line for each way a job can fail to be handed over.
+func TestNotBegun(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []fault.Code{fault.EnqueueFailed, fault.EnqueueUnavailable, fault.BookGone} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			p := newPlay(t)
+			p.add = func(_ context.Context, nth int) (activities.DownloadRecord, error) {
+				if nth < 3 {
+					return p.record, temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
+				}
+				return p.record, temporal.NewNonRetryableApplicationError("no", string(reason), nil)
+			}
+			p.run("add", "add", "add", "fail "+string(reason))
+			p.wantFailed(reason)
+		})
+	}
+	t.Run("over before it began", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.record = activities.DownloadRecord{Status: store.DownloadFailed, Reason: fault.WorkflowLost}
+		p.run("add")
+		p.wantFailed(fault.WorkflowLost)
+	})
+	t.Run("canceled before it began", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.record.CancelRequested = true
+		p.run("add", "remove", "cancel cancelled_by_user")
+		p.wantCanceled()
+	})
+}
+
+// TestCancels ends jobs in each place where one can wait, by signal, by a signal that names the job, and by cancellation of the
+// workflow.
+func TestCancels(t *testing.T) {
+	t.Parallel()
+	away := temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
+	for name, cancel := range map[string]func(*play){
+		"signal":          func(p *play) { p.SignalWorkflow(CancelSignal, nil) },
+		"named signal":    func(p *play) { p.SignalWorkflow(CancelSignal, jobID) },
+		"odd signal":      func(p *play) { p.SignalWorkflow(CancelSignal, map[string]string{"why": "so"}) },
+		"workflow cancel": func(p *play) { p.CancelWorkflow() },
+	} {
+		for place, c := range map[string]struct {
+			set  func(*play)
+			want []string
+		}{
+			"downloading": {func(p *play) { p.saw(time.Millisecond, activities.ObservedDownloading) }, []string{"add", "begin", "remove", "cancel cancelled_by_user"}},
+			"handing over": {func(p *play) {
+				p.add = func(ctx context.Context, _ int) (activities.DownloadRecord, error) {
+					<-ctx.Done()
+					return p.record, ctx.Err()
+				}
+			}, []string{"add", "remove", "cancel cancelled_by_user"}},
+			"missing": {func(p *play) { p.saw(time.Millisecond, activities.ObservedAbsent) }, []string{"add", "went_missing", "remove", "cancel cancelled_by_user"}},
+			"qBittorrent is away": {func(p *play) {
+				p.remove = func(nth int) error {
+					if nth < 3 {
+						return away
+					}
+					return nil
+				}
+			}, []string{"add", "remove", "remove", "remove", "cancel cancelled_by_user"}},
+			"complete meanwhile": {func(p *play) {
+				p.remove = func(nth int) error {
+					if nth == 1 {
+						p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID, State: activities.ObservedComplete})
+						return away
+					}
+					return nil
+				}
+			}, []string{"add", "remove", "remove", "cancel cancelled_by_user"}},
+		} {
+			t.Run(fmt.Sprintf("%s, %s", name, place), func(t *testing.T) {
+				t.Parallel()
+				p := newPlay(t)
+				c.set(p)
+				p.after(time.Second, func() { cancel(p) })
+				p.run(c.want...)
+				p.wantCanceled()
+			})
+		}
+	}
+}
+
+// TestForOthers ignores signals that are meant for the job before.
+func TestForOthers(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.after(time.Second, func() { p.SignalWorkflow(CancelSignal, jobID-1) })
+	p.after(time.Second, func() {
+		p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID - 1, State: activities.ObservedLost})
+	})
+	p.saw(2*time.Second, activities.ObservedComplete)
+	p.run("add", "complete")
+	p.wantCompleted()
+}
+
+// TestCancelAndCompletion lets both come at the same moment, in either order: one end.
+func TestCancelAndCompletion(t *testing.T) {
+	t.Parallel()
+	complete := activities.Observation{JobID: jobID, State: activities.ObservedComplete}
+	t.Run("cancel first", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.after(time.Second, func() {
+			p.SignalWorkflow(CancelSignal, nil)
+			p.SignalWorkflow(ObservedSignal, complete)
+		})
+		p.run("add", "remove", "cancel cancelled_by_user")
+		p.wantCanceled()
+	})
+	t.Run("completion first", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.after(time.Second, func() {
+			p.SignalWorkflow(ObservedSignal, complete)
+		})
+		p.after(time.Second, func() { p.SignalWorkflow(CancelSignal, nil) })
+		p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+		if p.counts["complete"]+p.counts["cancel"] != 1 || p.counts["remove"] != p.counts["cancel"] {
+			t.Errorf("did %q", p.done)
+		}
+	})
+}
+
+// TestStalls raises attention and lowers it again; a setting of the watcher's ends the job.
+func TestStalls(t *testing.T) {
+	t.Parallel()
+	t.Run("and goes on", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.saw(time.Second, activities.ObservedDownloading)
+		p.seen(time.Hour, activities.Observation{State: activities.ObservedDownloading, Stalled: true})
+		p.seen(2*time.Hour, activities.Observation{State: activities.ObservedDownloading, Stalled: true})
+		p.saw(3*time.Hour, activities.ObservedDownloading)
+		p.saw(4*time.Hour, activities.ObservedComplete)
+		p.run("add", "begin", "stalled", "recovered", "complete")
+		p.wantCompleted()
+	})
+	t.Run("and is cancelled", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.seen(time.Hour, activities.Observation{Stalled: true, Cancel: true})
+		p.run("add", "stalled", "remove", "cancel stalled")
+		p.wantCanceled()
+	})
+}
+
+// TestEndsElsewhere takes over an end that the record has already.
+func TestEndsElsewhere(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.after(time.Second, func() {
+		p.record = activities.DownloadRecord{Status: store.DownloadFailed, Reason: fault.TerminatedByOperator}
+	})
+	p.saw(2*time.Second, activities.ObservedAbsent)
+	p.run("add", "went_missing")
+	p.wantFailed(fault.TerminatedByOperator)
+}
+
+// TestContinuesAsNew hands over in the middle of a grace, and the next run goes on with it.
+func TestContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.saw(time.Second, activities.ObservedDownloading)
+	p.saw(2*time.Second, activities.ObservedAbsent)
+	p.after(10*time.Second, func() { p.SetContinueAsNewSuggested(true) })
+	p.after(11*time.Second, func() { p.SignalWorkflow(ObservedSignal, activities.Observation{}) }) // wakes it
+	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	next, ok := errors.AsType[*workflow.ContinueAsNewError](p.GetWorkflowError())
+	if !ok {
+		t.Fatalf("ended with %v", p.GetWorkflowError())
+	}
+	var carried struct {
+		ID      int64
+		Carried *Carried
+	}
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried.ID, &carried.Carried); err != nil {
+		t.Fatal(err)
+	}
+	if carried.ID != jobID || carried.Carried.Status != store.DownloadDownloading || carried.Carried.GraceEnds == nil {
+		t.Fatalf("carried %+v", carried)
+	}
+	second := newPlay(t)
+	second.record.Status = store.DownloadDownloading
+	second.SetStartTime(carried.Carried.GraceEnds.Add(-30 * time.Second))
+	second.began = carried.Carried.GraceEnds.Add(-30 * time.Second)
+	second.ExecuteWorkflow(WorkflowType, jobID, carried.Carried)
+	second.wantFailed(fault.MissingExternalJob)
+	second.took(30*time.Second, 31*time.Second)
+	if got := fmt.Sprint(second.done); got != "[look fail missing_external_job]" {
+		t.Errorf("did %s", got)
+	}
+}
+
+// TestRecordAway writes the end although PostgreSQL is away for long.
+func TestRecordAway(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	calls := 0
+	p.move = func() error {
+		if calls++; calls < 10 {
+			return temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+		}
+		return nil
+	}
+	p.saw(time.Second, activities.ObservedComplete)
+	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	p.wantCompleted()
+}
+
+// TestStateQuery follows what operators see.
+func TestStateQuery(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	state := func(status, waitsFor string) {
+		t.Helper()
+		var view lifecycle.StateView
+		value, err := p.QueryWorkflow(StateQuery)
+		if err == nil {
+			err = value.Get(&view)
+		}
+		if err != nil || view.State != status || !strings.HasPrefix(view.WaitsFor, waitsFor) || (waitsFor == "") != (view.WaitsFor == "") {
+			t.Errorf("got %+v, %v; want %s, %q", view, err, status, waitsFor)
+		}
+	}
+	p.after(time.Second, func() { state("queued", "qBittorrent") })
+	p.saw(2*time.Second, activities.ObservedDownloading)
+	p.after(3*time.Second, func() { state("downloading", "qBittorrent") })
+	p.saw(4*time.Second, activities.ObservedAbsent)
+	p.after(5*time.Second, func() { state("downloading", "the torrent, which is missing, until") })
+	p.saw(6*time.Second, activities.ObservedPresent)
+	p.seen(7*time.Second, activities.Observation{State: activities.ObservedPresent, Stalled: true})
+	p.after(8*time.Second, func() { state("downloading", "progress") })
+	p.after(9*time.Second, func() { p.SignalWorkflow(CancelSignal, nil) })
+	p.remove = func(nth int) error {
+		state("downloading", "qBittorrent, to remove")
+		return nil
+	}
+	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	state("canceled", "")
+}
+
+// TestSync continues as new for ever, also after the watcher was lost.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflowWithOptions(Sync, workflow.RegisterOptions{Name: SyncType})
+	env.RegisterActivity(&activities.DownloadSync{})
+	tries := 0
+	env.OnActivity(downloadSync.SyncDownloads, mock.Anything).Return(func(context.Context) error {
+		if tries++; tries < 4 {
+			return errors.New("the worker is gone")
+		}
+		return nil
+	})
+	env.ExecuteWorkflow(SyncType)
+	if _, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || tries != 4 {
+		t.Errorf("ended with %v after %d tries", env.GetWorkflowError(), tries)
+	}
+}
+
+// quiet keeps the SDK's log out of the tests' output.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
