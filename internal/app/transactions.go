@@ -111,6 +111,7 @@ func (a *common) transactions() *transaction.Client {
 	chain, shop := a.chain(), a.fragment(fragment.Options{})
 	return &transaction.Client{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience, Most: a.config.Transactions.MaxStars, Reserve: a.config.Transactions.Reserve,
+		StuckAfter: a.config.Transactions.StuckAfter,
 		Price: func(ctx context.Context, stars int64) (int64, error) {
 			price, err := shop.Price(ctx, int(stars))
 			return int64(price), err

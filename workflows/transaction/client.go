@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -33,12 +34,19 @@ type Client struct {
 	Friendly func(wallet string) string                                           // the form of an address that people copy
 	Most     int64                                                                // Stars in one purchase
 	Reserve  int64                                                                // nanoTON kept back of each transfer
+
+	StuckAfter time.Duration // a transaction in processing for longer is stuck
 }
+
+var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Find gives a transaction.
 func (c *Client) Find(ctx context.Context, hash string) (store.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return store.Transaction{}, err
+	}
+	if !hashes.MatchString(hash) {
+		return store.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
 	}
 	return c.Store.TransactionByHash(ctx, hash)
 }

@@ -26,25 +26,32 @@ type Report struct {
 	Differences []store.Difference
 }
 
-// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is given,
-// with Fragment's purchases.
-func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (Report, error) {
+// Ledger gives the balances of the ledger alone.
+func (c *Client) Ledger(ctx context.Context) (Report, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	report := Report{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
-	if report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address); err != nil {
-		return Report{}, err
-	}
-	if report.Differences, err = c.Store.LedgerCheck(ctx, wallet.Address); err != nil {
-		return Report{}, err
-	}
-	lt, nano, err := c.Balance(ctx, wallet.Address)
+	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
+	return report, err
+}
+
+// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is given,
+// with Fragment's purchases.
+func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (Report, error) {
+	report, err := c.Ledger(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	found, known, err := c.Store.CompareBalance(ctx, wallet.Address, lt, nano)
+	if report.Differences, err = c.Store.LedgerCheck(ctx, report.Wallet); err != nil {
+		return Report{}, err
+	}
+	lt, nano, err := c.Balance(ctx, report.Wallet)
+	if err != nil {
+		return Report{}, err
+	}
+	found, known, err := c.Store.CompareBalance(ctx, report.Wallet, lt, nano)
 	if err != nil {
 		return Report{}, err
 	}
@@ -52,7 +59,7 @@ func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (R
 	if purchases == nil {
 		return report, nil
 	}
-	found, err = c.comparePurchases(ctx, wallet.Address, purchases)
+	found, err = c.comparePurchases(ctx, report.Wallet, purchases)
 	report.Purchases, report.Differences = len(purchases), append(report.Differences, found...)
 	return report, err
 }
