@@ -28,6 +28,7 @@ type DownloadSync struct {
 	// Of the one loop that holds the lock.
 	sessions int64
 	failing  bool
+	failed   time.Time // the first poll without an answer since the last one with
 	polled   time.Time
 	present  map[int64]bool // jobs whose torrent this run of qBittorrent has shown
 }
@@ -38,6 +39,7 @@ type DownloadSyncSettings struct {
 	PollGap        time.Duration // a longer pause between two polls counts as an outage
 	StalledAfter   time.Duration // without progress; 0: never
 	StalledCancel  bool          // what stalls is cancelled
+	AlertAfter     time.Duration // without an answer
 	ObservedSignal string        // how a workflow is told of what its torrent does
 }
 
@@ -165,9 +167,13 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 		problem := asFault(err)
 		if !s.failing {
 			s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
+			s.failing, s.failed = true, time.Now()
 		}
-		s.failing = true
-		if kind, ok := downloadAlerts[problem.Code]; ok {
+		kind, atOnce := downloadAlerts[problem.Code]
+		if !atOnce {
+			kind = store.AlertDownloadsAway
+		}
+		if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
 			_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
 		}
 		if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
@@ -182,8 +188,12 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 	}
 	if s.failing {
 		s.Log.Info("qBittorrent answers again")
-		if err := s.Store.ResolveAlert(ctx, store.AlertDownloadsLogin); err != nil {
-			return err
+	}
+	if s.failing || s.polled.IsZero() { // another process may have raised them
+		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin} {
+			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.Store.NotePoll(ctx, restarted, s.Settings.PollGap); err != nil {

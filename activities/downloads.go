@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -25,6 +26,8 @@ type Downloads struct {
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Settings DownloadSettings
+
+	welcome atomic.Bool // qBittorrent let us in when it was last asked to take a torrent
 }
 
 // DownloadSettings are the limits of downloads.

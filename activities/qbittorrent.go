@@ -34,6 +34,11 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord
 		return recordOf(job), nil
 	}
 	err = d.handOver(ctx, job)
+	if err == nil && !d.welcome.Load() {
+		if err = d.Store.ResolveAlert(ctx, store.AlertDownloadsLogin); err == nil {
+			d.welcome.Store(true)
+		}
+	}
 	if err == nil {
 		err = d.Store.MarkDownloadAdded(ctx, jobID)
 	}
@@ -185,6 +190,7 @@ var downloadAlerts = map[fault.Code]string{
 
 func (d *Downloads) alert(ctx context.Context, code fault.Code) {
 	if kind, ok := downloadAlerts[code]; ok {
+		d.welcome.Store(false)
 		if err := d.Store.RaiseAlert(ctx, kind); err != nil {
 			d.Log.Error("alert not raised", "kind", kind, "error", err)
 		}

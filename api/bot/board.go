@@ -19,6 +19,8 @@ type boardKind struct {
 	draw func(ctx context.Context, viewer store.User, id int64) (face, error)
 	// ended says whether an entity in this state changes no more.
 	ended func(state string) bool
+	// every is the pause between two looks at it.
+	every time.Duration
 }
 
 // face is what a board shows.
@@ -114,10 +116,14 @@ func (b *Bot) refreshBoards(ctx context.Context) error {
 
 // refresh brings one board up to date.
 func (b *Bot) refresh(ctx context.Context, board store.Board) error {
-	now, err := b.draw(ctx, board)
+	kind, known := b.boards[board.Workload]
+	if !known { // a newer version of the program made it
+		return fmt.Errorf("no board for workload %q", board.Workload)
+	}
+	now, err := b.draw(ctx, kind, board)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
 		board.State = store.BoardLost
-		return b.store.SaveBoard(ctx, board, b.editEvery)
+		return b.store.SaveBoard(ctx, board, kind.every)
 	}
 	if err != nil {
 		return err
@@ -125,9 +131,9 @@ func (b *Bot) refresh(ctx context.Context, board store.Board) error {
 	silentPost := board.MessageID == nil && board.State == store.BoardSending && !now.ended
 	switch {
 	case silentPost: // the first message may have arrived, and a second one would show the same twice: wait for the end
-		return b.store.SaveBoard(ctx, board, b.editEvery)
+		return b.store.SaveBoard(ctx, board, kind.every)
 	case board.ShownHash == now.hash():
-		return b.store.SaveBoard(ctx, board, b.editEvery)
+		return b.store.SaveBoard(ctx, board, kind.every)
 	case !now.ended && !b.pace.turn(board.ChatID):
 		return b.store.SaveBoard(ctx, board, b.pace.inChat)
 	}
@@ -140,11 +146,7 @@ func (b *Bot) refresh(ctx context.Context, board store.Board) error {
 	return b.first(ctx, board, now)
 }
 
-func (b *Bot) draw(ctx context.Context, board store.Board) (face, error) {
-	kind, known := b.boards[board.Workload]
-	if !known { // a newer version of the program made it
-		return face{}, fmt.Errorf("no board for workload %q", board.Workload)
-	}
+func (b *Bot) draw(ctx context.Context, kind boardKind, board store.Board) (face, error) {
 	viewer, err := b.store.UserByTelegram(ctx, board.ChatID)
 	if err != nil {
 		return face{}, err
@@ -168,10 +170,10 @@ func (b *Bot) first(ctx context.Context, board store.Board, now face) error {
 		board.MessageID = &message
 	case outcome == unknown && now.ended: // said once, perhaps in vain
 		board.State = store.BoardFinal
-		return b.save(ctx, board, b.editEvery)
+		return b.save(ctx, board)
 	case outcome == unknown:
 		b.log.Warn("bot: first message of a board without an answer", "workload", board.Workload, "entity", board.EntityID, "error", err)
-		return b.save(ctx, board, b.editEvery)
+		return b.save(ctx, board)
 	case outcome == later:
 		board.State = before
 	}
@@ -186,7 +188,7 @@ func (b *Bot) settle(ctx context.Context, board store.Board, now face, err error
 		if now.ended {
 			board.State = store.BoardFinal
 		}
-		return b.save(ctx, board, b.editEvery)
+		return b.save(ctx, board)
 	case later, unknown: // an edit may be made twice
 		if wait >= longFlood {
 			b.pace.beSilent(wait)
@@ -196,11 +198,11 @@ func (b *Bot) settle(ctx context.Context, board store.Board, now face, err error
 	default:
 		b.log.Info("bot: board is lost", "workload", board.Workload, "entity", board.EntityID, "error", err)
 		board.State = store.BoardLost
-		return b.save(ctx, board, b.editEvery)
+		return b.save(ctx, board)
 	}
 }
 
 // save records a board after something was sent: that must not be forgotten because PostgreSQL is away for a moment.
-func (b *Bot) save(ctx context.Context, board store.Board, pause time.Duration) error {
-	return store.Patiently(ctx, func() error { return b.store.SaveBoard(ctx, board, pause) })
+func (b *Bot) save(ctx context.Context, board store.Board) error {
+	return store.Patiently(ctx, func() error { return b.store.SaveBoard(ctx, board, b.boards[board.Workload].every) })
 }

@@ -1,11 +1,12 @@
 // Package bot is the Telegram door: people browse the shared folder, ask for files and watch their jobs, and
-// administrators let people in; agents share tasks and are told of what happens to them.
+// administrators let people in; agents share tasks and are told of what happens to them; readers have books downloaded.
 //
 //	getUpdates → read (updates.go) → who is it, may they (access.go) → command or button (dispatch.go) → handler
 //	boards: what changed → drawn → one message per entity, edited (board.go)
-//	notices: what happened to a task → one message to each whom it concerns (notices.go)
+//	notices: what happened to an entity → one new message to each whom it concerns (notices.go)
 //
-// A workload adds a file with its commands and buttons, and a file that draws its board; both are listed in New.
+// A workload adds a file with its commands and buttons, one that draws its board, and one that draws its news; all are listed
+// in New.
 package bot
 
 import (
@@ -22,6 +23,7 @@ import (
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 )
 
@@ -46,6 +48,7 @@ type Options struct {
 	Store          *store.Store
 	Deliveries     *delivery.Client
 	Tasks          *task.Client
+	Downloads      *download.Client
 	Catalog        Catalog
 	Status         StatusSource
 	Log            *slog.Logger
@@ -62,6 +65,7 @@ type Bot struct {
 	store          *store.Store
 	deliveries     *delivery.Client
 	tasks          *task.Client
+	downloads      *download.Client
 	catalog        Catalog
 	status         StatusSource
 	log            *slog.Logger
@@ -73,7 +77,8 @@ type Bot struct {
 
 	commands []command
 	buttons  []button
-	boards   map[string]boardKind // by workload
+	boards   map[string]boardKind  // by workload
+	notices  map[string]noticeKind // by workload
 	pace     *pace
 }
 
@@ -85,15 +90,17 @@ const (
 // New makes the bot; Run lets it work.
 func New(o Options) *Bot {
 	b := &Bot{
-		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, catalog: o.Catalog, status: o.Status, log: o.Log,
+		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads,
+		catalog: o.Catalog, status: o.Status, log: o.Log,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
 		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),
 		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
 	}
-	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.adminCommands())
-	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.adminButtons())
-	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard()}
+	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.adminCommands())
+	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.adminButtons())
+	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard(), store.DownloadBoards: b.downloadBoard()}
+	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews}
 	b.pace = newPace(b.editEvery)
 	return b
 }

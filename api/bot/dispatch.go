@@ -118,6 +118,8 @@ func (b *Bot) route(r *request) (name string, run func(context.Context, *request
 	case isCommand:
 	case asksForComment(r.conv.Ask):
 		return "task", b.takeComment
+	case asksForWish(r.conv.Ask), hasLink(r.words):
+		return "download", b.takeWish
 	default:
 		return "files", b.searchWords
 	}

@@ -43,6 +43,22 @@ func dateIn(language string, at time.Time) string {
 	return at.UTC().Format("2 Jan 2006")
 }
 
+// durationIn writes a time for people, in its one or two longest units.
+func durationIn(language string, seconds int64) string {
+	minutes := (seconds + 30) / 60
+	switch {
+	case seconds < 60:
+		return textSecondsOnly.in(language, seconds)
+	case minutes < 60:
+		return textMinutes.in(language, minutes)
+	case minutes < 24*60:
+		return textHoursMinutes.in(language, minutes/60, minutes%60)
+	default:
+		hours := (minutes + 30) / 60
+		return textDaysHours.in(language, hours/24, hours%24)
+	}
+}
+
 // bar draws progress.
 func bar(percent int) string {
 	const cells = 12

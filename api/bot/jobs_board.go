@@ -17,6 +17,7 @@ func (b *Bot) deliveryBoard() boardKind {
 	return boardKind{
 		draw:  b.drawJob,
 		ended: func(state string) bool { return delivery.Rules.Terminal(store.JobState(state)) },
+		every: b.editEvery,
 	}
 }
 

@@ -2,11 +2,20 @@ package bot
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
+
+// noticeKind is how news of the entities of one workload is told: it finds what a notice is about, as the viewer may see it
+// now, and gives what draws the news. An error that is no use to repeat: the viewer is not to be told any more.
+type noticeKind func(ctx context.Context, viewer store.User, n store.Notice) (drawNews, error)
+
+// drawNews draws events of an entity, the oldest first. By then the notice is taken: nothing may fail any more.
+type drawNews func(ctx context.Context, n store.Notice, events []store.StreamedEvent) view
 
 const (
 	noticeTick     = 500 * time.Millisecond
@@ -14,15 +23,23 @@ const (
 	eventsPerTick  = 500
 )
 
-// keepNotices tells people of what happens to their tasks until ctx ends. Who is to hear of what is planned once, in the
-// record, with the place in the stream of events; a notice is marked before it is sent, so that one whose fate is
-// unknown, after a crash too, is never sent again.
+// keepNotices tells people of what happens to what is theirs until ctx ends. Who is to hear of what is planned once, in the
+// record, with the event or with the place in the stream of events; a notice is marked before it is sent, so that one whose fate
+// is unknown, after a crash too, is never sent again.
 func (b *Bot) keepNotices(ctx context.Context) {
+	adopted := false
 	for sleep(ctx, noticeTick) {
 		if b.pace.silent() {
 			continue
 		}
-		err := b.planNotices(ctx)
+		var err error
+		if !adopted {
+			err = b.store.AdoptNotices(ctx)
+			adopted = err == nil
+		}
+		if err == nil {
+			err = b.planNotices(ctx)
+		}
 		if err == nil {
 			err = b.sendNotices(ctx)
 		}
@@ -33,7 +50,7 @@ func (b *Bot) keepNotices(ctx context.Context) {
 	}
 }
 
-// planNotices plans notices of the events that nobody has looked at.
+// planNotices plans notices of the tasks' events that nobody has looked at; other workloads' are planned with the event.
 func (b *Bot) planNotices(ctx context.Context) error {
 	for {
 		cursor, err := b.store.NoticeCursor(ctx)
@@ -52,7 +69,7 @@ func (b *Bot) planNotices(ctx context.Context) error {
 
 // sendNotices sends what is due, as far as the chats' turns have come.
 func (b *Bot) sendNotices(ctx context.Context) error {
-	due, err := b.store.DueNotices(ctx, noticesPerTick)
+	due, err := b.store.DueNotices(ctx, slices.Collect(maps.Keys(b.notices)), noticesPerTick)
 	if err != nil {
 		return err
 	}
@@ -75,9 +92,10 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	if err != nil {
 		return err
 	}
-	task, err := b.tasks.Find(ctx, viewer, notice.TaskID)
+	draw, err := b.notices[notice.Workload](ctx, viewer, notice)
+	problem := fault.As(err)
 	switch {
-	case fault.CodeOf(err) == fault.TaskNotFound, err == nil && (viewer.TelegramID == nil || viewer.Status != store.UserActive):
+	case problem != nil && !problem.Retryable, err == nil && (viewer.TelegramID == nil || viewer.Status != store.UserActive):
 		return b.store.SaveNotice(ctx, notice, store.NoticeLost, 0)
 	case err != nil:
 		return err
@@ -91,10 +109,10 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	if err != nil || len(notice.Seqs) == 0 {
 		return err
 	}
-	_, err = b.send(ctx, *viewer.TelegramID, b.newsView(ctx, viewer, task, events, notice.Ready()))
+	_, err = b.send(ctx, *viewer.TelegramID, draw(ctx, notice, events))
 	state, wait := noticeAfter(err)
 	if state != store.NoticeSent {
-		b.log.Info("bot: notice", "user", who(*viewer.TelegramID), "task", task.ID, "state", state, "wait", wait, "error", err)
+		b.log.Info("bot: notice", "user", who(*viewer.TelegramID), "workload", notice.Workload, "entity", notice.EntityID, "state", state, "wait", wait, "error", err)
 	}
 	if wait >= longFlood {
 		b.pace.beSilent(wait)

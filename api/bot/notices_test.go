@@ -20,7 +20,7 @@ func (w *world) noticeStates() (states []string) {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
-	rows, err := conn.Query(w.t.Context(), `SELECT state FROM notices ORDER BY user_id, task_id, seq`)
+	rows, err := conn.Query(w.t.Context(), `SELECT state FROM news ORDER BY user_id, workload, entity_id, seq`)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(300 * time.Millisecond)
-	due, err := w.store.DueNotices(t.Context(), 10)
+	due, err := w.store.DueNotices(t.Context(), []string{store.TaskNotices}, 10)
 	if err != nil || len(due) != 1 {
 		t.Fatal(due, err)
 	}

@@ -69,7 +69,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 		work, finished := withGrace(ctx)
 		for _, alert := range alerts {
 			told := b.tellAdmins(work, func(admin store.User) view {
-				return view{text: "🚨 " + alertText(alert.Kind).in(admin.Language)}
+				return view{text: alertLines(admin.Language, alert)}
 			})
 			if !told {
 				b.log.Error("bot: no administrator could be told of an alert", "kind", alert.Kind)
@@ -77,4 +77,16 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 		}
 		finished()
 	}
+}
+
+// alertLines tells what of an incident was not told yet: that it began, that it is over, or both.
+func alertLines(language string, alert store.Alert) string {
+	var lines []string
+	if alert.Begun {
+		lines = append(lines, "🚨 "+alertText(alert.Kind).in(language))
+	}
+	if alert.Over {
+		lines = append(lines, "✅ "+alertOverText(alert.Kind).in(language))
+	}
+	return strings.Join(lines, "\n\n")
 }

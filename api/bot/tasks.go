@@ -42,7 +42,7 @@ func (b *Bot) task(ctx context.Context, r *request) error {
 	if strings.EqualFold(first, "new") && rest != "" {
 		return b.newTask(ctx, r, rest)
 	}
-	id, ok := taskID(first)
+	id, ok := readNumber(first)
 	if !ok {
 		return hint{text: textTaskUsage}
 	}
@@ -57,8 +57,8 @@ func firstWord(args string) (word, rest string) {
 	return args, ""
 }
 
-// taskID reads the number of a task as people write it.
-func taskID(word string) (int64, bool) {
+// readNumber reads the number of something as people write it.
+func readNumber(word string) (int64, bool) {
 	id, err := strconv.ParseInt(strings.TrimLeft(word, "#№"), 10, 64)
 	return id, err == nil
 }

@@ -88,7 +88,7 @@ func (b *Bot) takeComment(ctx context.Context, r *request) error {
 // claim is /claim <task> <comment>; without a comment it asks for one.
 func (b *Bot) claim(ctx context.Context, r *request) error {
 	first, comment := firstWord(r.args)
-	id, ok := taskID(first)
+	id, ok := readNumber(first)
 	if !ok {
 		return hint{text: textClaimUsage}
 	}

@@ -75,7 +75,7 @@ var (
 
 // Help, and what is not understood.
 var (
-	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими.\n"}
+	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others, and download books for the library: send me a link.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими, и скачиваю книги для библиотеки: пришлите ссылку.\n"}
 	textUnknownCommand = text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 	textOnlyWords      = text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
 	textStaleButton    = text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
@@ -151,6 +151,10 @@ var alertTexts = map[string]text{
 		"Telegram refused our token: deliveries failed until it was replaced.",
 		"Telegram не принимал наш токен: доставки не работали, пока его не заменили.",
 	},
+	store.AlertDownloadsAway: {
+		"qBittorrent has not answered for some minutes: downloads under way are left as they are, new ones wait.",
+		"qBittorrent не отвечает уже несколько минут: начатые загрузки остаются как есть, новые ждут.",
+	},
 	store.AlertDownloadsLogin: {
 		"qBittorrent refuses our name and password: downloads wait until the setting is corrected and the worker restarted.",
 		"qBittorrent не принимает наши имя и пароль: загрузки ждут, пока настройку не исправят и не перезапустят worker.",
@@ -166,6 +170,22 @@ func alertText(kind string) text {
 		return known
 	}
 	return text{"Something needs attention: " + kind, "Что-то требует внимания: " + kind}
+}
+
+// alertOverTexts say that an incident is over.
+var alertOverTexts = map[string]text{
+	store.AlertStorageToken:   {"The storage accepts our token again.", "Хранилище снова принимает наш токен."},
+	store.AlertTelegramToken:  {"Telegram accepts our token again.", "Telegram снова принимает наш токен."},
+	store.AlertDownloadsAway:  {"qBittorrent answers again.", "qBittorrent снова отвечает."},
+	store.AlertDownloadsLogin: {"qBittorrent lets us in again.", "qBittorrent снова нас пускает."},
+	store.AlertDownloadsSpace: {"There is room again on qBittorrent's disk.", "На диске qBittorrent снова есть место."},
+}
+
+func alertOverText(kind string) text {
+	if known, ok := alertOverTexts[kind]; ok {
+		return known
+	}
+	return text{"This is over: " + kind, "Это закончилось: " + kind}
 }
 
 // faultText gives the plain words for a fault.

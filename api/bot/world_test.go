@@ -21,6 +21,7 @@ import (
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 )
 
@@ -90,6 +91,7 @@ func (w *world) bot() *Bot {
 	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
 	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log}
 	o.Tasks = &task.Client{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
+	o.Downloads = &download.Client{Temporal: w.temporal, Store: w.store, Log: log}
 	o.Status = steady{}
 	return New(o)
 }

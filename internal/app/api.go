@@ -18,6 +18,9 @@ import (
 	"stagecoach/workflows/delivery"
 )
 
+// botPatience is how long the bot waits to see a job end that a person cancels.
+const botPatience = 300 * time.Millisecond
+
 // API serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
 func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	app, err := newCommon(ctx, c, log)
@@ -51,10 +54,12 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	services, ctx := errgroup.WithContext(ctx)
 	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
-		hasty := *deliveries // a chat's updates wait for each other, and the job's message shows the end anyway
-		hasty.CancelPatience = 300 * time.Millisecond
+		// A chat's updates wait for each other, and the job's message shows the end anyway.
+		hasty, hastyDownloads := *deliveries, *downloads
+		hasty.CancelPatience, hastyDownloads.CancelPatience = botPatience, botPatience
 		telegramBot := bot.New(bot.Options{
-			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Catalog: files, Status: whole, Log: log,
+			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
+			Catalog: files, Status: whole, Log: log,
 			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })

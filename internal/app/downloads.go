@@ -9,6 +9,10 @@ import (
 	"stagecoach/workflows/download"
 )
 
+// downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and its
+// restart take less.
+const downloadAlertAfter = 5 * time.Minute
+
 func (a *common) downloads() *download.Client {
 	return &download.Client{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "",
@@ -41,7 +45,7 @@ func (a *common) downloadActivities() (*activities.Downloads, *activities.Downlo
 		Store: a.store, Torrents: torrents, Temporal: a.temporal, Metrics: a.metrics, Log: a.log,
 		Settings: activities.DownloadSyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
-			StalledCancel: c.Download.StalledCancel, ObservedSignal: download.ObservedSignal,
+			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter, ObservedSignal: download.ObservedSignal,
 		},
 	}
 	return downloads, watcher

@@ -6,16 +6,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Alert is one incident that the administrators should hear of once.
+// Alert is one incident that the administrators should hear of once, when it begins and when it is over.
 type Alert struct {
-	ID   int64  `db:"id"`
-	Kind string `db:"kind"`
+	ID    int64  `db:"id"`
+	Kind  string `db:"kind"`
+	Begun bool   `db:"begun"` // nobody was told of it before
+	Over  bool   `db:"over"`
 }
 
 // Kinds of alerts.
 const (
 	AlertStorageToken   = "storage_token_invalid"
 	AlertTelegramToken  = "telegram_token_invalid"
+	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
 	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
 	AlertDownloadsSpace = "downloads_space_low"
 
@@ -41,9 +44,13 @@ func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
 	return unavailable(err)
 }
 
-// TakeUnsentAlerts gives alerts nobody was told of and marks them as told: an alert is sent at most once.
+// TakeUnsentAlerts gives alerts, and ends of alerts, nobody was told of and marks them as told: each is sent at most once.
 func (s *Store) TakeUnsentAlerts(ctx context.Context) ([]Alert, error) {
-	return list[Alert](ctx, s, `UPDATE alerts SET sent_at = now() WHERE sent_at IS NULL RETURNING id, kind`)
+	return list[Alert](ctx, s, `WITH unsent AS (
+			SELECT id, sent_at IS NULL AS begun FROM alerts
+			WHERE sent_at IS NULL OR resolved_at IS NOT NULL AND over_sent_at IS NULL FOR UPDATE
+		) UPDATE alerts a SET sent_at = coalesce(sent_at, now()), over_sent_at = CASE WHEN resolved_at IS NOT NULL THEN now() END
+		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`)
 }
 
 // OpenAlerts lists the kinds of the incidents that are open.

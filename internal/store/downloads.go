@@ -85,6 +85,7 @@ type Download struct {
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last try to remove the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
+	RequestKey        string     `db:"request_key"` // of who asked; empty: each request is its own
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 
 	UserStatus string    `db:"user_status"` // of the owner, now
@@ -106,20 +107,27 @@ const DownloadTagPrefix = "job-"
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
-	cancel_requested_at, cancel_requested_by, cancel_told_at, cancel_error, keep_files, workflow_started_at,
+	cancel_requested_at, cancel_requested_by, cancel_told_at, cancel_error, keep_files, coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
 
 var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
 // CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
-// chat; an active job for the same user, book and medium is given instead. All of it is one statement.
+// chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is given
+// instead. All of it is one statement.
 func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (job Download, created bool, err error) {
 	for { // the active job may end between the two looks
+		if d.RequestKey != "" {
+			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)
+			if fault.CodeOf(err) != fault.DownloadNotFound {
+				return job, false, err
+			}
+		}
 		err = s.pool.QueryRow(ctx, `WITH job AS (
-				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status)
-				SELECT $1, b.id, $3, $4, $5, $6, $7, $8 FROM books b WHERE b.id = $2
-				ON CONFLICT (user_id, book_id, media_type) WHERE status IN ('queued', 'downloading') DO NOTHING RETURNING id, user_id
+				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key)
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, '') FROM books b WHERE b.id = $2
+				ON CONFLICT DO NOTHING RETURNING id, user_id
 			), event AS (
 				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
 				SELECT $9, id::text, 1, user_id, $10, $8, user_id FROM job
@@ -127,7 +135,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 			) SELECT id FROM job`,
-			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type).Scan(&d.ID)
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type, d.RequestKey).Scan(&d.ID)
 		switch {
 		case err == nil:
 			job, err = s.DownloadByID(ctx, d.ID)
@@ -154,6 +162,11 @@ func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
 func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
 	return one[Download](ctx, s, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
 		AND d.status IN ('queued', 'downloading')`, userID, bookID, mediaType)
+}
+
+// requestedDownload finds the job that a request of the user has made.
+func (s *Store) requestedDownload(ctx context.Context, userID int64, key string) (Download, error) {
+	return one[Download](ctx, s, noDownload, downloadSelect+`WHERE user_id = $1 AND request_key = $2`, userID, key)
 }
 
 // DownloadFilter chooses download jobs; zero fields choose all.
@@ -207,6 +220,7 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Downl
 		for _, event := range events {
 			job.RowVersion++
 			queueEvent(batch, downloads, job.ID, job.RowVersion, job.UserID, event)
+			queueDownloadNotice(batch, job, event)
 		}
 		// The bytes of the .torrent are kept for as long as it may have to be added again.
 		batch.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
@@ -217,6 +231,23 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Downl
 		return tx.SendBatch(ctx, batch).Close()
 	})
 	return job, err
+}
+
+// stalledGather is how long the news that a download stands still waits for its end, which may follow at once.
+const stalledGather = 5 * time.Second
+
+// queueDownloadNotice plans that the owner hears of an event, if it is the job's end or a standstill.
+func queueDownloadNotice(batch *pgx.Batch, job Download, e Event) {
+	gather := time.Duration(0)
+	switch DownloadStatus(e.To) {
+	case DownloadCompleted, DownloadFailed, DownloadCanceled:
+	default:
+		if e.Type != DownloadStalled {
+			return
+		}
+		gather = stalledGather
+	}
+	queueNotice(batch, downloads, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather)
 }
 
 // MarkDownloadStarted remembers that the job's workflow runs.

@@ -134,6 +134,39 @@ func TestOneActiveDownload(t *testing.T) {
 	}
 }
 
+// TestOneRequestOneDownload repeats requests, also when what they have made is over.
+func TestOneRequestOneDownload(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ask := func(user store.User, key string) (store.Download, bool) {
+		wanted := s.ask(user)
+		wanted.RequestKey = key
+		job, created, err := s.CreateDownload(t.Context(), wanted, store.Event{Type: "enqueued", To: "queued"})
+		s.must(err)
+		return job, created
+	}
+	first, created := ask(s.ann, "k")
+	if !created || first.RequestKey != "k" {
+		t.Errorf("%v, %+v", created, first)
+	}
+	for range 2 {
+		if again, created := ask(s.ann, "k"); created || again.ID != first.ID {
+			t.Errorf("%v, %+v", created, again)
+		}
+		if first.Status == store.DownloadQueued {
+			first = s.move(first, store.DownloadFailed)
+		}
+	}
+	if other, created := ask(s.ann, "l"); !created || other.ID == first.ID {
+		t.Errorf("%v, %+v", created, other)
+	}
+	if theirs, created := ask(s.bob, "k"); !created || theirs.UserID != s.bob.ID {
+		t.Errorf("%v, %+v", created, theirs)
+	}
+	s.move(s.download(s.user(3)), store.DownloadFailed) // without a key each request is its own
+	s.download(s.user(4))
+}
+
 func TestCompletionFillsTheLibrary(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -408,54 +441,6 @@ func TestOneWatcher(t *testing.T) {
 	first.Wait()
 	if ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil }); !ours || err != nil {
 		t.Error(ours, err)
-	}
-}
-
-// TestDownloadNotices plans who hears of what: the owner, of an end and of a standstill that is not their own doing.
-func TestDownloadNotices(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	ctx := t.Context()
-	from, err := s.NoticeCursor(ctx)
-	s.must(err)
-	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
-	stalled := s.download(s.bob)
-	_, err = s.ChangeDownload(ctx, stalled.ID, func(d *store.Download) ([]store.Event, error) {
-		return []store.Event{{Type: store.DownloadStalled, From: string(d.Status), To: string(d.Status)}}, nil
-	})
-	s.must(err)
-	canceled := s.user(3)
-	_, err = s.ChangeDownload(ctx, s.download(canceled).ID, func(d *store.Download) ([]store.Event, error) {
-		d.Status = store.DownloadCanceled
-		return []store.Event{{Type: "canceled", From: "queued", To: "canceled", ActorID: &canceled.ID}}, nil
-	})
-	s.must(err)
-	var events []store.StreamedEvent
-	for len(events) < 7 { // other tests' transactions may be older
-		events, err = s.EventsAfter(ctx, from, 0, 100)
-		s.must(err)
-	}
-	s.must(s.PlanNotices(ctx, from, events, 0))
-	s.must(s.PlanNotices(ctx, from, events, 0)) // another process: the cursor has moved
-	due, err := s.DueDownloadNotices(ctx, 10)
-	if err != nil || len(due) != 2 {
-		t.Fatalf("%+v, %v", due, err)
-	}
-	for _, n := range due {
-		if n.DownloadID != done.ID && n.DownloadID != stalled.ID {
-			t.Errorf("%+v", n)
-		}
-		event, err := s.TakeDownloadNotice(ctx, n)
-		if err != nil || event == nil || event.To != "completed" && event.Type != store.DownloadStalled {
-			t.Errorf("%+v, %v", event, err)
-		}
-		if again, err := s.TakeDownloadNotice(ctx, n); err != nil || again != nil {
-			t.Errorf("taken twice: %+v, %v", again, err)
-		}
-		s.must(s.SaveDownloadNotice(ctx, n, store.NoticeSent, 0))
-	}
-	if due, err = s.DueDownloadNotices(ctx, 10); err != nil || len(due) != 0 {
-		t.Errorf("%+v, %v", due, err)
 	}
 }
 

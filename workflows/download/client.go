@@ -42,13 +42,14 @@ type Ask struct {
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
+	Key       string // the same key of the same user gives the same job; empty: each request is its own
 }
 
 // MaxSource is how many characters the name of a source may have.
 const MaxSource = 100
 
-// Start asks for a download. While one for the same user, book and medium is active it is given instead, and created is
-// false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
+// Start asks for a download. What the same key has made before, or one for the same user, book and medium that is active, is given
+// instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
 // qBittorrent it is PROVIDER_UNAVAILABLE.
 func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store.Download, created bool, err error) {
 	origin, err := ask.check()
@@ -61,7 +62,7 @@ func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store
 	wanted := store.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
 		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
-		InfohashV1: origin.V1, InfohashV2: origin.V2,
+		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
 	}
 	rule, err := Rules.Decide("", request{Action: store.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}, wanted)
 	if err != nil {
@@ -74,7 +75,7 @@ func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store
 	if created && c.OnStarted != nil {
 		c.OnStarted(job.MediaType)
 	}
-	if job.WorkflowStartedAt == nil {
+	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.Status) {
 		if err := c.Launch(ctx, job); err != nil {
 			c.Log.Warn("download is recorded, its workflow will be started later", "download", job.ID, "error", err)
 		}

@@ -70,12 +70,14 @@ CREATE TABLE download_jobs (
     cancel_error           text        NOT NULL DEFAULT '',        -- a fault code: why the last try to remove the torrent failed
     keep_files             boolean     NOT NULL DEFAULT false,
 
+    request_key            text,                                   -- of who asked: the same request again makes no other job
     workflow_started_at    timestamptz,
     CHECK ((status = 'completed') = (completed_at_utc IS NOT NULL)),
     CHECK ((status = 'failed') = (failure_reason IS NOT NULL)),
     CHECK (status <> 'completed' OR content_path <> '')
 ) WITH (fillfactor = 80); -- the progress of active jobs is written again and again
 CREATE UNIQUE INDEX download_jobs_active ON download_jobs (user_id, book_id, media_type) WHERE status IN ('queued', 'downloading');
+CREATE UNIQUE INDEX download_jobs_request ON download_jobs (user_id, request_key);
 CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
 CREATE INDEX download_jobs_owner ON download_jobs (user_id, id DESC);
 CREATE INDEX download_jobs_book ON download_jobs (book_id);
@@ -90,16 +92,23 @@ CREATE TABLE download_sync (
 );
 INSERT INTO download_sync DEFAULT VALUES;
 
--- One row for each person who is to hear of a download's end, or of its standstill, whatever came of it.
-CREATE TABLE download_notices (
-    user_id     bigint      NOT NULL REFERENCES users (id),
-    download_id bigint      NOT NULL REFERENCES download_jobs (id),
-    seq         bigint      NOT NULL,                  -- the download's event
-    state       text        NOT NULL DEFAULT 'due' CHECK (state IN ('due', 'sending', 'sent', 'unknown', 'lost')),
-    due_at      timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (user_id, download_id, seq)
+-- One row for each person who is to hear of an event of some entity, whatever came of it. The rows of a person and an
+-- entity that are due together make one message. It takes the place of notices, which the release before goes on using
+-- until it is stopped: what stands there is moved here when a bot of this release begins.
+CREATE TABLE news (
+    user_id   bigint      NOT NULL REFERENCES users (id),
+    workload  text        NOT NULL,
+    entity_id text        NOT NULL,
+    seq       bigint      NOT NULL,                  -- the entity's event; 0, of a task: its last blocker is DONE
+    state     text        NOT NULL DEFAULT 'due' CHECK (state IN ('due', 'sending', 'sent', 'unknown', 'lost')),
+    due_at    timestamptz NOT NULL,
+    PRIMARY KEY (user_id, workload, entity_id, seq)
 );
-CREATE INDEX download_notices_due ON download_notices (due_at) WHERE state = 'due';
+CREATE INDEX news_due ON news (due_at) WHERE state = 'due';
+
+-- That an incident is over is told too.
+ALTER TABLE alerts ADD COLUMN over_sent_at timestamptz;
+UPDATE alerts SET over_sent_at = now() WHERE resolved_at IS NOT NULL;
 
 -- +goose Down
 SELECT 1; -- forward only

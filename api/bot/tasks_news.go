@@ -11,6 +11,15 @@ import (
 // newsShown is how many changes of one task a notice tells in full: a message has 4,096 characters at most.
 const newsShown = 8
 
+// taskNews tells of tasks.
+func (b *Bot) taskNews(ctx context.Context, viewer store.User, n store.Notice) (drawNews, error) {
+	id, _ := readNumber(n.EntityID)
+	found, err := b.tasks.Find(ctx, viewer, id)
+	return func(ctx context.Context, n store.Notice, events []store.StreamedEvent) view {
+		return b.newsView(ctx, viewer, found, events, n.Ready())
+	}, err
+}
+
 // newsView draws what has happened to a task, the oldest first.
 func (b *Bot) newsView(ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool) view {
 	language := viewer.Language

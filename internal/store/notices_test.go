@@ -1,0 +1,136 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"stagecoach/internal/store"
+)
+
+// due lists what is due as "<user>:<entity>:<seqs>".
+func (s *shelf) due(workloads ...string) (found []store.Notice, shown []string) {
+	s.t.Helper()
+	found, err := s.DueNotices(s.t.Context(), workloads, 10)
+	s.must(err)
+	for _, n := range found {
+		shown = append(shown, fmt.Sprintf("%d:%s:%v", n.UserID, n.EntityID, n.Seqs))
+	}
+	slices.Sort(shown)
+	return found, shown
+}
+
+// TestDownloadNotices plans who hears of what: the owner, of an end and of a standstill that is not their own doing.
+func TestDownloadNotices(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	ctx := t.Context()
+	note := func(job store.Download, event store.Event) {
+		_, err := s.ChangeDownload(ctx, job.ID, func(d *store.Download) ([]store.Event, error) {
+			if event.To == "" {
+				event.To = string(d.Status)
+			}
+			d.Status, event.From = store.DownloadStatus(event.To), string(d.Status)
+			return []store.Event{event}, nil
+		})
+		s.must(err)
+	}
+	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	carl, dora := s.user(3), s.user(4)
+	own, other := s.download(carl), s.download(dora)
+	note(own, store.Event{Type: store.DownloadWentMissing})
+	note(own, store.Event{Type: store.DownloadFoundAgain})
+	note(own, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: &carl.ID})
+	note(other, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: &s.ann.ID})
+	chatless, err := s.CreateUser(ctx, store.User{Status: store.UserActive}, "")
+	s.must(err)
+	s.move(s.download(chatless), store.DownloadFailed)
+	stalled := s.download(s.bob)
+	note(stalled, store.Event{Type: store.DownloadStalled})
+
+	want := []string{fmt.Sprintf("%d:%d:[3]", s.ann.ID, done.ID), fmt.Sprintf("%d:%d:[2]", dora.ID, other.ID)}
+	slices.Sort(want)
+	found, got := s.due(store.TaskNotices, store.DownloadNotices)
+	if !slices.Equal(got, want) {
+		t.Fatalf("due %q, want %q", got, want)
+	}
+	if _, got := s.due(store.TaskNotices); len(got) != 0 {
+		t.Errorf("another workload's: %q", got)
+	}
+	for _, n := range found {
+		again := n
+		events, err := s.TakeNotice(ctx, &n)
+		if err != nil || len(events) != 1 || events[0].EntityID != n.EntityID || events[0].Seq != n.Seqs[0] {
+			t.Errorf("%+v, %v", events, err)
+		}
+		if events, err := s.TakeNotice(ctx, &again); err != nil || len(events) != 0 || len(again.Seqs) != 0 {
+			t.Errorf("taken twice: %+v, %v", events, err)
+		}
+		s.must(s.SaveNotice(ctx, n, store.NoticeSent, 0))
+	}
+
+	// What stalls and ends by that is one message, a little later.
+	note(stalled, store.Event{Type: "canceled", To: string(store.DownloadCanceled)})
+	if _, got := s.due(store.DownloadNotices); len(got) != 0 {
+		t.Errorf("too early: %q", got)
+	}
+	s.exec(`UPDATE news SET due_at = due_at - interval '5 seconds' WHERE state = 'due'`)
+	if _, got := s.due(store.DownloadNotices); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
+		t.Errorf("due %q", got)
+	}
+}
+
+// TestAdoptedNotices takes over what the release before has left.
+func TestAdoptedNotices(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	s := &shelf{world: o.world, ann: o.ann, bob: o.bob}
+	task := o.made(store.NewTask{})[0]
+	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
+		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)
+	for range 2 {
+		s.must(s.AdoptNotices(t.Context()))
+		found, got := s.due(store.TaskNotices)
+		if !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[0 1]", s.ann.ID, task.ID)}) {
+			t.Fatalf("due %q", got)
+		}
+		if n := found[0]; n.Workload != store.TaskNotices || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+func TestAlertsBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	want := func(when string, want ...store.Alert) {
+		t.Helper()
+		got, err := w.TakeUnsentAlerts(ctx)
+		w.must(err)
+		for i := range got {
+			got[i].ID = 0
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", when, got, want)
+		}
+	}
+	raise := func() { w.must(w.RaiseAlert(ctx, store.AlertDownloadsAway)) }
+	resolve := func() { w.must(w.ResolveAlert(ctx, store.AlertDownloadsAway)) }
+	kind := store.AlertDownloadsAway
+	resolve()
+	want("nothing has happened")
+	raise()
+	raise()
+	want("it begins", store.Alert{Kind: kind, Begun: true})
+	want("it is told")
+	resolve()
+	want("it is over", store.Alert{Kind: kind, Over: true})
+	want("that is told")
+	raise()
+	resolve()
+	want("both before anybody was told", store.Alert{Kind: kind, Begun: true, Over: true})
+	raise()
+	want("another time", store.Alert{Kind: kind, Begun: true})
+}
