@@ -240,3 +240,27 @@ func TestTable(t *testing.T) {
 		seen[f.Message] = true
 	}
 }
+
+// TestFloatsLoseStars shows why money is whole numbers here: the obvious arithmetic in floats sells a Star too few.
+func TestFloatsLoseStars(t *testing.T) {
+	t.Parallel()
+	const price, fee = money.Nano(460_900_000), money.Nano(20_000_000)
+	wrong := 0
+	for packs := int64(1); packs <= 2000; packs++ {
+		exact, err := price.MulDiv(packs, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ton := func(n money.Nano) float64 { return float64(n) / 1e9 }
+		naive := int64(math.Floor((ton(exact+fee) - ton(fee)) * (Least / ton(price))))
+		if got := Bought(exact, price); got != packs*Least {
+			t.Errorf("%d: %d", exact, got)
+		}
+		if naive != packs*Least {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		t.Error("floats would have done")
+	}
+}

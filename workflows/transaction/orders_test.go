@@ -276,7 +276,8 @@ func TestLimits(t *testing.T) {
 	w.balances()
 }
 
-// TestBurst sees every one of many transfers that come at once: more than fit on a page.
+// TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20 that
+// the system before this one looked at once a minute.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })

@@ -350,7 +350,9 @@ func (t *transaction) awaitChange(ctx workflow.Context) error {
 		return t.look(ctx)
 	case t.retries.Len() > 0:
 		var in Input
-		t.retries.ReceiveAsync(&in)
+		if !t.retries.ReceiveAsync(&in) {
+			return nil // it said what cannot be read
+		}
 		if _, err := t.request(ctx, store.TransactionActionRetry, in); err != nil {
 			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
 		}
