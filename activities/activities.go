@@ -7,11 +7,28 @@ import "go.temporal.io/sdk/worker"
 // RegisterDelivery adds the streaming activity to the worker of the delivery queue.
 func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(courier) }
 
-// RegisterMain adds the short activities to the worker of the main queue.
-func RegisterMain(w worker.Registry, records *Records, tasks *Tasks, downloads *Downloads, downloadSync *DownloadSync, reconciler *Reconciler) {
-	w.RegisterActivity(records)
-	w.RegisterActivity(tasks)
-	w.RegisterActivity(downloads)
-	w.RegisterActivity(downloadSync)
-	w.RegisterActivity(reconciler)
+// Main are the activities of the main queue; a nil Monitor: there is no wallet to watch.
+type Main struct {
+	Records      *Records
+	Tasks        *Tasks
+	Downloads    *Downloads
+	DownloadSync *DownloadSync
+	Transactions *Transactions
+	Cashier      *Cashier
+	Monitor      *TonMonitor
+	Reconciler   *Reconciler
+}
+
+// RegisterMain adds the activities of the main queue to its worker.
+func RegisterMain(w worker.Registry, m Main) {
+	w.RegisterActivity(m.Records)
+	w.RegisterActivity(m.Tasks)
+	w.RegisterActivity(m.Downloads)
+	w.RegisterActivity(m.DownloadSync)
+	w.RegisterActivity(m.Transactions)
+	w.RegisterActivity(m.Cashier)
+	w.RegisterActivity(m.Reconciler)
+	if m.Monitor != nil {
+		w.RegisterActivity(m.Monitor)
+	}
 }

@@ -28,6 +28,10 @@ type Reconciler struct {
 	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
 	Downloads       DownloadKeeper
 	DownloadRecords *Downloads
+	Transactions    TransactionKeeper
+	Purchases       *Transactions
+	Wallet          string        // whose monitor must run; empty: none
+	StuckAfter      time.Duration // a transaction in processing for longer
 	Every           time.Duration // between two looks
 }
 
@@ -45,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
-		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx), r.downloads(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx), r.downloads(ctx), r.transactions(ctx)); err != nil && ctx.Err() == nil {
 			r.Log.Warn("reconciler could not look", "error", err) // an outage: the next look sees all
 		}
 		select {

@@ -9,11 +9,16 @@ import (
 
 // asking is a command that makes one call, as a user, and shows what the API answers.
 func asking[T any](t *target, use, short string, args cobra.PositionalArgs, ask func(args []string) (call, error), show func(*cobra.Command, T) error) *cobra.Command {
+	return askingAs(t.asUser, use, short, args, ask, show)
+}
+
+// askingAs is asking as somebody else than a user.
+func askingAs[T any](as func() (*client, error), use, short string, args cobra.PositionalArgs, ask func(args []string) (call, error), show func(*cobra.Command, T) error) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.asUser()
+			c, err := as()
 			if err != nil {
 				return err
 			}
@@ -39,15 +44,20 @@ func asking[T any](t *target, use, short string, args cobra.PositionalArgs, ask 
 	return cmd
 }
 
-// listing is a command that shows one page of a list. filters gives parameters of the query; empty ones are left out.
+// listing is a command that shows one page of a list, as a user. filters gives parameters of the query; empty ones are left out.
 func listing[T any](t *target, use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
+	return listingAs(t.asUser, use, short, args, path, filters, show)
+}
+
+// listingAs is listing as somebody else than a user.
+func listingAs[T any](as func() (*client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
 	var cursor string
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.asUser()
+			c, err := as()
 			if err != nil {
 				return err
 			}

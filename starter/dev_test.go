@@ -331,7 +331,10 @@ func TestDevRefusesWrongSettings(t *testing.T) {
 
 func TestStandInAlone(t *testing.T) {
 	skipInShort(t)
-	for name, path := range map[string]string{"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents"} {
+	for name, path := range map[string]string{
+		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
+		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy",
+	} {
 		standIn := launch(t, "standin", name, "--addr", "127.0.0.1:0", "--dir", t.TempDir())
 		var url string
 		eventually(t, 10*time.Second, name+" says where it is", func() bool {

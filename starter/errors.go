@@ -110,11 +110,17 @@ func nextStep(r *refusal) string {
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
 	case fault.InvalidTransition:
-		return "look at its state: starter deliver show ID, starter task show ID or starter download show ID"
+		return "look at its state: starter deliver show ID, starter task show ID, starter download show ID or starter tx show HASH"
 	case fault.BookNotFound:
 		return "look which there are: starter book list, or add it: starter book add TITLE"
 	case fault.DownloadNotFound:
 		return "look which there are: starter download list"
+	case fault.TransactionNotFound:
+		return "look which there are: starter tx list"
+	case fault.PaymentUndecided:
+		return "wait for what the chain says: starter tx show HASH"
+	case fault.NotConfigured:
+		return "it is off until the worker gets its settings: see the README"
 	case fault.TaskNotFound:
 		return "look which there are: starter task list"
 	case fault.WorkspaceNotFound:

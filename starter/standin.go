@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +24,7 @@ type standIn interface {
 
 func newStandIn() *cobra.Command {
 	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -60,6 +63,41 @@ func newQBittorrentStandIn() *cobra.Command {
 	cmd.Flags().DurationVar(&o.Plan.Check, "check", 500*time.Millisecond, "until a torrent is checked")
 	cmd.Flags().DurationVar(&o.Plan.Duration, "duration", 20*time.Second, "until a torrent is complete (negative: never)")
 	cmd.Flags().Int64Var(&o.Plan.Size, "size", 100<<20, "bytes that a magnet link leads to")
+	return cmd
+}
+
+func newTonCenterStandIn() *cobra.Command {
+	var o sim.TonCenterOptions
+	var seed string
+	cmd := standInCommand("toncenter", "Stands in for the TON blockchain and toncenter", "127.0.0.1:8084", &o.Dir, "the chain",
+		func() (standIn, error) {
+			key, err := hex.DecodeString(seed)
+			if err != nil || len(key) != ed25519.SeedSize {
+				return nil, usageError{"--wallet-seed must be 64 hex digits"}
+			}
+			o.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey))
+			return sim.NewTonCenter(o)
+		})
+	cmd.Flags().StringVar(&seed, "wallet-seed", strings.Repeat("5e", ed25519.SeedSize), "the key of the service's wallet, as a seed in hex")
+	cmd.Flags().Int64Var(&o.Balance, "balance", 0, "nanoTON that the wallet has at first (default: 10 TON)")
+	cmd.Flags().BoolVar(&o.Undeployed, "undeployed", false, "the wallet's contract is not there before its first payment")
+	cmd.Flags().DurationVar(&o.BlockTime, "block-time", 0, "until a message is in a block (default: at once)")
+	cmd.Flags().DurationVar(&o.Finality, "finality", 0, "until a transaction is final (default: at once)")
+	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "added to every call")
+	cmd.Flags().StringVar(&o.APIKey, "api-key", "", "the one valid key (default: any)")
+	cmd.Flags().Float64Var(&o.RequestsPerSecond, "rate", 0, "requests per second without a key (default: unlimited)")
+	return cmd
+}
+
+func newFragmentStandIn() *cobra.Command {
+	var o sim.FragmentOptions
+	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
+		func() (standIn, error) { return sim.NewFragment(o) })
+	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "where it looks for payments")
+	cmd.Flags().StringVar(&o.TonCenterKey, "toncenter-key", "", "the API key for that")
+	cmd.Flags().StringVar(&o.Address, "address", "", "where payments go (default: the shop of the stand-in for toncenter)")
+	cmd.Flags().StringVar(&o.Token, "token", "", "what the session's stel_token must be (default: anything)")
+	cmd.Flags().Int64Var(&o.Settings.NanoPerStar, "nano-per-star", 0, "price of one Star in nanoTON (default: 9218000)")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ type taskStats struct {
 
 func newStats() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t))
+	cmd := group(&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t), newTransactionStats(&t))
 	t.addFlags(cmd)
 	return cmd
 }

@@ -10,6 +10,8 @@ var (
 	textTelegramAway    = text{"Telegram did not take the file. Try again later.", "Telegram не принял файл. Попробуйте позже."}
 	textTelegramRefused = text{"Telegram refused the file.", "Telegram отказался принять файл."}
 	textServiceAway     = text{"The service is busy with itself. Press again in a minute.", "Сервис временно недоступен. Нажмите ещё раз через минуту."}
+	textChainAway       = text{"The TON network cannot be reached now.", "Сеть TON сейчас недоступна."}
+	textStarsAway       = text{"Stars cannot be bought now.", "Сейчас звёзды купить нельзя."}
 	textNoFile          = text{"This file or folder is not there any more.", "Этого файла или папки больше нет."}
 )
 
@@ -43,10 +45,24 @@ var faultTexts = map[fault.Code]text{
 	fault.CannotEscalateOwn:  {"You cannot escalate your own task: set it to blocked instead.", "Свою задачу нельзя эскалировать: отметьте, что она заблокирована."},
 	fault.CannotTakeover:     {"It is yours already: set it to in progress instead.", "Она и так ваша: верните её в работу."},
 
-	fault.BookNotFound:     {"There is no such book.", "Такой книги нет."},
-	fault.DownloadNotFound: {"There is no such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
-	fault.NoFreeSpace:      {"There is little room left: the download waits until there is more.", "Мало свободного места: загрузка ждёт, пока оно появится."},
-	fault.MediaNotReady:    textTrouble,
+	fault.TransactionNotFound: {"There is no such transaction.", "Такой транзакции нет."},
+	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
+	fault.PaymentNotFound:     {"There is no such payment.", "Такого платежа нет."},
+	fault.PaymentNotAllowed:   {"The payment would go to an address that is not allowed.", "Платёж ушёл бы на неразрешённый адрес."},
+	fault.NotConfigured:       {"Stars are not sold here.", "Звёзды здесь не продаются."},
+	fault.PaymentUndecided:    {"A payment of it is on its way or has arrived: wait for what the chain says.", "Её платёж в пути или уже дошёл: дождитесь, что покажет блокчейн."},
+	fault.PaymentDecided:      {"What became of this payment is known already.", "Что стало с этим платежом, уже известно."},
+	fault.NoTurn:              {"Another payment comes first.", "Сначала идёт другой платёж."},
+	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
+	fault.PaymentsHeld:        {"Purchases are stopped for now and go on by themselves.", "Покупки пока остановлены и продолжатся сами."},
+	fault.PaymentLimit:        {"This purchase is above the limit for one.", "Эта покупка больше допустимой."},
+	fault.DailyLimit:          {"The limit for one day is reached.", "Дневной лимит исчерпан."},
+	fault.InsufficientFunds:   {"The wallet does not hold enough for it.", "В кошельке на это не хватает."},
+	fault.ChainGap:            {"The wallet's history has a gap; it is read again.", "В истории кошелька пропуск; она читается заново."},
+	fault.BookNotFound:        {"There is no such book.", "Такой книги нет."},
+	fault.DownloadNotFound:    {"There is no such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
+	fault.NoFreeSpace:         {"There is little room left: the download waits until there is more.", "Мало свободного места: загрузка ждёт, пока оно появится."},
+	fault.MediaNotReady:       textTrouble,
 
 	fault.SourceUnavailable: {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
 	fault.SourceRefused:     {"The site does not give out this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},
@@ -77,6 +93,23 @@ var faultTexts = map[fault.Code]text{
 	fault.TelegramUnreachable:  textTelegramAway,
 	fault.TelegramFileID:       textTelegramRefused,
 
+	fault.ChainUnauthorized: textChainAway,
+	fault.ChainRateLimited:  textChainAway,
+	fault.ChainUnavailable:  textChainAway,
+	fault.ChainTimeout:      textChainAway,
+	fault.ChainUnreachable:  textChainAway,
+	fault.ChainProtocol:     textChainAway,
+
+	fault.FragmentNoUser:       {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
+	fault.FragmentNotAUser:     {"This username belongs to a channel or a bot, which cannot get Stars.", "Это имя канала или бота: им нельзя подарить звёзды."},
+	fault.FragmentNoGift:       {"This account cannot get Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
+	fault.FragmentUnauthorized: textStarsAway,
+	fault.FragmentVerify:       textStarsAway,
+	fault.FragmentRefused:      textStarsAway,
+	fault.FragmentUnavailable:  textStarsAway,
+	fault.FragmentTimeout:      textStarsAway,
+	fault.FragmentUnreachable:  textStarsAway,
+	fault.FragmentProtocol:     textStarsAway,
 	fault.ProviderUnavailable:  {"The download program cannot be reached now. It will be tried again.", "Программа загрузки сейчас недоступна. Попытки продолжаются."},
 	fault.ProviderUnauthorized: {"The download program does not let the service in now.", "Программа загрузки сейчас не пускает сервис."},
 	fault.ProviderRejected:     {"The download program refused it.", "Программа загрузки отказалась это принять."},

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -32,7 +33,7 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			noteOf(ctx.Context()).user = userHash(user.ID)
 			err = permit(user, op.access)
 			if err != nil {
-				s.audit(ctx.Context(), user, op, ctx.Param("id"), store.OutcomeRefused)
+				s.audit(ctx.Context(), user, op, cmp.Or(ctx.Param("id"), ctx.Param("hash")), store.OutcomeRefused)
 			}
 		}
 		if err != nil {
@@ -76,7 +77,7 @@ func permit(user store.User, needed access) error {
 // done, or refused, already.
 func (s *server) audit(ctx context.Context, user store.User, op operation, id, outcome string) {
 	entry := store.AuditEntry{ActorID: &user.ID, Action: op.id, Outcome: outcome, Door: store.DoorHTTP}
-	if _, ok := parseID(id); ok && op.subject != "" {
+	if _, ok := parseID(id); (ok || isHash(id)) && op.subject != "" {
 		entry.Subject = op.subject + "/" + id
 	}
 	if err := s.o.Store.Audit(context.WithoutCancel(ctx), entry); err != nil {

@@ -11,6 +11,9 @@ import (
 	"stagecoach/internal/store"
 )
 
+// someHash is that of no transaction.
+var someHash = hashOf("some hash")
+
 // endpoint is one operation with a request that nothing but the access is wrong with.
 type endpoint struct {
 	id, method, target string
@@ -53,6 +56,16 @@ func endpoints() []endpoint {
 		{id: "get-download", method: "GET", target: "/v1/downloads/1", subject: "download/1"},
 		{id: "list-download-events", method: "GET", target: "/v1/downloads/1/events", subject: "download/1"},
 		{id: "cancel-download", method: "POST", target: "/v1/downloads/1/cancel", subject: "download/1"},
+		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},
+		{id: "get-transaction", method: "GET", target: "/v1/transactions/" + someHash, admin: true, subject: "transaction/" + someHash},
+		{id: "retry-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/retry", admin: true, subject: "transaction/" + someHash},
+		{id: "resolve-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/resolve", body: map[string]any{"outcome": "failed"}, admin: true, subject: "transaction/" + someHash},
+		{id: "get-transaction-stats", method: "GET", target: "/v1/stats/transactions", admin: true},
+		{id: "get-payment-queue", method: "GET", target: "/v1/payments/queue", admin: true},
+		{id: "pause-payments", method: "POST", target: "/v1/payments/pause", admin: true},
+		{id: "resume-payments", method: "POST", target: "/v1/payments/resume", admin: true},
+		{id: "get-ledger", method: "GET", target: "/v1/payments/ledger", admin: true},
+		{id: "reconcile-payments", method: "POST", target: "/v1/payments/reconcile", admin: true},
 		{id: "stream-events", method: "GET", target: "/v1/events"},
 		{id: "get-status", method: "GET", target: "/v1/status", admin: true},
 		{id: "create-user", method: "POST", target: "/v1/users", body: map[string]any{"name": "x"}, admin: true},

@@ -39,7 +39,7 @@ type operation struct {
 	summary          string // a line
 	description      string // more, when there is more to know
 	access           access
-	subject          string         // what {id} names, in the audit log: "user"
+	subject          string         // what {id} or {hash} names, in the audit log: "user"
 	status           int            // of a success; 0 is 200
 	also             int            // another status of success with the same body; 0 is none
 	stream           bool           // the answer has no end

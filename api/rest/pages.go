@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,10 @@ func parseID(text string) (int64, bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && id > 0 && formatID(id) == text
 }
+
+var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func isHash(text string) bool { return hashes.MatchString(text) }
 
 func formatOptionalID(id *int64) *string {
 	if id == nil {

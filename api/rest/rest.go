@@ -21,21 +21,23 @@ import (
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 // Options are what the door stands on. All but Log, Version and Stop are required.
 type Options struct {
-	Store      *store.Store
-	Deliveries *delivery.Client
-	Tasks      *task.Client
-	Downloads  *download.Client
-	Catalog    *catalog.Catalog
-	Status     *status.Reporter
-	Metrics    *metrics.Metrics
-	Temporal   client.Client   // for /ready
-	Log        *slog.Logger    // default: none
-	Version    string          // of the program; default "dev"
-	Stop       <-chan struct{} // closed when the process ends: event streams end then, a server's Shutdown waits for them
+	Store        *store.Store
+	Deliveries   *delivery.Client
+	Tasks        *task.Client
+	Downloads    *download.Client
+	Transactions *transaction.Client
+	Catalog      *catalog.Catalog
+	Status       *status.Reporter
+	Metrics      *metrics.Metrics
+	Temporal     client.Client   // for /ready
+	Log          *slog.Logger    // default: none
+	Version      string          // of the program; default "dev"
+	Stop         <-chan struct{} // closed when the process ends: event streams end then, a server's Shutdown waits for them
 }
 
 // server is the door with its machinery.
@@ -60,6 +62,9 @@ func New(o Options) http.Handler {
 	s.registerTaskStats()
 	s.registerBooks()
 	s.registerDownloads()
+	s.registerTransactions()
+	s.registerPayments()
+	s.registerTransactionStats()
 	s.registerEvents()
 	s.registerStatus()
 	s.registerUsers()

@@ -27,6 +27,7 @@ import (
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -39,6 +40,7 @@ type world struct {
 	temporal *temporalStub
 	disk     *disk
 	torrents *torrentsStub
+	chain    *chainStub
 	url      string
 	log      *logs
 	stop     func()
@@ -61,7 +63,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	w := &world{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), log: &logs{}}
+	w := &world{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
@@ -79,6 +81,10 @@ func newWorld(t *testing.T) *world {
 		},
 		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
 		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond},
+		Transactions: &transaction.Client{
+			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+			Balance: w.chain.balance, StuckAfter: time.Hour,
+		},
 	}))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL

@@ -45,10 +45,10 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	whole := status.New(about)
 	app.metrics.Registry.MustRegister(whole)
-	deliveries, tasks, downloads := app.deliveries(), app.tasks(), app.downloads()
+	deliveries, tasks, downloads, transactions := app.deliveries(), app.tasks(), app.downloads(), app.transactions()
 	handler := rest.New(rest.Options{
-		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Catalog: files, Status: whole,
-		Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
+		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
+		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
 	})
 
 	services, ctx := errgroup.WithContext(ctx)

@@ -21,6 +21,10 @@ func TestNamesAreUnique(t *testing.T) {
 	defer temporal.Close()
 	w := worker.New(temporal, "any", worker.Options{})
 	workflows.Register(w, workflows.Settings{})
-	activities.RegisterMain(w, &activities.Records{}, &activities.Tasks{}, &activities.Downloads{}, &activities.DownloadSync{}, &activities.Reconciler{})
+	activities.RegisterMain(w, activities.Main{
+		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
+		Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
+		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{},
+	})
 	activities.RegisterDelivery(w, &activities.Courier{})
 }

@@ -19,6 +19,7 @@ import (
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 // cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
@@ -59,13 +60,28 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
 		},
 		Download: download.Settings{Grace: c.Download.Grace},
+		Transaction: transaction.Settings{
+			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
+			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+		},
 	})
-	tasks := &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
-	downloads, downloadSync := app.downloadActivities()
-	activities.RegisterMain(main, records, tasks, downloads, downloadSync, &activities.Reconciler{
+	keeper := app.transactions()
+	shop, err := app.shop(keeper)
+	if err != nil {
+		return err
+	}
+	shop.Records = records
+	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
+	shop.Downloads, shop.DownloadSync = app.downloadActivities()
+	shop.Reconciler = &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
-		Downloads: app.downloads(), DownloadRecords: downloads, Every: 15 * time.Second,
-	})
+		Downloads: app.downloads(), DownloadRecords: shop.Downloads,
+		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
+	}
+	if shop.Monitor != nil {
+		shop.Reconciler.Wallet = shop.Monitor.Wallet.Raw()
+	}
+	activities.RegisterMain(main, shop)
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
 		// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
@@ -91,6 +107,11 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	if c.QBittorrent.URL != "" {
 		if err := startSingleton(ctx, app.temporal, download.SyncType, download.SyncID, "Watches over all downloads"); err != nil {
+			return err
+		}
+	}
+	if shop.Monitor != nil {
+		if err := keeper.StartMonitor(ctx, shop.Reconciler.Wallet); err != nil {
 			return err
 		}
 	}

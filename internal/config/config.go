@@ -17,13 +17,16 @@ type Config struct {
 	AdminToken    string
 	LogLevel      slog.Level
 
-	API         API
-	Worker      Worker
-	Telegram    Telegram
-	Yandex      Yandex
-	Delivery    Delivery
-	QBittorrent QBittorrent
-	Download    Download
+	API          API
+	Worker       Worker
+	Telegram     Telegram
+	Yandex       Yandex
+	Delivery     Delivery
+	QBittorrent  QBittorrent
+	Download     Download
+	TON          TON
+	Fragment     Fragment
+	Transactions Transactions
 }
 
 // API configures the doors.
@@ -104,6 +107,46 @@ type Download struct {
 // PollGap is how long nobody may poll qBittorrent before that counts as an outage: some polls may be late.
 func (d Download) PollGap() time.Duration { return 3*d.PollInterval + 30*time.Second }
 
+// TON says which wallet pays and who knows the chain. Without a key there are no transactions.
+type TON struct {
+	Key, KeyFile string // the wallet's; never shown
+	Network      string // "mainnet" or "testnet"
+
+	ToncenterURL, ToncenterKey string
+	ToncenterRate              float64 // requests per second
+}
+
+// Fragment says where Stars are bought, and whose session that is.
+type Fragment struct {
+	URL               string
+	Cookies           string // as a browser sends them; never shown
+	RequestsPerSecond float64
+	ShowSender        bool
+}
+
+// Transactions configures the workload that buys Stars. Amounts are nanoTON.
+type Transactions struct {
+	Allow            []string // addresses that may be paid
+	TopUpFrom        []string // addresses whose transfers are no orders
+	WholeHistory     bool     // transfers from before the first start are orders too
+	MinDeposit       int64
+	MaxStars         int64
+	Reserve          int64
+	Slippage         int64 // in parts of 10,000
+	PaymentLimit     int64 // 0: none
+	DailyLimit       int64 // 0: none
+	Attempts         int
+	RetryInterval    time.Duration
+	PollInterval     time.Duration
+	PaymentTTL       time.Duration
+	FinalityMargin   time.Duration
+	RebroadcastEvery time.Duration
+	ConfirmPatience  time.Duration
+	StuckAfter       time.Duration
+	HoldRetry        time.Duration
+	Refund           bool
+}
+
 // Load reads the environment through lookup (os.LookupEnv). Every wrong value is reported, with its variable's name
 // and what is allowed.
 func Load(lookup func(string) (string, bool)) (Config, error) {
@@ -111,13 +154,16 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 	var problems []error
 	for _, setting := range c.settings() {
 		value, given := lookup(setting.Name)
-		if file, ok := lookup(setting.Name + "_FILE"); ok && setting.Secret && !given {
+		if file, ok := lookup(setting.Name + "_FILE"); ok && setting.Secret && !given && setting.file == nil {
 			content, err := os.ReadFile(file)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("%s_FILE: the file cannot be read", setting.Name))
 				continue
 			}
 			value, given = strings.TrimSpace(string(content)), true
+		}
+		if setting.file != nil {
+			*setting.file, _ = lookup(setting.Name + "_FILE")
 		}
 		if !given || value == "" {
 			value = setting.Default

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,10 @@ func TestWrongValues(t *testing.T) {
 		"STAGECOACH_DELIVERY_JOB_TIMEOUT": {"-1s", "from 1s"},
 		"STAGECOACH_DELIVERY_PARALLEL":    {"0", "from 1"},
 		"STAGECOACH_DELIVERY_RATE":        {"NaN", "number"},
+		"STAGECOACH_TON_NETWORK":          {"moon", "mainnet, testnet"},
+		"STAGECOACH_TX_MIN_DEPOSIT":       {"1e3", "TON"},
+		"STAGECOACH_TX_DAILY_LIMIT":       {"-1", "TON"},
+		"STAGECOACH_TX_SLIPPAGE":          {"10001", "10000"},
 	} {
 		env := good()
 		env[name] = c.value
@@ -99,5 +104,27 @@ func TestSettingsAreDocumented(t *testing.T) {
 			t.Errorf("%s is not explained, or is there twice", setting.Name)
 		}
 		names = append(names, setting.Name)
+	}
+}
+
+// TestTransactions reads what the workload that moves money is told, and leaves the key's file to one who looks who may open it.
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	env := good()
+	c, err := load(env)
+	if err != nil || c.TON.Key != "" || c.TON.KeyFile != "" || c.Transactions.MinDeposit != 50_000_000 || c.Transactions.MaxStars != 1_000_000 ||
+		c.Transactions.StuckAfter != 30*time.Minute || c.Transactions.Refund || c.Transactions.WholeHistory || len(c.Transactions.Allow) != 0 {
+		t.Errorf("defaults %+v, %v", c.Transactions, err)
+	}
+	maps.Copy(env, map[string]string{
+		"STAGECOACH_TON_KEY_FILE":     "/nowhere/planted",
+		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_token=b=",
+		"STAGECOACH_TX_ALLOW":         "UQa, 0:b",
+		"STAGECOACH_TX_PAYMENT_LIMIT": "1,000.5",
+	})
+	c, err = load(env)
+	if err != nil || c.TON.KeyFile != "/nowhere/planted" || c.Fragment.Cookies != "stel_ssid=a; stel_token=b=" ||
+		!slices.Equal(c.Transactions.Allow, []string{"UQa", "0:b"}) || c.Transactions.PaymentLimit != 1_000_500_000_000 {
+		t.Errorf("got %+v %+v %+v, %v", c.TON, c.Fragment, c.Transactions, err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stagecoach/internal/money"
 )
 
 // Setting is one variable of the environment.
@@ -23,6 +25,7 @@ type Setting struct {
 	// Required settings have no default, and the program does not start without them.
 	Required bool
 	set      func(string) error
+	file     *string // keeps what <Name>_FILE names, for one who reads it with more care
 }
 
 // Settings lists every variable, for the documentation.
@@ -94,6 +97,36 @@ func (c *Config) settings() []Setting {
 		integer(&c.Download.SourceMaxSize, "STAGECOACH_DOWNLOAD_SOURCE_MAX_SIZE", "10485760", 1, 1<<30, "largest .torrent file in bytes"),
 		duration(&c.Download.SourceTimeout, "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT", "30s", 100*time.Millisecond, 2*time.Minute, "to fetch a .torrent file"),
 		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "fetch .torrent files also from addresses that are not on the Internet, such as this machine's"),
+
+		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; the file must be closed to others; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
+		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "which TON"),
+		address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"),
+		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "its API key; empty: one request per second"),
+		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to it; 0: 1 without a key, 10 with one"),
+		address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "where Stars are bought"),
+		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session there: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
+		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to it; 0: 2"),
+		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "tell the receiver who sent the Stars"),
+
+		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
+		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: what they send to the wallet is no order"),
+		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the wallet's first start here, transfers from before are orders too"),
+		amount(&c.Transactions.MinDeposit, "STAGECOACH_TX_MIN_DEPOSIT", "0.05", "TON; a smaller transfer is no order"),
+		integer(&c.Transactions.MaxStars, "STAGECOACH_TX_MAX_STARS", "1000000", 50, 1<<40, "largest number of Stars in one purchase"),
+		amount(&c.Transactions.Reserve, "STAGECOACH_TX_RESERVE", "0.02", "TON kept back of each transfer for gas, and left in the wallet by each payment"),
+		integer(&c.Transactions.Slippage, "STAGECOACH_TX_SLIPPAGE", "100", 0, 10_000, "how much more than quoted a purchase may cost at last, in parts of 10,000"),
+		amount(&c.Transactions.PaymentLimit, "STAGECOACH_TX_PAYMENT_LIMIT", "200", "TON; the most that one payment may be; 0: no limit"),
+		amount(&c.Transactions.DailyLimit, "STAGECOACH_TX_DAILY_LIMIT", "1000", "TON; the most that all payments of a day (UTC) may be together; 0: no limit"),
+		integer(&c.Transactions.Attempts, "STAGECOACH_TX_ATTEMPTS", "3", 1, 100, "tries to buy before a transaction is failed"),
+		duration(&c.Transactions.RetryInterval, "STAGECOACH_TX_RETRY_INTERVAL", "30s", 10*time.Millisecond, time.Hour, "pause before the second try; doubled for each one after"),
+		duration(&c.Transactions.PollInterval, "STAGECOACH_TX_POLL_INTERVAL", "5s", 10*time.Millisecond, time.Hour, "between two looks at the wallet's history"),
+		duration(&c.Transactions.PaymentTTL, "STAGECOACH_TX_PAYMENT_TTL", "2m", second, time.Hour, "how long a signed payment can be carried out"),
+		duration(&c.Transactions.FinalityMargin, "STAGECOACH_TX_FINALITY_MARGIN", "30s", 0, time.Hour, "how much later than the end of its time a payment that is not found counts as dead"),
+		duration(&c.Transactions.RebroadcastEvery, "STAGECOACH_TX_REBROADCAST", "15s", 10*time.Millisecond, time.Hour, "how often a payment that is not found yet is sent again"),
+		duration(&c.Transactions.ConfirmPatience, "STAGECOACH_TX_CONFIRM_PATIENCE", "10m", second, day, "how long a paid purchase may take before an operator is asked"),
+		duration(&c.Transactions.StuckAfter, "STAGECOACH_TX_STUCK_AFTER", "30m", second, 30*day, "a transaction that is processed for longer raises an alert"),
+		duration(&c.Transactions.HoldRetry, "STAGECOACH_TX_HOLD_RETRY", "5m", 10*time.Millisecond, day, "after purchases were held, when one is let through to see"),
+		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
 	}
 }
 
@@ -200,6 +233,26 @@ func number(into *float64, name, def, doc string) Setting {
 			return errors.New("must be a number from 0")
 		}
 		*into = n
+		return nil
+	}}
+}
+
+// words reads a list.
+func words(into *[]string, name, doc string) Setting {
+	return Setting{Name: name, Doc: doc, set: func(v string) error {
+		*into = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+		return nil
+	}}
+}
+
+// amount reads TON into nanoTON.
+func amount(into *int64, name, def, doc string) Setting {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
+		n, err := money.ParseTON(v)
+		if err != nil {
+			return errors.New("must be an amount in TON such as 0.05")
+		}
+		*into = int64(n)
 		return nil
 	}}
 }

@@ -34,6 +34,24 @@ const (
 	CannotTakeover     Code = "CANNOT_TAKEOVER"
 )
 
+// Why money does not move.
+const (
+	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	NotConfigured       Code = "NOT_CONFIGURED"      // the workload is off
+	WalletNotFound      Code = "WALLET_NOT_FOUND"    // its record was never begun
+	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"   //
+	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, leads on
+	PaymentDecided      Code = "PAYMENT_DECIDED"     // the record says the opposite already
+	NoTurn              Code = "NO_TURN"             // somebody else's payment comes first
+	PaymentsPaused      Code = "PAYMENTS_PAUSED"     // by an operator
+	PaymentsHeld        Code = "PAYMENTS_HELD"       // by the program
+	PaymentLimit        Code = "PAYMENT_LIMIT"       // for one purchase
+	PaymentNotAllowed   Code = "PAYMENT_NOT_ALLOWED" // to an address that is not on the list
+	DailyLimit          Code = "DAILY_LIMIT"         // for all of them
+	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"  // in the wallet, besides what is owed to others
+	ChainGap            Code = "CHAIN_GAP"           // a transaction is missing between two that are known
+)
+
 // Why a download does not do what somebody wants of it.
 const (
 	BookNotFound     Code = "BOOK_NOT_FOUND"
@@ -79,6 +97,23 @@ const (
 	TelegramUnreachable  Code = "TELEGRAM_UNREACHABLE"
 	TelegramFileID       Code = "TELEGRAM_FILE_ID_REFUSED"
 
+	ChainUnauthorized Code = "CHAIN_UNAUTHORIZED" // toncenter refuses our key
+	ChainRateLimited  Code = "CHAIN_RATE_LIMITED"
+	ChainUnavailable  Code = "CHAIN_UNAVAILABLE"
+	ChainTimeout      Code = "CHAIN_TIMEOUT"
+	ChainUnreachable  Code = "CHAIN_UNREACHABLE"
+	ChainProtocol     Code = "CHAIN_PROTOCOL"
+
+	FragmentNoUser       Code = "FRAGMENT_USERNAME_NOT_FOUND"
+	FragmentNotAUser     Code = "FRAGMENT_INVALID_USERNAME" // a channel or a bot
+	FragmentNoGift       Code = "FRAGMENT_RECIPIENT_REFUSED"
+	FragmentUnauthorized Code = "FRAGMENT_UNAUTHORIZED" // the session is over
+	FragmentVerify       Code = "FRAGMENT_VERIFICATION_REQUIRED"
+	FragmentRefused      Code = "FRAGMENT_REFUSED" // for a reason that we do not know
+	FragmentUnavailable  Code = "FRAGMENT_UNAVAILABLE"
+	FragmentTimeout      Code = "FRAGMENT_TIMEOUT"
+	FragmentUnreachable  Code = "FRAGMENT_UNREACHABLE"
+	FragmentProtocol     Code = "FRAGMENT_PROTOCOL"
 	ProviderUnavailable  Code = "PROVIDER_UNAVAILABLE"  // qBittorrent cannot be reached
 	ProviderUnauthorized Code = "PROVIDER_UNAUTHORIZED" // it refuses name and password
 	ProviderRejected     Code = "PROVIDER_REJECTED"     // it refuses the request

@@ -19,6 +19,7 @@ type Request struct {
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
 	Query    string    `json:"query,omitempty"`
+	Call     string    `json:"call,omitempty"` // what is called, where the path does not tell
 	At       time.Time `json:"at"`
 	Status   int       `json:"status"`          // 0: still running, or ended without an answer
 	Received int64     `json:"received"`        // bytes of the request's body that were read
@@ -38,6 +39,7 @@ type problem struct {
 // protocol is what Control must know about the system it is embedded in.
 type protocol struct {
 	mask  func(path string) string                                // the path without secrets
+	call  func(r *http.Request) string                            // what is called, where the path does not tell; may be nil
 	fail  func(w http.ResponseWriter, r *http.Request, p problem) // answers an error in the system's own shape
 	named map[string]problem                                      // fault kinds that only this system has
 }
@@ -94,6 +96,10 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 	label := entry.Method + " " + entry.Path
 	if entry.Query != "" {
 		label += "?" + entry.Query
+	}
+	if c.protocol.call != nil {
+		entry.Call = c.protocol.call(r)
+		label += " " + entry.Call
 	}
 
 	c.mu.Lock()

@@ -15,7 +15,8 @@ import (
 
 // Fault makes matching requests go wrong on purpose.
 type Fault struct {
-	// Match is a part of "METHOD /path?query" with secrets masked; empty matches every request outside /_/.
+	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where all calls have one path;
+	// empty matches every request outside /_/.
 	Match string `json:"match"`
 	// Kind is an HTTP status (400 to 599, answered in the system's own shape), one of the kinds below, or one of the
 	// system's own kinds.
@@ -34,6 +35,8 @@ type Fault struct {
 	Delay time.Duration `json:"-"`
 	// AfterBody lets an error answer and timeout act only when the whole request was read.
 	AfterBody bool `json:"after_body,omitempty"`
+	// Applied lets an error answer and timeout act only when the request was carried out: the answer is a lie.
+	Applied bool `json:"applied,omitempty"`
 }
 
 // kinds are the faults that every stand-in knows, besides HTTP statuses.

@@ -32,7 +32,11 @@ func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 	if p.status == http.StatusTooManyRequests {
 		p.retryAfter = max(p.retryAfter, 1)
 	}
-	i.takeBody(w, r)
+	if i.Applied {
+		i.apply(r)
+	} else {
+		i.takeBody(w, r)
+	}
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
@@ -67,7 +71,9 @@ func (i incident) html502(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i incident) timeout(_ http.ResponseWriter, r *http.Request) {
-	if i.AfterBody {
+	if i.Applied {
+		i.apply(r)
+	} else if i.AfterBody {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			abort() // the client is gone already
 		}
@@ -99,9 +105,12 @@ func (i incident) bend(w http.ResponseWriter, r *http.Request, g gate) {
 }
 
 func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
-	i.system.ServeHTTP(&nowhere{header: http.Header{}}, r)
+	i.apply(r)
 	abort()
 }
+
+// apply carries a request out without an answer.
+func (i incident) apply(r *http.Request) { i.system.ServeHTTP(&nowhere{header: http.Header{}}, r) }
 
 func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
 	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: unlimited}, headers: dropLength}, r)

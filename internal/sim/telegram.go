@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,7 +32,7 @@ type Telegram struct {
 
 	mu      sync.Mutex
 	state   telegramState
-	journal *os.File
+	journal *journal[telegramEntry]
 	news    chan struct{} // closed when an update arrives
 	poller  chan struct{} // closed to end the getUpdates that waits; nil when none does
 }
@@ -125,7 +124,7 @@ func (t *Telegram) Close() error {
 	t.ClearFaults()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.journal.Close()
+	return t.journal.close()
 }
 
 // telegramFaults are the refusals that Telegram gives about one chat or file.

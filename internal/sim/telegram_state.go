@@ -1,14 +1,8 @@
 package sim
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -129,56 +123,24 @@ func (s *telegramState) message(chat, id int64) *Message {
 
 // commit writes an entry to the journal and applies it; t.mu must be held.
 func (t *Telegram) commit(e telegramEntry) error {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	if _, err := t.journal.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	if err := t.journal.add(e); err != nil {
+		return err
 	}
 	t.state.apply(e)
 	return nil
 }
 
-// openJournal replays the journal and opens it for more. A last line that a crash tore is cut off.
-func (t *Telegram) openJournal() error {
+// openJournal finds what an earlier stand-in left in the folder.
+func (t *Telegram) openJournal() (err error) {
 	if err := os.MkdirAll(t.uploadDir(), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(t.options.Dir, "journal.jsonl"), os.O_RDWR|os.O_CREATE, 0o644)
+	t.journal, err = openJournal(t.options.Dir, func(e telegramEntry) error {
+		t.state.apply(e)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	good, err := t.replay(f)
-	if err == nil {
-		err = f.Truncate(good)
-	}
-	if err == nil {
-		_, err = f.Seek(good, io.SeekStart)
-	}
-	if err != nil {
-		_ = f.Close()
-		return fmt.Errorf("journal: %w", err)
-	}
-	t.journal = f
 	return t.removeStaleUploads()
-}
-
-// replay applies the lines of a journal and returns how many bytes of it are whole lines.
-func (t *Telegram) replay(f io.Reader) (good int64, err error) {
-	for lines := bufio.NewReaderSize(f, 64<<10); ; {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return good, nil
-		}
-		if err != nil {
-			return good, err
-		}
-		var e telegramEntry
-		if err := json.Unmarshal(bytes.TrimSpace(line), &e); err != nil {
-			return good, fmt.Errorf("at byte %d: %w", good, err)
-		}
-		t.state.apply(e)
-		good += int64(len(line))
-	}
 }

@@ -11,9 +11,10 @@ import (
 
 // Names of the workloads in the events and boards tables.
 const (
-	deliveries = "delivery"
-	tasks      = "task"
-	downloads  = "download"
+	deliveries   = "delivery"
+	tasks        = "task"
+	downloads    = "download"
+	transactions = "transaction"
 )
 
 // Event is one transition, or another fact worth keeping about an entity.
@@ -26,9 +27,13 @@ type Event struct {
 }
 
 func queueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
+	queueNamedEvent(batch, workload, strconv.FormatInt(entity, 10), seq, &owner, e)
+}
+
+// queueNamedEvent writes an event of an entity whose id is no number, and that may belong to nobody.
+func queueNamedEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
 	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		workload, strconv.FormatInt(entity, 10), seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
 }
 
 func insertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {

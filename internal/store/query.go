@@ -34,6 +34,29 @@ func list[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, e
 	return items, unavailable(err)
 }
 
+// oneIn is one within a transaction.
+func oneIn[T any](ctx context.Context, tx pgx.Tx, missing *fault.Error, sql string, args ...any) (T, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, missing
+	}
+	return row, err
+}
+
+// listIn is list within a transaction.
+func listIn[T any](ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]T, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+}
+
 func isUniqueViolation(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.Code == "23505"

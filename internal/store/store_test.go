@@ -28,6 +28,7 @@ type world struct {
 	url  string
 	file store.File
 	keys int
+	conn *pgx.Conn // past the store, where a test needs it
 }
 
 func newWorld(t *testing.T) *world {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -42,25 +41,4 @@ func queueTaskAnswer(batch *pgx.Batch, r Request, answer TaskAnswer) error {
 		ON CONFLICT (user_id, key) DO UPDATE SET answer = excluded.answer WHERE answers.request = excluded.request`,
 		r.UserID, r.Key, r.Asked, text)
 	return err
-}
-
-// KeepTaskAnswer keeps the answer to a request, unless there is one, and gives the one that is kept.
-func (s *Store) KeepTaskAnswer(ctx context.Context, r Request, answer TaskAnswer) (kept TaskAnswer, err error) {
-	if r.Key == "" {
-		return answer, nil
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return kept, err
-	}
-	var asked string
-	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`, r.UserID, r.Key, r.Asked, text).Scan(&asked, &text)
-	if err != nil {
-		return kept, unavailable(err)
-	}
-	if asked != r.Asked { // two requests at once have the same key: each has its own answer
-		return answer, nil
-	}
-	return kept, json.Unmarshal(text, &kept)
 }

@@ -69,12 +69,12 @@ func (o *office) move(task store.Task, to store.TaskStatus, assignee *int64) sto
 	return state
 }
 
-func (o *office) count(table string) (n int) {
-	o.t.Helper()
-	conn, err := pgx.Connect(o.t.Context(), o.url)
-	o.must(err)
+func (w *world) count(table string) (n int) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.url)
+	w.must(err)
 	defer conn.Close(context.Background())
-	o.must(conn.QueryRow(o.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	w.must(conn.QueryRow(w.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	return n
 }
 
@@ -342,7 +342,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 		o.must(err)
 	}
 	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
-	kept, err := o.KeepTaskAnswer(t.Context(), request, store.TaskAnswer{Refusal: refusal})
+	kept, err := store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal})
 	if err != nil || kept.Refusal.Code != refusal.Code {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -355,11 +355,11 @@ func TestAnswersOfTransitions(t *testing.T) {
 	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
 		t.Errorf("%v, %+v", found, first)
 	}
-	if kept, err = o.KeepTaskAnswer(t.Context(), request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
 	other := store.TaskRequest(o.bob.ID, "k", store.TaskActionEscalate, wanted.ID, "", "c")
-	if kept, err = o.KeepTaskAnswer(t.Context(), other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
 	}
 }

@@ -34,6 +34,7 @@ type User struct {
 	Language   string    `db:"language"` // "en" or "ru"
 	Role       string    `db:"role"`
 	Status     string    `db:"status"`
+	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
 	CreatedAt  time.Time `db:"created_at"`
 }
 
@@ -42,7 +43,7 @@ var noUser = fault.New(fault.UserNotFound, "there is no such user")
 // IsAdmin says whether the user is an administrator in good standing.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
-const userColumns = `id, telegram_id, name, language, role, status, created_at`
+const userColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at`
 
 // NewToken makes an API token: 160 random bits that can be read aloud.
 func NewToken() string {
@@ -195,3 +196,31 @@ func leaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
 	}
 	return err
 }
+
+// UserByUsername finds whose Telegram name this is, in whatever case and with or without "@".
+func (s *Store) UserByUsername(ctx context.Context, username string) (User, error) {
+	return s.user(ctx, `username = $1`, plainUsername(username))
+}
+
+// SaveUsername keeps a user's Telegram name; empty: the user has none. Whoever had the name before has lost it.
+func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
+	username = plainUsername(username)
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		var same bool
+		err := tx.QueryRow(ctx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username).Scan(&same)
+		if err != nil || same {
+			return err
+		}
+		// Names that change hands do so one after the other.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('users.username'))`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE users SET username = NULL WHERE username = $2 AND id <> $1`, id, username); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1`, id, username)
+		return err
+	})
+}
+
+func plainUsername(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }

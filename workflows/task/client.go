@@ -99,9 +99,9 @@ func (c *Client) act(ctx context.Context, user store.User, taskID int64, action 
 	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
 	switch refusal := fault.As(err); {
 	case err == nil:
-		return told(c.Store.KeepTaskAnswer(ctx, r, store.TaskAnswer{Task: &task}))
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
 	case refusal != nil && !refusal.Retryable && refusal.Code != fault.Internal && refusal.Code != fault.TaskNotFound:
-		return told(c.Store.KeepTaskAnswer(ctx, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Task{}, err
 	}

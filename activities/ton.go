@@ -1,0 +1,342 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/money"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// Cashier holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what they buy. Without
+// a Wallet it leaves every order where it is.
+type Cashier struct {
+	Store    *store.Store
+	Wallet   *ton.Wallet
+	Chain    *toncenter.Client
+	Fragment *fragment.Client
+	Allow    []ton.Address // that may be paid for Stars
+	Settings TransactionSettings
+	Log      *slog.Logger
+
+	healthy atomic.Bool // no alert of ours is open
+}
+
+// quickTries are the tries of one activity that follow each other within seconds, before others get their turn.
+const quickTries = 3
+
+// Order names a try to make a payment.
+type Order struct {
+	Hash    string `json:"hash"`
+	Attempt int    `json:"attempt"` // of the transaction
+	Try     int    `json:"try"`     // from 1, of this processing
+}
+
+// Payment is what has become of a try to make a payment.
+type Payment struct {
+	Position
+	Failure string `json:"failure,omitempty"` // why nothing was signed; empty: it was, or it is not the order's turn
+	Retry   bool   `json:"retry,omitempty"`   // after a failure: it may be tried again, after a pause
+}
+
+// BroadcastOutcome is what is known after a broadcast.
+type BroadcastOutcome struct {
+	Position
+	Over bool `json:"over,omitempty"` // the payment's time is over: to broadcast it again makes no sense
+}
+
+// BroadcastPayment lets the bytes of a signed payment go, once more. Whatever is answered, only the chain knows the outcome.
+func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
+	defer beat(ctx)()
+	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
+	if err != nil {
+		return BroadcastOutcome{}, toTemporal(asFault(err))
+	}
+	over := true
+	if payment != nil && payment.State == store.PaymentSigned {
+		over = time.Now().After(payment.ValidUntil.Add(c.Settings.FinalityMargin))
+		c.broadcast(ctx, *payment)
+	}
+	position, err := c.look(ctx, p.Hash)
+	return BroadcastOutcome{Position: position, Over: over}, err
+}
+
+// broadcast lets a payment's bytes go. No answer means anything for the payment: an accepted message may never reach the
+// chain, a rejected one may be there already.
+func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
+	if err := c.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
+		c.Log.Warn("payment not broadcast", "payment", payment.ID, "error", err)
+		return
+	}
+	receipt, err := c.Chain.Broadcast(ctx, payment.BoC)
+	c.Log.Info("payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err)
+}
+
+// PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
+func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
+	defer beat(ctx)()
+	return c.pay(ctx, o, store.Refund, c.refund)
+}
+
+// refundComment tells the sender what the money is.
+const refundComment = "Refund: the order could not be carried out"
+
+// refund makes the order of a payment back to the sender.
+func (c *Cashier) refund(ctx context.Context, t store.Transaction) (signature, error) {
+	to, _, err := ton.ParseAddress(t.Sender)
+	if err != nil {
+		return signature{}, err
+	}
+	body, err := ton.CommentBody(refundComment)
+	if err != nil {
+		return signature{}, err
+	}
+	amount := money.Nano(t.RefundDueNano - c.Settings.Reserve)
+	return signature{payment: ton.Payment{To: to, Amount: amount, Body: body}}, nil
+}
+
+// signature is a payment that is ready to be signed.
+type signature struct {
+	payment   ton.Payment
+	requestID string    // Fragment's
+	until     time.Time // it must not live longer; zero: no matter
+}
+
+// pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds out
+// what is to be paid; it moves no money.
+func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
+	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
+	if err != nil {
+		return Payment{}, toTemporal(asFault(err))
+	}
+	if payment == nil {
+		var position Position
+		position, err = c.look(ctx, o.Hash)
+		if err != nil || !c.hasTurn(position, o, kind) {
+			return Payment{Position: position}, err
+		}
+		payment, err = c.sign(ctx, o, kind, prepare)
+	}
+	if err != nil {
+		return c.unpaid(ctx, o, kind, err)
+	}
+	if payment.State == store.PaymentSigned {
+		c.broadcast(ctx, *payment)
+	}
+	position, err := c.look(ctx, o.Hash)
+	return Payment{Position: position}, err
+}
+
+func (c *Cashier) hasTurn(p Position, o Order, kind store.PaymentKind) bool {
+	return p.Attempt == o.Attempt && p.Turn != nil && p.Turn.Kind == kind && p.Turn.Granted
+}
+
+// sign prepares a payment, checks that the wallet can afford it, and writes it down.
+func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (*store.Payment, error) {
+	if c.Wallet == nil {
+		return nil, notConfigured
+	}
+	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
+	if err != nil {
+		return nil, err
+	}
+	if transaction.Wallet != c.Wallet.Address().Raw() {
+		return nil, notConfigured // it was paid to a wallet whose key we no longer have
+	}
+	if err := c.stopped(ctx); err != nil {
+		return nil, err
+	}
+	ready, err := prepare(ctx, transaction)
+	if err != nil {
+		return nil, err
+	}
+	wallet, err := c.Chain.Wallet(ctx, c.Wallet.Address())
+	if err != nil {
+		return nil, err
+	}
+	if least, err := ready.payment.Amount.Add(money.Nano(c.Settings.Reserve)); err != nil || wallet.Balance < least {
+		return nil, fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
+	}
+	head, err := c.Chain.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	until := head.At.Add(c.Settings.PaymentTTL).Truncate(time.Second)
+	if !ready.until.IsZero() && ready.until.Before(until) {
+		if until = ready.until.Truncate(time.Second); until.Before(head.At.Add(min(c.Settings.PaymentTTL, shortLife))) {
+			return nil, stars.LinkExpired
+		}
+	}
+	payment, err := c.Store.SignPayment(ctx, store.PaymentOrder{
+		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount),
+		GasNano: c.Settings.Reserve, ChainSeqno: wallet.Seqno, RequestID: ready.requestID,
+	}, c.Settings.Limits, func(seqno uint32) (store.Signed, error) {
+		signed, err := c.Wallet.Sign(seqno, until, ready.payment)
+		return store.Signed{BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.resolveAlerts(ctx)
+	return &payment, nil
+}
+
+// shortLife is what a payment needs to reach the chain.
+const shortLife = 15 * time.Second
+
+var notConfigured = fault.New(fault.NotConfigured, "the wallet's key is not configured here")
+
+// stopped asks for the pause before anybody outside is bothered; what counts is the look at the signature.
+func (c *Cashier) stopped(ctx context.Context) error {
+	switches, err := c.Store.Switches(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range switches {
+		if s.On() && s.Name == store.SwitchPause {
+			return fault.New(fault.PaymentsPaused, "payments are paused")
+		}
+	}
+	return nil
+}
+
+// unpaid decides what an error means for an order that was not signed.
+func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
+	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
+		return Payment{}, toTemporal(asFault(err))
+	}
+	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
+	code := fault.CodeOf(err)
+	switch {
+	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided): // the record has moved on: so does the workflow
+		position, err := c.look(ctx, o.Hash)
+		return Payment{Position: position}, err
+	case isRefusal(err, fault.PaymentsPaused, fault.PaymentsHeld):
+		return c.waitAgain(ctx, o, kind)
+	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold:
+		if err := c.hold(ctx, code); err != nil {
+			return Payment{}, toTemporal(asFault(err))
+		}
+		return c.waitAgain(ctx, o, kind)
+	case code == fault.InsufficientFunds:
+		c.raise(ctx, store.AlertWalletEmpty)
+	}
+	failure := failureOf(err)
+	if failure == stars.Suspicious {
+		c.raise(ctx, store.AlertPaymentRefused)
+	}
+	if !failure.Final && activity.GetInfo(ctx).Attempt < quickTries {
+		return Payment{}, failed(failure, err)
+	}
+	if kind == store.Refund && o.Try >= c.Settings.Attempts {
+		c.raise(ctx, store.AlertRefund)
+	}
+	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+		return Payment{}, toTemporal(asFault(err))
+	}
+	position, err := c.look(ctx, o.Hash)
+	return Payment{Position: position, Failure: failure.Message, Retry: !failure.Final && o.Try < c.Settings.Attempts}, err
+}
+
+// waitAgain puts an order back to its old place in line: nothing of this was its fault.
+func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+		return Payment{}, toTemporal(asFault(err))
+	}
+	position, err := c.look(ctx, o.Hash)
+	return Payment{Position: position}, err
+}
+
+// holdAlerts are the incidents for which all purchases are held: no try of any order can succeed.
+var holdAlerts = map[fault.Code]string{
+	fault.FragmentUnauthorized: store.AlertFragmentSession,
+	fault.FragmentVerify:       store.AlertFragmentSession,
+	fault.PaymentNotAllowed:    store.AlertPaymentRefused,
+	fault.DailyLimit:           store.AlertDailyLimit,
+}
+
+// hold stops purchases for a while and tells the administrators.
+func (c *Cashier) hold(ctx context.Context, why fault.Code) error {
+	c.raise(ctx, holdAlerts[why])
+	return c.Store.Hold(ctx, string(why), time.Now().Add(c.Settings.HoldRetry))
+}
+
+func (c *Cashier) raise(ctx context.Context, alert string) {
+	c.healthy.Store(false)
+	if err := c.Store.RaiseAlert(ctx, alert); err != nil {
+		c.Log.Error("alert not raised", "kind", alert, "error", err)
+	}
+}
+
+// resolveAlerts closes open alerts after a payment that was signed: nothing stands in the way any more.
+func (c *Cashier) resolveAlerts(ctx context.Context) {
+	if c.healthy.Swap(true) {
+		return
+	}
+	for _, alert := range []string{store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertRefund} {
+		if err := c.Store.ResolveAlert(ctx, alert); err != nil {
+			c.healthy.Store(false)
+		}
+	}
+}
+
+func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
+	standing, err := c.Store.StandingOf(ctx, hash)
+	if err != nil {
+		return Position{}, toTemporal(asFault(err))
+	}
+	return c.Settings.position(standing), nil
+}
+
+// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
+func (c *Cashier) settleDestination(ctx context.Context, payment store.Payment) (store.PaymentRef, error) {
+	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
+		return payment.Ref(), nil
+	}
+	caused, err := c.Chain.TransactionsByMessage(ctx, payment.OutHash)
+	if err != nil {
+		return payment.Ref(), err
+	}
+	for _, t := range caused {
+		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
+			continue
+		}
+		destination := store.Destination{Kept: !t.SentBack()}
+		for _, out := range t.Out {
+			if out.Bounced {
+				destination.ReturnedNano = int64(out.Value)
+			}
+		}
+		return c.Store.SettleDestination(ctx, payment.ID, destination)
+	}
+	return payment.Ref(), nil
+}
+
+// ProveRefund waits until the sender has the money for good, or until it came back.
+func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error) {
+	defer beat(ctx)()
+	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
+	if err == nil && payment != nil {
+		var ref store.PaymentRef
+		if ref, err = c.settleDestination(ctx, *payment); err == nil && ref.State == store.PaymentPaid && !ref.Kept {
+			err = notYet
+		}
+	}
+	if err != nil {
+		return Position{}, toTemporal(asFault(err))
+	}
+	return c.look(ctx, hash)
+}
+
+// notYet ends a try to see something that takes its time; the activity's retry policy has the next one.
+var notYet = fault.New(fault.PaymentUndecided, "not decided yet").Retry()

@@ -1,0 +1,264 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// TonMonitor follows the wallet's history on the chain and tells the workflows of transactions what it means to them.
+type TonMonitor struct {
+	Store     *store.Store
+	Wallet    ton.Address
+	Chain     *toncenter.Client
+	TopUpFrom []ton.Address // whose transfers are no orders
+	Settings  TransactionSettings
+	Temporal  client.Client
+	Log       *slog.Logger
+	// Start starts a transaction's workflow and remembers that it did.
+	Start func(ctx context.Context, hash string) error
+	// The names of the signals that tell a workflow that its turn, or the chain's decision, may have come.
+	TurnSignal, SettledSignal string
+}
+
+const (
+	historyPage = 100
+	untoldPage  = 100             // of each kind
+	awayFor     = 5 * time.Minute // without a complete look at the chain: an alert
+)
+
+// WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
+// anew. Everything that it finds is written in one database transaction with the place where it was found, so nothing is
+// missed or taken twice, whatever dies.
+func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
+	if wallet != m.Wallet.Raw() {
+		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
+	}
+	defer beat(ctx)()
+	deadline := activity.GetInfo(ctx).Deadline.Add(-max(2*m.Settings.PollInterval, time.Minute))
+	ticker := time.NewTicker(m.Settings.PollInterval)
+	defer ticker.Stop()
+	complete := time.Now()
+	for time.Now().Before(deadline) {
+		err := m.follow(ctx)
+		if err == nil {
+			complete = time.Now()
+		}
+		m.report(ctx, err, time.Since(complete))
+		if err := m.tell(ctx); err != nil && ctx.Err() == nil {
+			m.Log.Warn("workflows were not told", "error", err) // the next look tells them
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
+			return nil
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// report raises an alert when the chain cannot be followed: at once when something is missing in it.
+func (m *TonMonitor) report(ctx context.Context, err error, since time.Duration) {
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		err = m.Store.ResolveAlert(ctx, store.AlertChain)
+	default:
+		m.Log.Warn("the chain was not followed", "error", err, "cause", errors.Unwrap(err), "for", since.Round(time.Second))
+		if !isRefusal(err, fault.ChainGap) && since < awayFor {
+			return
+		}
+		err = m.Store.RaiseAlert(ctx, store.AlertChain)
+	}
+	if err != nil {
+		m.Log.Warn("alert not changed", "error", err)
+	}
+}
+
+// follow reads the history from the cursor to its final end.
+func (m *TonMonitor) follow(ctx context.Context) error {
+	wallet, err := m.open(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
+	if err != nil {
+		return err
+	}
+	bound := head.At.Add(-m.Settings.FinalityMargin)
+	for cursor := uint64(wallet.CursorLT); ; {
+		found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
+		if err != nil {
+			return err
+		}
+		page := make([]store.ChainTransaction, 0, len(found))
+		for _, t := range found {
+			if t.Finality != toncenter.Finalized {
+				bound = earlier(bound, t.At.Add(-time.Second))
+				break
+			}
+			page = append(page, m.record(t))
+			cursor = t.LT
+		}
+		full := len(page) == historyPage
+		scanned := time.Time{}
+		if !full {
+			if scanned, err = m.complete(ctx, cursor, bound); err != nil {
+				return err
+			}
+		}
+		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
+		if err != nil || !full {
+			m.log(brought)
+			return err
+		}
+		m.log(brought)
+	}
+}
+
+func (m *TonMonitor) log(brought store.Ingested) {
+	if brought.Written > 0 || len(brought.Settled) > 0 {
+		m.Log.Info("chain followed", "transactions", brought.Written, "deposits", len(brought.NewDeposits), "settled", len(brought.Settled))
+	}
+}
+
+// complete says up to which chain time nothing is missing in the history that ends with the transaction at cursor. When
+// that would make an end of a signed payment, the wallet's own state must agree that there is no later transaction: a
+// gateway has many servers, and one may tell the time while another still lacks a block.
+func (m *TonMonitor) complete(ctx context.Context, cursor uint64, bound time.Time) (time.Time, error) {
+	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
+	if err != nil || until == nil || !until.Before(bound) {
+		return bound, err
+	}
+	state, err := m.Chain.Wallet(ctx, m.Wallet)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if state.LastLT != cursor {
+		return time.Time{}, nil
+	}
+	return bound, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted: who
+// paid before is not to be sold Stars today.
+func (m *TonMonitor) open(ctx context.Context) (store.Wallet, error) {
+	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
+	if fault.CodeOf(err) != fault.WalletNotFound {
+		return wallet, err
+	}
+	start := store.WalletStart{}
+	if !m.Settings.WholeHistory {
+		state, err := m.Chain.Wallet(ctx, m.Wallet)
+		if err != nil {
+			return wallet, err
+		}
+		start = store.WalletStart{LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance)}
+		if err := m.isFinal(ctx, state); err != nil {
+			return wallet, err
+		}
+	}
+	return m.Store.OpenWallet(ctx, m.Wallet.Raw(), start)
+}
+
+// isFinal makes sure that the wallet's last transaction is there for good, before the record begins after it.
+func (m *TonMonitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
+	if state.LastLT == 0 {
+		return nil
+	}
+	last, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: state.LastLT, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last) == 0 || last[0].Hash != state.LastHash || last[0].Finality != toncenter.Finalized {
+		return fault.New(fault.ChainProtocol, "the wallet's last transaction is not final yet").Retry()
+	}
+	return nil
+}
+
+// record is a transaction as the record keeps it.
+func (m *TonMonitor) record(t toncenter.Transaction) store.ChainTransaction {
+	r := store.ChainTransaction{
+		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted, FeeNano: int64(t.Fees),
+	}
+	if t.Compute != nil {
+		r.ComputeOK, r.ExitCode = t.Compute.Success, t.Compute.ExitCode
+	}
+	if t.Action != nil {
+		r.ActionOK, r.SkippedActions = t.Action.Success, t.Action.Skipped
+	}
+	for _, out := range t.Out {
+		r.FeeNano += int64(out.Fee)
+		r.Out = append(r.Out, store.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash})
+	}
+	if t.In == nil {
+		return r
+	}
+	r.In = store.InMessage{Hash: t.In.Hash, Source: raw(t.In.Source), Nano: int64(t.In.Value), Bounced: t.In.Bounced}
+	if r.In.Source == "" {
+		r.In.HashNorm = t.In.NormHash
+	}
+	if t.In.Comment != nil {
+		r.Comment = *t.In.Comment
+	}
+	r.Deposit = t.IsDeposit() && r.In.Nano >= m.Settings.MinDeposit && !slices.Contains(m.TopUpFrom, t.In.Source)
+	return r
+}
+
+// raw is an address as the record keeps it; nobody's is empty.
+func raw(a ton.Address) string {
+	if a == (ton.Address{}) {
+		return ""
+	}
+	return a.Raw()
+}
+
+// tell starts workflows that were never started and signals those that wait, until the record says that each was told.
+func (m *TonMonitor) tell(ctx context.Context) error {
+	untold, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), untoldPage)
+	if err != nil {
+		return err
+	}
+	for _, turn := range untold.Turns {
+		err = errors.Join(err, m.signal(ctx, turn.TransactionHash, m.TurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) }))
+	}
+	for _, payment := range untold.Settled {
+		err = errors.Join(err, m.signal(ctx, payment.TransactionHash, m.SettledSignal, func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) }))
+	}
+	for _, hash := range untold.Starts {
+		if failed := m.Start(ctx, hash); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// signal tells a workflow to look at the record. One that does not run looks when it is started again.
+func (m *TonMonitor) signal(ctx context.Context, hash, name string, told func() error) error {
+	err := m.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", name, nil)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
+		return err
+	}
+	return told()
+}

@@ -1,0 +1,185 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+)
+
+// Transactions reads and writes the record for the workflows of transactions. Every method answers where the record stands
+// then: a repeated or late call changes nothing and tells the same.
+type Transactions struct {
+	Store    *store.Store
+	Settings TransactionSettings
+}
+
+// TransactionSettings are the limits of the workload. Amounts are nanoTON.
+type TransactionSettings struct {
+	Attempts       int           // purchases signed, and tries to sign one, before a transaction is failed
+	MaxStars       int64         // in one purchase
+	Reserve        int64         // kept back of each transfer for gas, and left in the wallet
+	Slippage       int64         // in parts of 10,000
+	Limits         store.Limits  // of payments
+	PaymentTTL     time.Duration // how long a signed payment can be carried out
+	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
+	HoldRetry      time.Duration // after a hold began, when one purchase may try
+	PollInterval   time.Duration // between two looks at the chain
+	MinDeposit     int64         // a smaller transfer is no order
+	WholeHistory   bool          // transfers from before the first start are orders too
+	Refund         bool          // non-retryable failures give the money back
+}
+
+// Position is where the record stands with a transaction, and what the settings say to that.
+type Position struct {
+	store.Standing
+	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
+}
+
+func (t *Transactions) position(s store.Standing, err error) (Position, error) {
+	if err != nil {
+		return Position{}, toTemporal(asFault(err))
+	}
+	return t.Settings.position(s), nil
+}
+
+func (s TransactionSettings) position(standing store.Standing) Position {
+	return Position{Standing: standing, Again: standing.Signed < s.Attempts}
+}
+
+// LockTransaction takes a pending transaction into processing.
+func (t *Transactions) LockTransaction(ctx context.Context, hash string) (Position, error) {
+	return t.position(t.Store.LockTransaction(ctx, hash))
+}
+
+// LookAtTransaction changes nothing.
+func (t *Transactions) LookAtTransaction(ctx context.Context, hash string) (Position, error) {
+	return t.position(t.Store.StandingOf(ctx, hash))
+}
+
+// PaymentOf names a payment of a transaction, made or to be made.
+type PaymentOf struct {
+	Hash string            `json:"hash"`
+	Kind store.PaymentKind `json:"kind"`
+}
+
+// QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
+func (t *Transactions) QueuePayment(ctx context.Context, p PaymentOf) (Position, error) {
+	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
+		return t.position(store.Standing{}, err)
+	}
+	return t.LookAtTransaction(ctx, p.Hash)
+}
+
+// TransactionFailure says why a try to buy has ended.
+type TransactionFailure struct {
+	Hash    string `json:"hash"`
+	Attempt int    `json:"attempt"`
+	Message string `json:"message"` // as the table of failures spells it
+}
+
+// FailTransaction ends a try to buy, unless a purchase is signed or paid.
+func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure) (Position, error) {
+	known := stars.Named(f.Message)
+	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: store.ErrorClass(known.Class)}
+	if t.Settings.Refund && failure.Class == store.NonRetryable {
+		transaction, err := t.Store.TransactionByHash(ctx, f.Hash)
+		if err != nil {
+			return t.position(store.Standing{}, err)
+		}
+		failure.Refund = transaction.AmountNano > t.Settings.Reserve // else nothing would be left to give back
+	}
+	standing, err := t.Store.FailTransaction(ctx, failure)
+	if isRefusal(err, fault.PaymentUndecided) {
+		return t.LookAtTransaction(ctx, f.Hash)
+	}
+	return t.position(standing, err)
+}
+
+// CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
+func (t *Transactions) CancelTransaction(ctx context.Context, hash string) (Position, error) {
+	return t.stop(ctx, hash, stars.Cancelled)
+}
+
+// stop fails a transaction that has not ended, unless a purchase is signed or paid.
+func (t *Transactions) stop(ctx context.Context, hash string, why *stars.Failure) (Position, error) {
+	position, err := t.LockTransaction(ctx, hash) // one that is pending has to pass through processing
+	if err != nil || position.Status != store.TransactionProcessing {
+		return position, err
+	}
+	return t.FailTransaction(ctx, TransactionFailure{Hash: hash, Attempt: position.Attempt, Message: why.Message})
+}
+
+// TransactionReview says why an operator has to look.
+type TransactionReview struct {
+	Hash    string `json:"hash"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// ReviewNotConfirmed is the reason of a review when the money is paid and Fragment has not said that the Stars are sent.
+const ReviewNotConfirmed = "not_confirmed"
+
+// ReviewTransaction asks for an operator.
+func (t *Transactions) ReviewTransaction(ctx context.Context, r TransactionReview) (Position, error) {
+	if err := t.Store.RaiseAlert(ctx, store.AlertTransactionReview); err != nil {
+		return t.position(store.Standing{}, err)
+	}
+	return t.position(t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason))
+}
+
+// AlertStuck tells the administrators of a transaction that is in processing for too long.
+func (t *Transactions) AlertStuck(ctx context.Context, hash string) (Position, error) {
+	standing, err := t.Store.StandingOf(ctx, hash)
+	if err != nil {
+		return t.position(standing, err)
+	}
+	stuck, err := t.Store.MarkStuck(ctx, hash, standing.Attempt)
+	if err == nil && stuck {
+		err = t.Store.RaiseAlert(ctx, store.AlertTransactionStuck)
+	}
+	return t.position(standing, err)
+}
+
+// TransactionRequest is what a person wants of a transaction.
+type TransactionRequest struct {
+	Hash    string                  `json:"hash"`
+	Attempt int                     `json:"attempt"`         // that the request is about
+	Actor   int64                   `json:"actor,omitempty"` // 0: an operator at the temporal CLI
+	Outcome store.TransactionStatus `json:"outcome,omitempty"`
+	Comment string                  `json:"comment,omitempty"`
+}
+
+// RetryTransaction takes a failed transaction back into processing, or refuses.
+func (t *Transactions) RetryTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(store.Standing{}, err)
+	}
+	return t.position(t.Store.RetryTransaction(ctx, request))
+}
+
+// ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
+func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(store.Standing{}, err)
+	}
+	return t.position(t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message))
+}
+
+// admit lets administrators through, and operators who are none of our users.
+func (t *Transactions) admit(ctx context.Context, r TransactionRequest) (store.TransactionRequest, error) {
+	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment}
+	if r.Actor == 0 {
+		return request, nil
+	}
+	user, err := t.Store.UserByID(ctx, r.Actor)
+	if err == nil && !user.IsAdmin() {
+		err = fault.New(fault.InsufficientAccess, "this is for administrators")
+	}
+	request.ActorID = &r.Actor
+	return request, err
+}

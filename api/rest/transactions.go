@@ -1,0 +1,194 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/transaction"
+)
+
+const transactionsCursor = "transactions"
+
+// TransactionBody is a transaction as administrators see it.
+type TransactionBody struct {
+	Hash                    string                    `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
+	Status                  store.TransactionStatus   `json:"status" enum:"pending,processing,processed,failed"`
+	AmountNano              int64                     `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
+	Sender                  string                    `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
+	Username                *string                   `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
+	UserID                  *string                   `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
+	Stars                   int64                     `json:"stars" example:"50" doc:"0 while unknown"`
+	QuoteNano               int64                     `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
+	Attempt                 int                       `json:"attempt" example:"1" doc:"Tries of buying so far"`
+	ErrorMessage            *string                   `json:"error_message" example:"Username not found" doc:"null unless failed"`
+	ErrorClass              *string                   `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
+	FragmentTransactionHash *string                   `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
+	RefundDueNano           int64                     `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
+	NeedsReview             bool                      `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
+	ReviewReason            *string                   `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
+	AllowedActions          []store.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
+	WorkflowID              string                    `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
+	ProcessingSince         *time.Time                `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
+	CreatedAt               time.Time                 `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt               time.Time                 `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+type paymentBody struct {
+	ID           string             `json:"id" example:"5"`
+	Kind         store.PaymentKind  `json:"kind" enum:"purchase,refund"`
+	State        store.PaymentState `json:"state" enum:"signed,paid,dead,bounced" doc:"signed: it may be on the chain or come there; dead: it paid nothing and never will"`
+	Attempt      int                `json:"attempt" example:"1" doc:"Of the transaction, when it was signed"`
+	Seqno        int64              `json:"seqno" example:"17"`
+	Destination  string             `json:"destination" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
+	AmountNano   int64              `json:"amount_nano" example:"460900000"`
+	GasNano      int64              `json:"gas_nano" example:"2500000"`
+	ReturnedNano int64              `json:"returned_nano" example:"0" doc:"What came back, when it bounced"`
+	MessageHash  string             `json:"message_hash" example:"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9" doc:"The normalised hash of what was broadcast"`
+	ChainHash    *string            `json:"chain_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of the wallet's transaction; null: it was not found"`
+	ValidUntil   time.Time          `json:"valid_until" example:"2026-03-01T12:01:00Z" doc:"By the chain's clock"`
+	SentAt       *time.Time         `json:"sent_at" example:"2026-03-01T12:00:01Z" doc:"When it was first broadcast"`
+	SettledAt    *time.Time         `json:"settled_at" example:"2026-03-01T12:00:09Z" doc:"When the chain had decided"`
+	KeptAt       *time.Time         `json:"kept_at" example:"2026-03-01T12:00:15Z" doc:"When it was known that its receiver keeps it"`
+	CreatedAt    time.Time          `json:"created_at" example:"2026-03-01T12:00:00Z"`
+}
+
+type wholeTransactionBody struct {
+	TransactionBody
+	Events   []HistoryBody `json:"events" doc:"From the first"`
+	Payments []paymentBody `json:"payments" doc:"What was signed for it, from the first"`
+}
+
+type listTransactionsInput struct {
+	Paging
+	Status      string `query:"status" enum:"pending,processing,processed,failed" doc:"Only those in this status"`
+	NeedsReview bool   `query:"needs_review" doc:"Only those that an administrator has to resolve"`
+	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
+}
+
+type transactionInput struct {
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+}
+
+type retryTransactionInput struct {
+	Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body *struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionRetry"`
+}
+
+type resolveTransactionInput struct {
+	Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body struct {
+		Outcome string `json:"outcome" enum:"processed,failed" doc:"What you have found out"`
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionResolution"`
+}
+
+var (
+	listTransactions = operation{
+		id: "list-transactions", method: http.MethodGet, path: "/v1/transactions", tag: "Transactions", access: forAdmins,
+		summary: "List transactions, the newest first", faults: []fault.Code{fault.NotConfigured},
+	}
+	getTransaction = operation{
+		id: "get-transaction", method: http.MethodGet, path: "/v1/transactions/{hash}", tag: "Transactions", access: forAdmins, subject: "transaction",
+		summary: "Look at a transaction, what happened to it and what was paid for it",
+		faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
+	}
+	retryTransaction = operation{
+		id: "retry-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/retry", tag: "Transactions", access: forAdmins, subject: "transaction",
+		summary:     "Try again to buy the Stars of a failed transaction",
+		description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
+		faults:      transactionFaults,
+	}
+	resolveTransaction = operation{
+		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions", access: forAdmins, subject: "transaction",
+		summary:     "End a transaction that needs review as you have found out",
+		description: "It is never bought again after that. While a payment of it is signed and the chain has not decided, nobody can.",
+		faults:      transactionFaults,
+	}
+
+	transactionFaults = []fault.Code{
+		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured, fault.TemporalUnavailable,
+	}
+)
+
+func (s *server) registerTransactions() {
+	register(s, listTransactions, s.listTransactions)
+	register(s, getTransaction, s.getTransaction)
+	register(s, retryTransaction, s.retryTransaction)
+	register(s, resolveTransaction, s.resolveTransaction)
+}
+
+func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
+	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview}
+	if in.Stuck {
+		filter.StuckFor = s.o.Transactions.StuckAfter
+	}
+	return listOf(in.Paging, transactionsCursor, func(before int64, limit int) ([]store.Transaction, error) {
+		filter.Before, filter.Limit = before, limit
+		return s.o.Transactions.List(ctx, filter)
+	}, func(t store.Transaction) int64 { return t.ID }, transactionFrom)
+}
+
+func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*answer[wholeTransactionBody], error) {
+	t, err := s.o.Transactions.Find(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.o.Transactions.Events(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+	payments, err := s.o.Transactions.Payments(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return answered(wholeTransactionBody{transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom)}), nil
+}
+
+func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput) (*answer[TransactionBody], error) {
+	comment := ""
+	if in.Body != nil {
+		comment = in.Body.Comment
+	}
+	t, err := s.o.Transactions.Retry(ctx, caller(ctx), in.Hash, comment, in.Key)
+	return s.changed(ctx, retryTransaction, t, err)
+}
+
+func (s *server) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (*answer[TransactionBody], error) {
+	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, store.TransactionStatus(in.Body.Outcome), in.Body.Comment, in.Key)
+	return s.changed(ctx, resolveTransaction, t, err)
+}
+
+func (s *server) changed(ctx context.Context, op operation, t store.Transaction, err error) (*answer[TransactionBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, caller(ctx), op, t.Hash, store.OutcomeDone)
+	return answered(transactionFrom(t)), nil
+}
+
+func transactionFrom(t store.Transaction) TransactionBody {
+	return TransactionBody{
+		Hash: t.Hash, Status: t.Status, AmountNano: t.AmountNano, Sender: t.Sender,
+		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
+		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
+		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano,
+		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: transaction.Actions(t), WorkflowID: t.WorkflowID(),
+		ProcessingSince: optionalUTC(t.ProcessingSince), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
+	}
+}
+
+func paymentFrom(p store.Payment) paymentBody {
+	return paymentBody{
+		ID: formatID(p.ID), Kind: p.Kind, State: p.State, Attempt: p.Attempt, Seqno: p.Seqno, Destination: p.Destination,
+		AmountNano: p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm, ChainHash: optional(p.ChainHash),
+		ValidUntil: utc(p.ValidUntil), SentAt: optionalUTC(p.SentAt), SettledAt: optionalUTC(p.SettledAt), KeptAt: optionalUTC(p.KeptAt),
+		CreatedAt: utc(p.CreatedAt),
+	}
+}

@@ -1,0 +1,195 @@
+package rest_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/transaction"
+)
+
+// transactionsStub is a Temporal whose workflows of transactions decide at once.
+type transactionsStub struct {
+	*temporalStub
+	store *store.Store
+}
+
+func (s *transactionsStub) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {
+	return nil
+}
+
+func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if s.isDown() {
+		return nil, errors.New("secret: no route")
+	}
+	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
+	in := o.UpdateOptions.Args[0].(transaction.Input)
+	t, err := s.store.TransactionByHash(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment}
+	if store.TransactionAction(o.UpdateOptions.UpdateName) == store.TransactionActionRetry {
+		_, err = s.store.RetryTransaction(ctx, request)
+	} else {
+		_, err = s.store.ResolveTransaction(ctx, request, in.Outcome, "the operator says so")
+	}
+	if refusal := fault.As(err); refusal != nil {
+		err = lifecycle.Refusal(refusal)
+	}
+	return moved{err: err}, nil
+}
+
+// moved is the outcome of an update of a transaction.
+type moved struct {
+	client.WorkflowUpdateHandle
+	err error
+}
+
+func (m moved) Get(context.Context, any) error { return m.err }
+
+// chainStub says what the wallet has.
+type chainStub struct {
+	mu       sync.Mutex
+	lt, nano int64
+	fails    error
+}
+
+func (c *chainStub) balance(context.Context, string) (lt, nano int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lt, c.nano, c.fails
+}
+
+func (c *chainStub) set(lt, nano int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lt, c.nano = lt, nano
+}
+
+func (c *chainStub) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fails = err
+}
+
+const coin int64 = 1_000_000_000 // nanoTON
+
+var (
+	ourWallet = "0:" + hashOf("our wallet")
+	customer  = "0:" + hashOf("customer")
+	shop      = "0:" + hashOf("shop")
+)
+
+func hashOf(of ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(of...)))
+	return hex.EncodeToString(sum[:])
+}
+
+// bank is a wallet's history.
+type bank struct {
+	*world
+	last store.ChainTransaction
+}
+
+func (w *world) bank() *bank {
+	w.t.Helper()
+	if _, err := w.store.OpenWallet(w.t.Context(), ourWallet, store.WalletStart{}); err != nil {
+		w.t.Fatal(err)
+	}
+	return &bank{world: w, last: store.ChainTransaction{At: time.Now().Truncate(time.Second)}}
+}
+
+func (b *bank) happens(t store.ChainTransaction) store.ChainTransaction {
+	b.t.Helper()
+	t.PrevLT, t.PrevHash, t.LT, t.At = b.last.LT, b.last.Hash, b.last.LT+10, b.last.At.Add(time.Second)
+	t.Hash = hashOf("chain", t.LT)
+	t.In.Hash, t.ComputeOK, t.ActionOK = hashOf("in", t.LT), true, true
+	if _, err := b.store.IngestChain(b.t.Context(), ourWallet, []store.ChainTransaction{t}, t.At); err != nil {
+		b.t.Fatal(err)
+	}
+	b.last = t
+	return t
+}
+
+// deposit makes a pending transaction of 2 TON and gives its hash.
+func (b *bank) deposit() string {
+	b.t.Helper()
+	return b.happens(store.ChainTransaction{In: store.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50"}).Hash
+}
+
+func (b *bank) must(_ any, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// processing makes a transaction that is priced and in processing.
+func (b *bank) processing() string {
+	b.t.Helper()
+	hash := b.deposit()
+	b.must(b.store.LockTransaction(b.t.Context(), hash))
+	b.must(b.store.SaveQuote(b.t.Context(), store.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"}))
+	return hash
+}
+
+// failed makes a transaction that has failed so.
+func (b *bank) failed(message string, class store.ErrorClass) string {
+	b.t.Helper()
+	hash := b.processing()
+	b.must(b.store.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
+	return hash
+}
+
+// signed makes a transaction whose purchase is signed.
+func (b *bank) signed() (hash string, payment store.Payment) {
+	b.t.Helper()
+	hash = b.processing()
+	b.must(b.store.EnterQueue(b.t.Context(), hash, store.Purchase))
+	payment, err := b.store.SignPayment(b.t.Context(), store.PaymentOrder{
+		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
+	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+		return store.Signed{BoC: []byte{1}, HashNorm: hashOf("message", hash), BodyHash: hashOf("body"), ValidUntil: b.last.At.Add(time.Hour)}, nil
+	})
+	b.must(payment, err)
+	return hash, payment
+}
+
+// paid makes a transaction whose purchase is on the chain, kept by its receiver.
+func (b *bank) paid() (hash string, payment store.Payment) {
+	b.t.Helper()
+	hash, payment = b.signed()
+	b.happens(store.ChainTransaction{
+		In: store.InMessage{HashNorm: payment.HashNorm}, FeeNano: coin / 1000,
+		Out: []store.OutMessage{{Hash: hashOf("out", hash), Destination: shop, Nano: coin, BodyHash: payment.BodyHash}},
+	})
+	b.must(b.store.SettleDestination(b.t.Context(), payment.ID, store.Destination{Kept: true}))
+	return hash, payment
+}
+
+// processed makes a transaction that went well.
+func (b *bank) processed() string {
+	b.t.Helper()
+	hash, _ := b.paid()
+	b.must(b.store.FinishTransaction(b.t.Context(), hash, 1))
+	return hash
+}
+
+// inReview makes a transaction that was paid and needs review.
+func (b *bank) inReview() string {
+	b.t.Helper()
+	hash, _ := b.paid()
+	b.must(b.store.ReviewTransaction(b.t.Context(), hash, 1, "not_confirmed"))
+	return hash
+}

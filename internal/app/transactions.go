@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/transaction"
+)
+
+// shop makes the activities of transactions. Without a wallet's key there is no monitor, and what is under way waits for
+// an operator.
+func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
+	c := a.config.Transactions
+	settings := activities.TransactionSettings{
+		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
+		Limits:     store.Limits{PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit},
+		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, PollInterval: c.PollInterval,
+		MinDeposit: c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund,
+	}
+	wallet, err := a.wallet()
+	if err != nil {
+		return activities.Main{}, err
+	}
+	cashier := &activities.Cashier{
+		Store: a.store, Wallet: wallet, Chain: a.chain(), Settings: settings, Log: a.log,
+	}
+	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings}, Cashier: cashier}
+	if wallet == nil {
+		cashier.Fragment = a.fragment(fragment.Options{})
+		return shop, nil
+	}
+	cookies, err := fragment.ParseCookies(a.config.Fragment.Cookies)
+	if err != nil {
+		return activities.Main{}, fmt.Errorf("STAGECOACH_FRAGMENT_COOKIES: %w", err)
+	}
+	cashier.Fragment = a.fragment(fragment.Options{Cookies: cookies, Wallet: fragment.Account{
+		Address: wallet.Address(), PublicKey: wallet.PublicKey(), StateInit: wallet.StateInit(), Network: wallet.Network(),
+	}})
+	if cashier.Allow, err = addresses("STAGECOACH_TX_ALLOW", c.Allow); err != nil {
+		return activities.Main{}, err
+	}
+	if len(cashier.Allow) == 0 {
+		return activities.Main{}, errors.New("STAGECOACH_TX_ALLOW: must name the addresses that Fragment is paid at")
+	}
+	topUpFrom, err := addresses("STAGECOACH_TX_TOP_UP_FROM", c.TopUpFrom)
+	if err != nil {
+		return activities.Main{}, err
+	}
+	shop.Monitor = &activities.TonMonitor{
+		Store: a.store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings, Temporal: a.temporal, Log: a.log,
+		Start: keeper.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+	}
+	return shop, nil
+}
+
+// wallet opens the wallet that pays; nil: none is configured.
+func (a *common) wallet() (*ton.Wallet, error) {
+	c := a.config.TON
+	var key ton.Key
+	var err error
+	switch {
+	case c.Key != "":
+		key, err = ton.ParseKey(c.Key)
+	case c.KeyFile != "":
+		key, err = ton.ReadKey(c.KeyFile)
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("STAGECOACH_TON_KEY: %w", err)
+	}
+	network := ton.Mainnet
+	if c.Network == "testnet" {
+		network = ton.Testnet
+	}
+	return ton.NewWallet(key, network)
+}
+
+func addresses(variable string, texts []string) ([]ton.Address, error) {
+	var list []ton.Address
+	for _, text := range texts {
+		address, _, err := ton.ParseAddress(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: must be TON addresses with commas between them", variable, text)
+		}
+		list = append(list, address)
+	}
+	return list, nil
+}
+
+func (a *common) chain() *toncenter.Client {
+	c := a.config.TON
+	return toncenter.New(toncenter.Options{URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate})
+}
+
+// fragment makes a client of the configured site. Prices are for everybody, also without a session.
+func (a *common) fragment(o fragment.Options) *fragment.Client {
+	c := a.config.Fragment
+	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
+	return fragment.New(o)
+}
+
+// transactions is how the doors and the reconciler reach transactions. It needs no key: the record knows the wallet.
+func (a *common) transactions() *transaction.Client {
+	chain, shop := a.chain(), a.fragment(fragment.Options{})
+	return &transaction.Client{
+		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience, Most: a.config.Transactions.MaxStars, Reserve: a.config.Transactions.Reserve,
+		StuckAfter: a.config.Transactions.StuckAfter,
+		Price: func(ctx context.Context, stars int64) (int64, error) {
+			price, err := shop.Price(ctx, int(stars))
+			return int64(price), err
+		},
+		Balance: func(ctx context.Context, wallet string) (int64, int64, error) {
+			address, _, err := ton.ParseAddress(wallet)
+			if err != nil {
+				return 0, 0, err
+			}
+			state, err := chain.Wallet(ctx, address)
+			return int64(state.LastLT), int64(state.Balance), err
+		},
+		Friendly: func(wallet string) string {
+			address, _, err := ton.ParseAddress(wallet)
+			if err != nil {
+				return wallet
+			}
+			return address.Friendly(false)
+		},
+	}
+}

@@ -1,0 +1,460 @@
+// Package fragment is a client for the part of Fragment's web API that buys Telegram Stars for TON. None of its calls
+// moves money: the payment that Link describes does, and that is signed elsewhere. It never retries on its own, but
+// for one thing: a page hash that has changed is read anew once. It logs nothing, and its errors hold no cookie, name
+// or link. A call that its caller cancelled returns context.Canceled, every other failure is a *fault.Error whose
+// class ClassOf tells.
+package fragment
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/money"
+	"stagecoach/internal/ton"
+)
+
+const (
+	maxAnswer   = 8 << 20 // bytes of one answer; the page takes about 100 KiB
+	defaultRate = 2       // requests per second
+	starsPage   = "/stars/buy"
+	userAgent   = "Mozilla/5.0 (X11; Linux x86_64) stagecoach"
+)
+
+// device says which wallet program talks to Fragment, in the words of TON Connect.
+const device = `{"platform":"linux","appName":"Tonkeeper","appVersion":"4.0.0","maxProtocolVersion":2,` +
+	`"features":["SendTransaction",{"name":"SendTransaction","maxMessages":255}]}`
+
+// Options configure a Client.
+type Options struct {
+	URL               string        // base address; default https://fragment.com
+	Cookies           Cookies       // the session
+	Wallet            Account       // who pays
+	ShowSender        bool          // whether the receiver is told who sent the Stars
+	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout       time.Duration // for one call with its answer; default 15 s
+	RequestsPerSecond float64       // 0: 2
+
+	// OnLatency, when set, is told how long each request took, by Fragment's method; "page" for the page.
+	OnLatency func(method string, d time.Duration)
+}
+
+// Account is the wallet that pays, as Fragment wants to know it.
+type Account struct {
+	Address   ton.Address
+	PublicKey string // hex
+	StateInit []byte // a BoC
+	Network   int32  // ton.Mainnet
+}
+
+// Cookies are a session with Fragment, by name. They never print themselves.
+type Cookies map[string]string
+
+// The cookies that make a session whose owner is logged in and has shown their wallet.
+var sessionCookies = []string{"stel_ssid", "stel_dt", "stel_token", "stel_ton_token"}
+
+// ParseCookies reads cookies as a browser sends them: "stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…".
+func ParseCookies(text string) (Cookies, error) {
+	cookies := Cookies{}
+	for part := range strings.SplitSeq(text, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if ok && name != "" && !strings.ContainsAny(name+value, "\r\n\x00") {
+			cookies[name] = value
+		}
+	}
+	for _, name := range sessionCookies {
+		if cookies[name] == "" {
+			return nil, fmt.Errorf("the cookie %s is missing", name)
+		}
+	}
+	return cookies, nil
+}
+
+// Format hides the cookies from every verb of package fmt.
+func (Cookies) Format(f fmt.State, _ rune) { fmt.Fprint(f, "[cookies]") }
+
+func (c Cookies) header() string {
+	parts := make([]string, 0, len(c))
+	for name, value := range c {
+		parts = append(parts, name+"="+value)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// Client is one session with Fragment. It is safe for concurrent use.
+type Client struct {
+	o       Options
+	account string // JSON
+	http    *http.Client
+	limiter *rate.Limiter
+
+	mu   sync.Mutex
+	hash string // of the page; empty: not read yet
+}
+
+// New makes a Client; it connects to nothing yet.
+func New(o Options) *Client {
+	o.URL = strings.TrimRight(cmp.Or(o.URL, "https://fragment.com"), "/")
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 15*time.Second)
+	o.RequestsPerSecond = cmp.Or(o.RequestsPerSecond, defaultRate)
+	account, _ := json.Marshal(map[string]any{ // of strings and bytes: cannot fail
+		"address": o.Wallet.Address.Raw(), "chain": strconv.Itoa(int(o.Wallet.Network)),
+		"walletStateInit": o.Wallet.StateInit, "publicKey": o.Wallet.PublicKey,
+	})
+	return &Client{
+		o: o, account: string(account),
+		http: &http.Client{Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+			TLSHandshakeTimeout: o.ConnectTimeout,
+			IdleConnTimeout:     90 * time.Second,
+			MaxIdleConnsPerHost: 4,
+		}},
+		limiter: rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond))),
+	}
+}
+
+// Recipient is who gets Stars.
+type Recipient struct {
+	ID string // Fragment's own id: opaque
+}
+
+// Search finds a user. It works without a valid session too, so it is no check of one.
+func (c *Client) Search(ctx context.Context, username string, stars int) (Recipient, error) {
+	var answer struct {
+		Found struct {
+			Recipient string `json:"recipient"`
+		} `json:"found"`
+	}
+	err := c.call(ctx, "searchStarsRecipient", url.Values{"query": {username}, "quantity": {strconv.Itoa(stars)}}, &answer)
+	if err == nil && answer.Found.Recipient == "" {
+		err = protocolFault("a search that found nobody, without saying so")
+	}
+	return Recipient{ID: answer.Found.Recipient}, err
+}
+
+// Price tells what that many Stars cost now.
+func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
+	var answer struct {
+		Price string `json:"cur_price"`
+	}
+	count := strconv.Itoa(stars)
+	if err := c.call(ctx, "updateStarsPrices", url.Values{"stars": {count}, "quantity": {count}}, &answer); err != nil {
+		return 0, err
+	}
+	price, ok := readPrice(answer.Price)
+	if !ok {
+		return 0, protocolFault("a price that cannot be read")
+	}
+	return price, nil
+}
+
+// A price in TON is marked as one, or is the first amount with small decimals.
+var prices = []*regexp.Regexp{
+	regexp.MustCompile(`icon-ton\b[^>]*>\s*([0-9][0-9,]*)(?:<span class="mini-frac">(\.[0-9]+)</span>)?\s*<`),
+	regexp.MustCompile(`>\s*([0-9][0-9,]*)<span class="mini-frac">(\.[0-9]+)</span>`),
+}
+
+func readPrice(page string) (money.Nano, bool) {
+	for _, form := range prices {
+		if found := form.FindStringSubmatch(page); found != nil {
+			price, err := money.ParseTON(found[1] + found[2])
+			return price, err == nil && price > 0
+		}
+	}
+	return 0, false
+}
+
+// Request is a purchase that Fragment has noted; it costs nothing until it is paid.
+type Request struct {
+	ID     string
+	Amount money.Nano
+}
+
+// Init notes a purchase.
+func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Request, error) {
+	var answer struct {
+		ID     anything `json:"req_id"`
+		Amount anything `json:"amount"`
+	}
+	err := c.call(ctx, "initBuyStarsRequest", url.Values{
+		"recipient": {recipient.ID}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"},
+	}, &answer)
+	if err != nil {
+		return Request{}, err
+	}
+	amount, err := money.ParseTON(string(answer.Amount))
+	if err != nil || amount <= 0 || answer.ID == "" {
+		return Request{}, protocolFault("a request without an id or an amount")
+	}
+	return Request{ID: string(answer.ID), Amount: amount}, nil
+}
+
+// Link is the payment that completes a request.
+type Link struct {
+	ValidUntil time.Time // a payment order must not live longer
+	To         ton.Address
+	Bounce     bool
+	Amount     money.Nano
+	Body       []byte // a BoC: pass it on as it is
+	Stars      int    // how many the text in Body names: "50 Telegram Stars \n\nRef#…"; 0: it names none
+	ConfirmID  string // what Confirm wants; empty: there is nothing to confirm
+}
+
+// Link asks for the payment of a request.
+func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
+	var answer struct {
+		Transaction struct {
+			ValidUntil anything `json:"validUntil"`
+			From       string   `json:"from"`
+			Messages   []struct {
+				Address string   `json:"address"`
+				Amount  anything `json:"amount"`
+				Payload string   `json:"payload"`
+			} `json:"messages"`
+		} `json:"transaction"`
+		ConfirmMethod string `json:"confirm_method"`
+		ConfirmParams struct {
+			ID anything `json:"id"`
+		} `json:"confirm_params"`
+	}
+	show := "0"
+	if c.o.ShowSender {
+		show = "1"
+	}
+	err := c.call(ctx, "getBuyStarsLink", url.Values{
+		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {requestID}, "show_sender": {show},
+	}, &answer)
+	if err != nil {
+		return Link{}, err
+	}
+	if len(answer.Transaction.Messages) != 1 {
+		return Link{}, protocolFault("a link with other than one payment")
+	}
+	message := answer.Transaction.Messages[0]
+	link := Link{}
+	until, err := strconv.ParseUint(string(answer.Transaction.ValidUntil), 10, 32)
+	if err != nil || until == 0 {
+		return Link{}, protocolFault("a link without an end")
+	}
+	link.ValidUntil = time.Unix(int64(until), 0).UTC()
+	if link.To, link.Bounce, err = ton.ParseAddress(message.Address); err != nil {
+		return Link{}, protocolFault("a link without an address")
+	}
+	if link.Amount, err = money.ParseNano(strings.ReplaceAll(string(message.Amount), ",", "")); err != nil || link.Amount <= 0 {
+		return Link{}, protocolFault("a link without an amount")
+	}
+	if from := answer.Transaction.From; from != "" {
+		if payer, _, err := ton.ParseAddress(from); err != nil || payer != c.o.Wallet.Address {
+			return Link{}, protocolFault("a link for another wallet")
+		}
+	}
+	if link.Body, err = decodeBase64(message.Payload); err != nil || len(link.Body) == 0 {
+		return Link{}, protocolFault("a link without a payload")
+	}
+	if _, err := ton.BodyHash(link.Body); err != nil {
+		return Link{}, protocolFault("a link whose payload is no cell")
+	}
+	link.Stars = starsIn(link.Body)
+	if answer.ConfirmMethod == "confirmReq" {
+		link.ConfirmID = string(answer.ConfirmParams.ID)
+	}
+	return link, nil
+}
+
+var starsText = regexp.MustCompile(`^([0-9][0-9,]*) Telegram Stars\b`)
+
+// starsIn finds the number of Stars in a payment's text.
+func starsIn(body []byte) int {
+	text, _ := ton.Comment(body)
+	found := starsText.FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	stars, _ := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")) // 0 when it is no number
+	return stars
+}
+
+// decodeBase64 reads both alphabets, padded or not.
+func decodeBase64(text string) ([]byte, error) {
+	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// Confirm tells Fragment that the signed payment is on its way. Repeating it with the same BoC is harmless.
+func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) error {
+	var answer struct {
+		OK bool `json:"ok"`
+	}
+	err := c.call(ctx, "confirmReq", url.Values{
+		"id": {confirmID}, "boc": {base64.StdEncoding.EncodeToString(boc)}, "account": {c.account}, "device": {device},
+	}, &answer)
+	if err == nil && !answer.OK {
+		err = protocolFault("a confirmation that was not taken")
+	}
+	return err
+}
+
+// State is how far the session's last purchase has come.
+type State struct {
+	Mode       string // "new", "processing", "done"
+	NeedUpdate bool   // Mode is not the one that was asked with
+}
+
+// Done tells whether the Stars have been sent.
+func (s State) Done() bool { return s.Mode == "done" && !s.NeedUpdate }
+
+// State asks how far the session's last purchase has come. mode is what the asker believes, "processing" at first and
+// what was answered last later on: only who knows that it is done is told so without doubt.
+func (c *Client) State(ctx context.Context, mode string) (State, error) {
+	var answer struct {
+		Mode       string `json:"mode"`
+		NeedUpdate bool   `json:"need_update"`
+	}
+	err := c.call(ctx, "updateStarsBuyState", url.Values{"mode": {mode}, "lv": {"false"}, "dh": {strconv.FormatUint(uint64(rand.Uint32()), 10)}}, &answer)
+	if err == nil && answer.Mode == "" {
+		err = protocolFault("a purchase without a state")
+	}
+	return State{Mode: answer.Mode, NeedUpdate: answer.NeedUpdate}, err
+}
+
+// anything is a string, or a number as it is written.
+type anything string
+
+// UnmarshalJSON takes the quotation marks off.
+func (a *anything) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil { // null too
+		*a = anything(text)
+		return nil
+	}
+	var number json.Number
+	err := json.Unmarshal(data, &number)
+	*a = anything(number)
+	return err
+}
+
+// call makes one call of the API. When Fragment refuses it for a reason that an old page hash would explain, and the
+// page has another one by now, it is made again.
+func (c *Client) call(ctx context.Context, method string, form url.Values, into any) error {
+	form.Set("method", method)
+	hash, err := c.pageHash(ctx, "")
+	if err != nil {
+		return err
+	}
+	err = c.post(ctx, method, hash, form, into)
+	switch fault.CodeOf(err) {
+	case fault.FragmentUnauthorized, fault.FragmentRefused, fault.FragmentProtocol:
+		if fresh, pageErr := c.pageHash(ctx, hash); pageErr == nil && fresh != hash {
+			return c.post(ctx, method, fresh, form, into)
+		}
+	}
+	return err
+}
+
+var apiHash = regexp.MustCompile(`api\?hash=([a-f0-9]+)`)
+
+// pageHash gives the hash that calls need; it is read from the page unless one other than refused is known.
+func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
+	c.mu.Lock()
+	known := c.hash
+	c.mu.Unlock()
+	if known != "" && known != refused {
+		return known, nil
+	}
+	page, err := c.send(ctx, "page", http.MethodGet, c.o.URL+starsPage, "")
+	if err != nil {
+		return "", err
+	}
+	found := apiHash.FindSubmatch(page)
+	if found == nil {
+		return "", protocolFault("a page without a hash")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hash = string(found[1])
+	return c.hash, nil
+}
+
+func (c *Client) post(ctx context.Context, method, hash string, form url.Values, into any) error {
+	answer, err := c.send(ctx, method, http.MethodPost, c.o.URL+"/api?hash="+hash, form.Encode())
+	if err != nil {
+		return err
+	}
+	var common struct {
+		Error      anything `json:"error"`
+		NeedVerify bool     `json:"need_verify"`
+	}
+	switch err := json.Unmarshal(answer, &common); {
+	case err != nil:
+		return protocolFault("no JSON")
+	case common.Error != "":
+		return textFault(string(common.Error))
+	case common.NeedVerify:
+		return row(fault.FragmentVerify).fault()
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return protocolFault("JSON of another shape")
+	}
+	return nil
+}
+
+// send makes one request, when the rate allows it, and takes its whole answer.
+func (c *Client) send(ctx context.Context, op, method, address, form string) ([]byte, error) {
+	if err := c.limiter.Wait(ctx); err != nil {
+		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
+	}
+	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
+	defer cancel()
+	if c.o.OnLatency != nil {
+		defer func(began time.Time) { c.o.OnLatency(op, time.Since(began)) }(time.Now())
+	}
+	request, err := http.NewRequestWithContext(callCtx, method, address, strings.NewReader(form))
+	if err != nil {
+		return nil, protocolFault("an address that cannot be used")
+	}
+	request.Header.Set("User-Agent", userAgent)
+	if header := c.o.Cookies.header(); header != "" {
+		request.Header.Set("Cookie", header)
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
+		request.Header.Set("X-Requested-With", "XMLHttpRequest")
+		request.Header.Set("Origin", c.o.URL)
+		request.Header.Set("Referer", c.o.URL+starsPage)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, transportFault(ctx, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, transportFault(ctx, err)
+	case response.StatusCode != http.StatusOK:
+		return nil, statusFault(response.StatusCode, answer)
+	case len(answer) > maxAnswer:
+		return nil, protocolFault("an answer that is too long")
+	}
+	return answer, nil
+}

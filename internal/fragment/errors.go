@@ -1,0 +1,142 @@
+package fragment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"stagecoach/internal/fault"
+)
+
+// Class says what to do about an error.
+type Class string
+
+// A retryable error may pass by itself, a non-retryable one never does. Nobody knows about an unknown one. At hold the
+// session or the account needs an operator: no try of any purchase can succeed before.
+const (
+	Retryable    Class = "retryable"
+	NonRetryable Class = "non-retryable"
+	UnknownClass Class = "unknown"
+	Hold         Class = "hold"
+)
+
+// failure is one row of the table of what can go wrong.
+type failure struct {
+	says    string // part of the sentence that Fragment answers, in lower case; empty: told otherwise
+	code    fault.Code
+	message string // how operators and users know it
+	class   Class
+}
+
+const (
+	sessionOver  = "Authorization failed: Session expired"
+	networkError = "Failed to fetch: Network error"
+)
+
+// failures is the one table: every error of this package is a row of it. The first row that fits counts.
+var failures = []failure{
+	{"no telegram users found", fault.FragmentNoUser, "Username not found", NonRetryable},
+	{"please enter a username assigned to a user", fault.FragmentNotAUser, "Invalid username", NonRetryable},
+	{"can't gift telegram stars to this account", fault.FragmentNoGift, "Fragment API error: the account cannot be gifted Stars at this moment", Retryable},
+	{"session expired", fault.FragmentUnauthorized, sessionOver, Hold},
+	{"auth_session_expired", fault.FragmentUnauthorized, sessionOver, Hold},
+	{"unauthorized", fault.FragmentUnauthorized, sessionOver, Hold},
+	{"access denied", fault.FragmentUnauthorized, sessionOver, Hold},
+	{"", fault.FragmentVerify, "Authorization failed: Fragment asks for verification", Hold},
+	{"", fault.FragmentUnavailable, "Service unavailable: Fragment API returned %d", Retryable},
+	{"", fault.FragmentUnreachable, networkError, Retryable},
+	{"", fault.FragmentTimeout, networkError, Retryable},
+	{"", fault.FragmentProtocol, "Fragment API error: the answer makes no sense", UnknownClass},
+	{"", fault.FragmentRefused, "Fragment API error: an unknown reason", UnknownClass},
+}
+
+// fault makes the error of a row. An unknown one is tried again too; one that holds is not.
+func (f failure) fault(args ...any) *fault.Error {
+	e := fault.New(f.code, "%s", f.message)
+	if len(args) > 0 {
+		e = fault.New(f.code, f.message, args...)
+	}
+	e.Retryable = f.class == Retryable || f.class == UnknownClass
+	return e
+}
+
+// row finds the first row with a code.
+func row(code fault.Code) failure {
+	for _, f := range failures {
+		if f.code == code {
+			return f
+		}
+	}
+	return failure{code: code, class: UnknownClass}
+}
+
+// ClassOf tells the class of an error of this package; UnknownClass for any other.
+func ClassOf(err error) Class { return row(fault.CodeOf(err)).class }
+
+// textFault classifies the sentence that Fragment answers instead of a result.
+func textFault(text string) *fault.Error {
+	plain := strings.ToLower(html.UnescapeString(text))
+	plain = strings.ReplaceAll(plain, "’", "'")
+	for _, f := range failures {
+		if f.says != "" && strings.Contains(plain, f.says) {
+			return f.fault()
+		}
+	}
+	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + scrub(text)))
+}
+
+// Words of a sentence that may be somebody's name, a link, an amount or an id.
+var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
+
+// scrub keeps what is fit for the log: an operator wants to know which sentence is missing in the table.
+func scrub(text string) string {
+	text = private.ReplaceAllString(html.UnescapeString(text), "…")
+	return text[:min(len(text), 120)]
+}
+
+// statusFault turns an answer other than a success into a fault: by the sentence in it, when that is a known one.
+func statusFault(status int, answer []byte) *fault.Error {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(answer, &said) == nil && said.Error != "" {
+		if known := textFault(said.Error); known.Code != fault.FragmentRefused {
+			return known
+		}
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		return row(fault.FragmentUnauthorized).fault()
+	case status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= 500:
+		return row(fault.FragmentUnavailable).fault(status)
+	}
+	return protocolFault(fmt.Sprintf("HTTP %d", status))
+}
+
+func protocolFault(what string) *fault.Error {
+	return row(fault.FragmentProtocol).fault().WithCause(errors.New(what))
+}
+
+// transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
+// the plain context.Canceled.
+func transportFault(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	code := fault.FragmentUnreachable
+	if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		code = fault.FragmentTimeout
+	}
+	text := err.Error()
+	if u, ok := errors.AsType[*url.Error](err); ok { // its own text repeats the address, which has the page's hash in it
+		text = u.Err.Error()
+	}
+	return row(code).fault().WithCause(errors.New(text))
+}

@@ -1,0 +1,106 @@
+// Package money counts nanoTON: whole numbers that never overflow silently, and never a float.
+package money
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Nano is an amount of nanoTON. All TON that exist are about half of what it can hold; differences may be negative.
+type Nano int64
+
+// TON is one TON in nanoTON.
+const TON Nano = 1_000_000_000
+
+// ErrOverflow says that a result is not a number that Nano can hold.
+var ErrOverflow = errors.New("the amount is out of range")
+
+// Add gives n + m, or ErrOverflow.
+func (n Nano) Add(m Nano) (Nano, error) {
+	if sum := n + m; (sum > n) == (m > 0) {
+		return sum, nil
+	}
+	return 0, ErrOverflow
+}
+
+// Sub gives n - m, or ErrOverflow.
+func (n Nano) Sub(m Nano) (Nano, error) {
+	if difference := n - m; (difference < n) == (m > 0) {
+		return difference, nil
+	}
+	return 0, ErrOverflow
+}
+
+// MulDiv gives n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None of
+// the three may be negative, and by not zero.
+func (n Nano) MulDiv(times, by int64) (Nano, error) {
+	if n < 0 || times < 0 || by <= 0 {
+		return 0, ErrOverflow
+	}
+	high, low := bits.Mul64(uint64(n), uint64(times))
+	if high >= uint64(by) {
+		return 0, ErrOverflow
+	}
+	quotient, _ := bits.Div64(high, low, uint64(by))
+	if quotient > math.MaxInt64 {
+		return 0, ErrOverflow
+	}
+	return Nano(quotient), nil
+}
+
+// String gives the amount in TON with as many decimals as it needs: "0.4609".
+func (n Nano) String() string {
+	sign, whole := "", uint64(n)
+	if n < 0 {
+		sign, whole = "-", -whole // right for the smallest number too
+	}
+	unit := uint64(TON)
+	text := sign + strconv.FormatUint(whole/unit, 10)
+	if rest := whole % unit; rest != 0 {
+		text += strings.TrimRight(fmt.Sprintf(".%09d", rest), "0")
+	}
+	return text
+}
+
+// ParseTON reads an amount in TON, such as "0.4609" or "1,234.5". Signs, exponents and more than nine decimals are
+// refused.
+func ParseTON(text string) (Nano, error) {
+	whole, decimals, point := strings.Cut(text, ".")
+	if len(decimals) > 9 || point && decimals == "" {
+		return 0, errNotTON
+	}
+	whole, ok := ungroup(whole)
+	if !ok {
+		return 0, errNotTON
+	}
+	return ParseNano(whole + decimals + strings.Repeat("0", 9-len(decimals)))
+}
+
+// ParseNano reads a whole number of nanoTON, digits only.
+func ParseNano(text string) (Nano, error) {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, errNotNano
+	}
+	return Nano(n), nil
+}
+
+var (
+	errNotTON  = errors.New("this is no amount in TON")
+	errNotNano = errors.New("this is no amount in nanoTON")
+)
+
+// ungroup takes thousands commas out; false when they stand where none belongs.
+func ungroup(text string) (string, bool) {
+	groups := strings.Split(text, ",")
+	for i, group := range groups {
+		if group == "" || len(groups) > 1 && (i == 0 && len(group) > 3 || i > 0 && len(group) != 3) {
+			return "", false
+		}
+	}
+	return strings.Join(groups, ""), true
+}

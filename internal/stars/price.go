@@ -1,0 +1,38 @@
+package stars
+
+import "stagecoach/internal/money"
+
+// Bought gives how many Stars an amount buys when Least of them cost price: rounded down, and 0 when it buys none.
+func Bought(amount, price money.Nano) int64 {
+	if amount <= 0 || price <= 0 {
+		return 0
+	}
+	number, err := amount.MulDiv(Least, int64(price))
+	if err != nil { // more than can be counted: more than is ever sold
+		return 1<<63 - 1
+	}
+	return int64(number)
+}
+
+// Fewer gives a smaller number of Stars that fits into amount, after number of them turned out to cost price, which is
+// more: large numbers are not exactly as dear as their parts.
+func Fewer(number int64, price, amount money.Nano) int64 {
+	if amount <= 0 || price <= 0 {
+		return 0
+	}
+	fits, err := amount.MulDiv(number, int64(price))
+	if err != nil {
+		return 0
+	}
+	return min(int64(fits), number-1)
+}
+
+// Acceptable says whether a price asked for at last is no more than slippage above the one quoted, in parts of 10,000.
+func Acceptable(price, quote money.Nano, slippage int64) bool {
+	more, err := quote.MulDiv(slippage, 10_000)
+	if err != nil {
+		return false
+	}
+	limit, err := quote.Add(more)
+	return err == nil && price > 0 && price <= limit
+}

@@ -1,0 +1,97 @@
+package store
+
+import "context"
+
+// Reasons for which the chain asks for a person's review.
+const (
+	ReviewMismatch = "payment_mismatch" // the chain paid something else than what we signed
+	ReviewLate     = "payment_late"     // the chain paid after all what had passed for dead
+)
+
+// settle decides a payment that was found on the chain. That the wallet ran it does not mean that it paid.
+func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) error {
+	in.NextSeqno = max(in.NextSeqno, p.Seqno+1)
+	if err := in.post(ctx, &p.TransactionHash, t, AccountOther, goneTo(p.Kind)); err != nil {
+		return err
+	}
+	wasDead := p.State == PaymentDead
+	p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
+	p.PaidNano, p.GasNano, p.OutHash = t.sent(), t.FeeNano, t.first().Hash
+	if p.PaidNano > 0 {
+		p.State, p.Late = PaymentPaid, wasDead
+	}
+	w, err := in.close(ctx, p, !wasDead)
+	if err != nil || p.State != PaymentPaid {
+		return err
+	}
+	switch {
+	case wasDead:
+		return w.review(ctx, ReviewLate)
+	case !t.carriedOut(p):
+		return w.review(ctx, ReviewMismatch)
+	}
+	return nil
+}
+
+// carriedOut says whether the wallet did exactly what the payment orders.
+func (t ChainTransaction) carriedOut(p Payment) bool {
+	out := t.first()
+	return t.ComputeOK && t.ActionOK && !t.Aborted && t.SkippedActions == 0 && len(t.Out) == 1 &&
+		out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
+}
+
+// bury declares dead what can never come on the chain any more: not found in a history without a gap, up to a time at which
+// it was not valid any more.
+func (in *ingest) bury(ctx context.Context) error {
+	dead, err := listIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
+		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
+	if err != nil {
+		return err
+	}
+	for _, p := range dead {
+		p.State = PaymentDead
+		if _, err := in.close(ctx, p, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close writes how a payment ended and, if it was under way until now, gives back what was reserved.
+func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing, error) {
+	w, err := writeIn(ctx, in.tx, p.TransactionHash)
+	if err != nil {
+		return nil, err
+	}
+	_, err = in.tx.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
+		settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
+		p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, in.now, p.Late)
+	if err != nil {
+		return nil, err
+	}
+	if underWay {
+		if err := w.release(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
+	event := TransactionDead
+	if p.State == PaymentPaid {
+		event = TransactionPaid
+	}
+	return w, w.note(ctx, event)
+}
+
+// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but a
+// paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no other.
+func (w *writing) release(ctx context.Context, p Payment) error {
+	if p.Kind != Purchase || p.State != PaymentPaid {
+		if err := w.leave(ctx, p.Kind); err != nil {
+			return err
+		}
+	}
+	if p.Kind == Refund && p.State == PaymentDead {
+		return w.reserve(ctx, p, "release", -p.ReservedNano)
+	}
+	return post(ctx, w.tx, w.Address, &w.Hash, paymentCause("release", p.ID), amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano})
+}

@@ -1,0 +1,222 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// exec does to the database what no method of the store does.
+func (w *world) exec(sql string, args ...any) {
+	w.t.Helper()
+	w.must(w.tryExec(sql, args...))
+}
+
+func (w *world) tryExec(sql string, args ...any) error {
+	if w.conn == nil {
+		conn, err := pgx.Connect(w.t.Context(), w.url)
+		w.must(err)
+		w.conn = conn
+		w.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	}
+	_, err := w.conn.Exec(w.t.Context(), sql, args...)
+	return err
+}
+
+// TestWhatIsADeposit tells customers' transfers from everything else that comes in.
+func TestWhatIsADeposit(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	b.bought(b.ordered("first", 3*coin))
+	transfer := func(change func(*store.ChainTransaction)) store.ChainTransaction {
+		made := store.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("ann"), Nano: coin}, Deposit: true, Comment: "durov",
+		}
+		change(&made)
+		return made
+	}
+	for name, c := range map[string]struct {
+		change func(*store.ChainTransaction)
+		is     bool
+	}{
+		"a transfer":             {func(*store.ChainTransaction) {}, true},
+		"no comment":             {func(t *store.ChainTransaction) { t.Comment = "" }, true},
+		"bad text":               {func(t *store.ChainTransaction) { t.Comment = "a\x00b\xff" }, true},
+		"too small, or a jetton": {func(t *store.ChainTransaction) { t.Deposit = false }, false},
+		"bounced":                {func(t *store.ChainTransaction) { t.In.Bounced = true }, false},
+		"no contract yet":        {func(t *store.ChainTransaction) { t.Aborted, t.ComputeOK, t.ActionOK = true, false, false }, true},
+		"aborted": {func(t *store.ChainTransaction) {
+			t.Aborted, t.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: coin - fee}}
+		}, false},
+		"no money":                {func(t *store.ChainTransaction) { t.In.Nano = 0 }, false},
+		"from the wallet itself":  {func(t *store.ChainTransaction) { t.In.Source = b.wallet }, false},
+		"from where we buy Stars": {func(t *store.ChainTransaction) { t.In.Source = shop }, false},
+		"from outside":            {func(t *store.ChainTransaction) { t.In = store.InMessage{HashNorm: digest(1)} }, false},
+		"money out by another hand": {func(t *store.ChainTransaction) {
+			t.In, t.Out = store.InMessage{HashNorm: digest(2)}, []store.OutMessage{{Destination: address("x"), Nano: coin / 10}}
+		}, false},
+	} {
+		made := b.happens(transfer(c.change))
+		if brought := b.scan(); slices.Contains(brought.NewDeposits, made.Hash) != c.is || brought.Written != 1 {
+			t.Errorf("%s: %+v", name, brought)
+		}
+		if c.is && !utf8.ValidString(b.tx(made.Hash).Comment) {
+			t.Errorf("%s: %q", name, b.tx(made.Hash).Comment)
+		}
+		if money := b.balanced(); money[store.AccountWallet] != b.balance {
+			t.Errorf("%s: %v, and the chain says %d", name, money, b.balance)
+		}
+	}
+}
+
+// TestGaps offers pages with something missing, doubled or changed; what is refused leaves nothing.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	ingest := func(page []store.ChainTransaction) (store.Ingested, error) {
+		return b.IngestChain(ctx, b.wallet, page, time.Time{})
+	}
+	for range 9 {
+		b.incoming(address("ann"), coin, true)
+	}
+	_, err := ingest(b.history[1:3])
+	b.refused(err, fault.ChainGap)
+	_, err = ingest(slices.Concat(b.history[:2], b.history[3:5]))
+	b.refused(err, fault.ChainGap)
+	_, err = ingest([]store.ChainTransaction{b.history[1], b.history[0]})
+	b.refused(err, fault.ChainGap)
+	if rows, err := b.Transactions(ctx, store.TransactionFilter{Limit: 10}); err != nil || len(rows) != 0 {
+		t.Errorf("left of what was refused: %+v, %v", rows, err)
+	}
+	for _, page := range [][2]int{{0, 3}, {0, 3}, {1, 2}, {2, 5}, {4, 7}, {0, 7}} {
+		if _, err := ingest(b.history[page[0]:page[1]]); err != nil {
+			t.Errorf("%v: %v", page, err)
+		}
+	}
+	other := slices.Clone(b.history)
+	other[3].Hash = digest("another one")
+	_, err = ingest(other[2:])
+	b.refused(err, fault.ChainGap)
+	other = slices.Clone(b.history)
+	other[6].Hash = digest("another one") // at the cursor itself
+	_, err = ingest(other[6:7])
+	b.refused(err, fault.ChainGap)
+	other[7].PrevHash = digest("another one")
+	_, err = ingest(other[7:])
+	b.refused(err, fault.ChainGap)
+	other[3].LT++ // between two that are known
+	_, err = ingest(other[3:4])
+	b.refused(err, fault.ChainGap)
+	if brought, err := ingest(b.history); err != nil || brought.Written != 2 {
+		t.Errorf("%+v, %v", brought, err)
+	}
+	_, err = b.IngestChain(ctx, address("unknown"), b.history, time.Time{})
+	b.refused(err, fault.WalletNotFound)
+	b.balanced()
+}
+
+// TestIngestRace reads the same history from many sides, in pages of all sizes.
+func TestIngestRace(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("first", 3*coin)
+	payment := b.signed(hash, store.Purchase)
+	for range 10 {
+		b.incoming(address("ann"), coin, true)
+	}
+	b.accept(payment)
+	for range 10 {
+		b.incoming(address("bob"), coin, true)
+	}
+	var deposits, settled atomic.Int64
+	var all sync.WaitGroup
+	for reader := range 6 {
+		all.Go(func() {
+			for from := 0; from < len(b.history); {
+				to := min(len(b.history), from+1+reader)
+				brought, err := b.IngestChain(t.Context(), b.wallet, b.history[max(0, from-1):to], time.Time{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				deposits.Add(int64(len(brought.NewDeposits)))
+				settled.Add(int64(len(brought.Settled)))
+				from = to
+			}
+		})
+	}
+	all.Wait()
+	if deposits.Load() != 20 || settled.Load() != 1 {
+		t.Errorf("%d deposits, %d settled", deposits.Load(), settled.Load())
+	}
+	if got := b.balanced(); got[store.AccountWallet] != b.balance {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestHeadNeverGoesBack hears of an older head after a newer one.
+func TestHeadNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	b.scan()
+	for _, head := range []time.Time{b.now.Add(-time.Hour), {}} {
+		_, err := b.IngestChain(t.Context(), b.wallet, nil, head)
+		b.must(err)
+	}
+	if wallet, err := b.WalletByAddress(t.Context(), b.wallet); err != nil || !wallet.ScannedTo.Equal(b.now) {
+		t.Errorf("%+v, %v", wallet, err)
+	}
+}
+
+// TestRecordBeginsLater opens a wallet that has a past.
+func TestRecordBeginsLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	b := &bank{w, &chain{wallet: address("old wallet"), now: time.Now().Truncate(time.Second)}}
+	for range 3 {
+		b.incoming(address("ann"), coin, true)
+	}
+	last := b.history[2]
+	for range 2 {
+		wallet, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
+		if err != nil || wallet.CursorLT != last.LT || wallet.ScannedTo != nil {
+			t.Errorf("%+v, %v", wallet, err)
+		}
+	}
+	if _, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{}); err != nil {
+		t.Error(err)
+	}
+	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || got.Written != 0 { // inclusive pages
+		t.Errorf("%+v, %v", got, err)
+	}
+	b.incoming(address("bob"), coin, true)
+	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || len(got.NewDeposits) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if money := b.balanced(); money[store.AccountWallet] != b.balance {
+		t.Errorf("%v", money)
+	}
+	for _, c := range []struct {
+		lt, balance int64
+		known       bool
+		differences int
+	}{
+		{b.history[3].LT, b.balance, true, 0}, {b.history[3].LT, b.balance + 1, true, 1}, {last.LT, 0, false, 0},
+	} {
+		differences, known, err := b.CompareBalance(ctx, b.wallet, c.lt, c.balance)
+		if err != nil || known != c.known || len(differences) != c.differences {
+			t.Errorf("%+v: %+v, %v, %v", c, differences, known, err)
+		}
+	}
+}

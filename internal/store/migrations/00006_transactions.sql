@@ -1,0 +1,232 @@
+-- +goose Up
+CREATE TABLE transaction_events PARTITION OF events FOR VALUES IN ('transaction');
+
+-- The Telegram name without "@", lower-case, as last seen: who is bought Stars for is told if known.
+ALTER TABLE users ADD COLUMN username text CHECK (username = lower(username) AND username <> '');
+CREATE UNIQUE INDEX users_username ON users (username);
+
+-- A wallet of ours and how far its history is known: gap-free up to the cursor. Whatever changes payments, turns or the
+-- ledger of a wallet holds this row's lock, and takes it before any other.
+CREATE TABLE ton_wallets (
+    address     text PRIMARY KEY CHECK (address ~ '^-?[0-9]+:[0-9a-f]{64}$'),
+    cursor_lt   bigint      NOT NULL CHECK (cursor_lt >= 0),      -- 0: before the first transaction
+    cursor_hash text        NOT NULL CHECK (cursor_hash ~ '^([0-9a-f]{64})?$'),
+    scanned_to  timestamptz,                                      -- chain time: nothing up to it is missing, or can come any more
+    next_seqno  bigint      NOT NULL DEFAULT 0,                   -- above every seqno that we know to be used
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE transactions (
+    id                        bigint NOT NULL UNIQUE GENERATED ALWAYS AS IDENTITY, -- the order of lists
+    hash                      text PRIMARY KEY CHECK (hash ~ '^[0-9a-f]{64}$'),    -- of the incoming transaction on the chain
+    wallet                    text        NOT NULL REFERENCES ton_wallets (address),
+    lt                        bigint      NOT NULL,
+    amount_nano               bigint      NOT NULL CHECK (amount_nano > 0),
+    sender                    text        NOT NULL CHECK (sender <> ''),
+    comment                   text        NOT NULL,                                -- as the sender wrote it
+    username                  text        NOT NULL DEFAULT '',                     -- whom the Stars are for
+    user_id                   bigint REFERENCES users (id),                        -- that one, if known
+    stars                     bigint      NOT NULL DEFAULT 0 CHECK (stars >= 0),
+    quote_nano                bigint      NOT NULL DEFAULT 0 CHECK (quote_nano >= 0), -- 0: not priced yet
+    recipient                 text        NOT NULL DEFAULT '',                     -- Fragment's name for the username
+    status                    text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processing', 'processed', 'failed')),
+    attempt                   int         NOT NULL DEFAULT 0 CHECK (attempt >= 0), -- tries of buying so far
+    error_message             text        NOT NULL DEFAULT '',
+    error_class               text        NOT NULL DEFAULT '' CHECK (error_class IN ('', 'retryable', 'non-retryable', 'unknown')),
+    fragment_transaction_hash text        NOT NULL DEFAULT '' CHECK (fragment_transaction_hash ~ '^([0-9a-f]{64})?$'), -- of our payment on the chain
+    refund_due_nano           bigint      NOT NULL DEFAULT 0 CHECK (refund_due_nano >= 0), -- owed to the sender and not on its way
+    needs_review              boolean     NOT NULL DEFAULT false,
+    review_reason             text        NOT NULL DEFAULT '',
+    processing_since          timestamptz,                                         -- the last time it was entered
+    stuck_alerted_at          timestamptz,                                         -- since then
+    workflow_started_at       timestamptz,
+    created_at                timestamptz NOT NULL DEFAULT now(),
+    updated_at                timestamptz NOT NULL DEFAULT now(),
+    row_version               bigint      NOT NULL DEFAULT 1,                      -- the number of its last event
+    UNIQUE (wallet, lt),
+    CHECK ((status = 'pending') = (attempt = 0)),
+    CHECK ((status = 'pending') = (processing_since IS NULL)),
+    CHECK ((status = 'processed') = (fragment_transaction_hash <> '')),
+    CHECK ((status = 'failed') = (error_message <> '') AND (status = 'failed') = (error_class <> '')),
+    CHECK (refund_due_nano = 0 OR error_class = 'non-retryable'),
+    CHECK (needs_review = (review_reason <> ''))
+);
+CREATE INDEX transactions_live ON transactions (id) WHERE status IN ('pending', 'processing') OR refund_due_nano > 0;
+CREATE INDEX transactions_status ON transactions (status, id);
+CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;
+CREATE INDEX transactions_created ON transactions (created_at);
+
+-- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone.
+CREATE TABLE payments (
+    id               bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
+    transaction_hash text        NOT NULL REFERENCES transactions (hash),
+    attempt          int         NOT NULL CHECK (attempt > 0),    -- of the transaction, at the signature
+    wallet           text        NOT NULL REFERENCES ton_wallets (address),
+    seqno            bigint      NOT NULL CHECK (seqno BETWEEN 0 AND 4294967295),
+    valid_until      timestamptz NOT NULL,                        -- by the chain's clock
+    boc              bytea       NOT NULL,
+    hash_norm        text        NOT NULL UNIQUE CHECK (hash_norm ~ '^[0-9a-f]{64}$'),
+    destination      text        NOT NULL,
+    amount_nano      bigint      NOT NULL CHECK (amount_nano > 0),
+    reserved_nano    bigint      NOT NULL CHECK (reserved_nano >= amount_nano), -- while it is signed: the amount and room for gas
+    body_hash        text        NOT NULL CHECK (body_hash ~ '^[0-9a-f]{64}$'),
+    request_id       text        NOT NULL DEFAULT '',             -- Fragment's
+    state            text        NOT NULL DEFAULT 'signed' CHECK (state IN ('signed', 'paid', 'dead', 'bounced')),
+    sent_at          timestamptz,                                 -- first broadcast
+    chain_lt         bigint,                                      -- where it was found
+    chain_hash       text        NOT NULL DEFAULT '',
+    paid_nano        bigint      NOT NULL DEFAULT 0 CHECK (paid_nano >= 0), -- what left the wallet by it
+    gas_nano         bigint      NOT NULL DEFAULT 0 CHECK (gas_nano >= 0),
+    returned_nano    bigint      NOT NULL DEFAULT 0 CHECK (returned_nano BETWEEN 0 AND paid_nano), -- what came back when it bounced
+    out_hash         text        NOT NULL DEFAULT '',             -- the message that carries the money
+    settled_at       timestamptz,                                 -- paid or dead
+    kept_at          timestamptz,                                 -- the destination took the money for good
+    late             boolean     NOT NULL DEFAULT false,          -- found on the chain after it had passed for dead: a fault somewhere
+    live             boolean     NOT NULL GENERATED ALWAYS AS (state IN ('signed', 'paid') AND NOT late) STORED,
+    told_at          timestamptz,                                 -- its workflow was told that it is settled
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    CHECK ((state = 'signed') = (settled_at IS NULL)),
+    CHECK (state NOT IN ('paid', 'bounced') OR chain_hash <> ''),
+    CHECK (kept_at IS NULL OR state = 'paid')
+);
+CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE live;
+CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE live;
+CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signed';
+CREATE INDEX payments_of ON payments (transaction_hash, id);
+CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
+CREATE INDEX payments_day ON payments (wallet, created_at);
+CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
+CREATE INDEX payments_to ON payments (wallet, destination) WHERE kind = 'purchase';
+
+-- Who waits for the wallet's turn, and who has it.
+CREATE TABLE payment_queue (
+    transaction_hash text        NOT NULL REFERENCES transactions (hash),
+    kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
+    wallet           text        NOT NULL REFERENCES ton_wallets (address),
+    sender           text        NOT NULL,
+    asked_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+    granted_at       timestamptz,
+    probe            boolean     NOT NULL DEFAULT false,          -- granted in spite of a hold, to see whether it is over
+    told_at          timestamptz,                                 -- its workflow knows of the grant
+    PRIMARY KEY (transaction_hash, kind),
+    CHECK (granted_at IS NOT NULL OR (NOT probe AND told_at IS NULL))
+);
+CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
+CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
+
+-- When each sender's last turn ended.
+CREATE TABLE payment_turns (
+    wallet   text        NOT NULL REFERENCES ton_wallets (address),
+    sender   text        NOT NULL,
+    ended_at timestamptz NOT NULL,
+    PRIMARY KEY (wallet, sender)
+);
+
+-- What stops payments: an operator's pause stops all of them, the program's own hold stops purchases.
+CREATE TABLE switches (
+    name     text PRIMARY KEY CHECK (name IN ('pause', 'hold')),
+    since    timestamptz,                                         -- NULL: off
+    reason   text   NOT NULL DEFAULT '',
+    by_user  bigint REFERENCES users (id),                        -- NULL: the program
+    retry_at timestamptz,                                         -- of a hold: when one purchase may try
+    CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
+);
+INSERT INTO switches (name) VALUES ('pause'), ('hold');
+
+-- Every finalised transaction of a wallet, in order and without a gap.
+CREATE TABLE chain_transactions (
+    wallet          text        NOT NULL REFERENCES ton_wallets (address),
+    lt              bigint      NOT NULL CHECK (lt > prev_lt),
+    hash            text        NOT NULL CHECK (hash ~ '^[0-9a-f]{64}$'),
+    prev_lt         bigint      NOT NULL,
+    prev_hash       text        NOT NULL,
+    at              timestamptz NOT NULL,                         -- the chain's clock
+    aborted         boolean     NOT NULL,
+    computed        boolean     NOT NULL,                         -- the contract ran and ended well
+    exit_code       int         NOT NULL,
+    acted           boolean     NOT NULL,                         -- so did what it wanted to send
+    skipped_actions int         NOT NULL,
+    in_hash         text        NOT NULL,
+    in_hash_norm    text        NOT NULL,                         -- of a message from outside, else empty
+    in_source       text        NOT NULL,                         -- empty: from outside
+    in_nano         bigint      NOT NULL CHECK (in_nano >= 0),
+    in_bounced      boolean     NOT NULL,
+    out_count       int         NOT NULL,
+    out_nano        bigint      NOT NULL CHECK (out_nano >= 0),   -- of all messages
+    out_hash        text        NOT NULL,                         -- of the first, as the rest
+    out_destination text        NOT NULL,
+    out_body_hash   text        NOT NULL,
+    fee_nano        bigint      NOT NULL CHECK (fee_nano >= 0),
+    means           text        NOT NULL CHECK (means IN ('deposit', 'payment', 'bounce', 'other')),
+    PRIMARY KEY (wallet, lt),
+    UNIQUE (wallet, hash),
+    UNIQUE (wallet, prev_lt)
+);
+CREATE INDEX chain_transactions_in ON chain_transactions (in_hash);
+
+-- Double entry. Accounts: wallet and, as the other side, received, reserved and refund_due (the customers' money: free, set
+-- aside for a payment, owed back), paid, gas and refunded (gone for good), returning (a bounced payment on its way back),
+-- other (movements that belong to no customer). A positive balance is where the money is, a negative one where it came from.
+CREATE TABLE ledger_entries (
+    id               bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    cause            text        NOT NULL UNIQUE,                 -- what happened, so that it is written once
+    wallet           text        NOT NULL REFERENCES ton_wallets (address),
+    transaction_hash text REFERENCES transactions (hash),
+    created_at       timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX ledger_entries_of ON ledger_entries (transaction_hash);
+CREATE TABLE ledger_postings (
+    entry_id    bigint NOT NULL REFERENCES ledger_entries (id),
+    account     text   NOT NULL CHECK (account IN
+        ('wallet', 'received', 'reserved', 'refund_due', 'paid', 'gas', 'refunded', 'returning', 'other')),
+    amount_nano bigint NOT NULL CHECK (amount_nano <> 0),
+    PRIMARY KEY (entry_id, account)
+);
+CREATE TABLE ledger_balances (
+    wallet       text   NOT NULL REFERENCES ton_wallets (address),
+    account      text   NOT NULL,
+    balance_nano bigint NOT NULL,
+    PRIMARY KEY (wallet, account),
+    CHECK (account NOT IN ('reserved', 'refund_due') OR balance_nano <= 0)
+);
+
+-- +goose StatementBegin
+CREATE FUNCTION ledger_add() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- No upsert: that would check the posting as if it were the balance.
+    UPDATE ledger_balances b SET balance_nano = balance_nano + NEW.amount_nano FROM ledger_entries e
+        WHERE e.id = NEW.entry_id AND b.wallet = e.wallet AND b.account = NEW.account;
+    IF NOT FOUND THEN
+        INSERT INTO ledger_balances (wallet, account, balance_nano)
+            SELECT wallet, NEW.account, NEW.amount_nano FROM ledger_entries WHERE id = NEW.entry_id;
+    END IF;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER ledger_add AFTER INSERT ON ledger_postings FOR EACH ROW EXECUTE FUNCTION ledger_add();
+
+-- +goose StatementBegin
+CREATE FUNCTION ledger_is_zero() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT sum(amount_nano) FROM ledger_postings WHERE entry_id = NEW.entry_id) <> 0 THEN
+        RAISE EXCEPTION 'ledger entry % does not balance', NEW.entry_id USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER ledger_is_zero AFTER INSERT ON ledger_postings
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_is_zero();
+
+-- +goose StatementBegin
+CREATE FUNCTION ledger_is_final() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'what the ledger says stays' USING ERRCODE = 'check_violation';
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER ledger_is_final BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_postings EXECUTE FUNCTION ledger_is_final();
+CREATE TRIGGER ledger_is_final BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries EXECUTE FUNCTION ledger_is_final();
+
+-- +goose Down
+SELECT 1; -- forward only

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// QueueEntry is one who waits for the wallet's turn, or has it.
+type QueueEntry struct {
+	TransactionHash string      `db:"transaction_hash"`
+	Kind            PaymentKind `db:"kind"`
+	Wallet          string      `db:"wallet"`
+	Sender          string      `db:"sender"`
+	AskedAt         time.Time   `db:"asked_at"`
+	GrantedAt       *time.Time  `db:"granted_at"` // nil: it waits
+	Probe           bool        `db:"probe"`      // granted in spite of a hold, to see whether it is over
+	Place           int         `db:"place"`      // in PaymentQueue, from 1
+}
+
+const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at, q.granted_at, q.probe, 0 AS place`
+
+var noEntry = fault.New(fault.NoTurn, "this order is not in line")
+
+// EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in line
+// already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with a live
+// payment is refused with PAYMENT_UNDECIDED.
+func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (entry QueueEntry, err error) {
+	_, err = s.write(ctx, hash, func(w *writing) error {
+		live, err := listIn[Payment](ctx, w.tx, livePayment, hash, kind)
+		switch {
+		case err != nil:
+			return err
+		case len(live) > 0:
+			return undecided(live[0])
+		case kind == Purchase && (w.Status != TransactionProcessing || w.NeedsReview), kind == Refund && w.RefundDueNano == 0:
+			return fault.New(fault.InvalidTransition, "a %s of this transaction is not due", kind).With("current", w.Status)
+		}
+		_, err = w.tx.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.now)
+		if err != nil {
+			return err
+		}
+		if _, err = grantNext(ctx, w.tx, w.lockedWallet); err != nil {
+			return err
+		}
+		// Who asked hears the answer here.
+		entry, err = oneIn[QueueEntry](ctx, w.tx, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.now)
+		return err
+	})
+	return entry, err
+}
+
+// GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments are
+// stopped. Senders take turns, so that one sender's thousand transfers never hold up another's one.
+func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		locked, err := lockWallet(ctx, tx, wallet)
+		if err != nil {
+			return err
+		}
+		entry, err = grantNext(ctx, tx, locked)
+		return err
+	})
+	return entry, err
+}
+
+// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An order's rank never
+// falls while it waits, unless another one of its sender is served, so nobody waits for ever.
+const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
+
+func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry, error) {
+	switches, err := switchesIn(ctx, tx)
+	if err != nil || switches.pause.On() {
+		return nil, err
+	}
+	held := switches.hold.On()
+	probing := held && switches.hold.RetryAt != nil && !wallet.now.Before(*switches.hold.RetryAt)
+	next, err := oneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
+			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
+			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3)
+				AND NOT EXISTS (SELECT 1 FROM payment_queue WHERE wallet = $1 AND granted_at IS NOT NULL)
+				AND NOT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND state = 'signed')
+			ORDER BY `+order+` LIMIT 1
+		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.kind = 'purchase' FROM next
+		WHERE q.transaction_hash = next.transaction_hash AND q.kind = next.kind RETURNING `+queueColumns,
+		wallet.Address, wallet.now, !held || probing, held)
+	if errors.Is(err, noEntry) {
+		return nil, nil
+	}
+	return &next, err
+}
+
+// leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
+func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
+	_, err := w.tx.Exec(ctx, `WITH gone AS (
+			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
+				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
+		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
+		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.now)
+	return err
+}
+
+// passTurn takes the transaction's orders out of the line and gives the turn, if it is free now, to the next.
+func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
+	if err := w.leave(ctx, kinds...); err != nil {
+		return err
+	}
+	_, err := grantNext(ctx, w.tx, w.lockedWallet)
+	return err
+}
+
+// ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
+// GrantNext does that, or the next look at the chain.
+func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.unsigned(ctx, kind); err != nil {
+			return err
+		}
+		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL
+			WHERE transaction_hash = $1 AND kind = $2`, hash, kind)
+		return err
+	})
+	return err
+}
+
+// LeaveQueue takes an order out of the line, unless its payment is signed: then only the chain ends its turn.
+func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.unsigned(ctx, kind); err != nil {
+			return err
+		}
+		return w.passTurn(ctx, kind)
+	})
+	return err
+}
+
+// unsigned refuses while the order's payment is signed.
+func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
+	live, err := listIn[Payment](ctx, w.tx, livePayment, w.Hash, kind)
+	if err == nil && len(live) > 0 && live[0].State == PaymentSigned {
+		err = undecided(live[0])
+	}
+	return err
+}
+
+// PaymentQueue lists a wallet's line in the order of the turns, with who has the turn first.
+func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]QueueEntry, error) {
+	return list[QueueEntry](ctx, s, `WITH ranked AS (
+			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, `+order+`) AS rank
+			FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender) WHERE wallet = $1
+		), line AS (
+			SELECT *, row_number() OVER (PARTITION BY sender ORDER BY rank) AS turn, min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
+		)
+		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
+		FROM line ORDER BY place LIMIT $2`, wallet, limit)
+}

@@ -1,0 +1,295 @@
+package store_test
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// served lets one order after the other buy and gives the order in which they did.
+func (b *bank) served(hashes []string) (order []int) {
+	b.t.Helper()
+	for {
+		queue, err := b.PaymentQueue(b.t.Context(), b.wallet, 100)
+		b.must(err)
+		if len(queue) == 0 {
+			return order
+		}
+		if queue[0].GrantedAt == nil {
+			b.t.Fatalf("nobody has the turn: %+v", queue)
+		}
+		order = append(order, slices.Index(hashes, queue[0].TransactionHash))
+		b.bought(queue[0].TransactionHash)
+	}
+}
+
+// TestQueueIsFair lets a sender with many orders and senders with one wait; the list says in advance who will be served when.
+func TestQueueIsFair(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	var hashes []string
+	for _, sender := range []string{"big", "big", "big", "big", "ann", "big", "bob", "ann"} {
+		hashes = append(hashes, b.ordered(sender, 3*coin))
+	}
+	for _, hash := range hashes {
+		b.enter(hash, store.Purchase)
+		b.enter(hash, store.Purchase) // again: the same place
+	}
+	var planned []int
+	queue, err := b.PaymentQueue(t.Context(), b.wallet, 100)
+	b.must(err)
+	for i, entry := range queue {
+		planned = append(planned, slices.Index(hashes, entry.TransactionHash))
+		if entry.Place != i+1 || (entry.GrantedAt != nil) != (i == 0) {
+			t.Errorf("%+v", entry)
+		}
+	}
+	want := []int{0, 4, 6, 1, 7, 2, 3, 5}
+	if order := b.served(hashes); !slices.Equal(order, want) || !slices.Equal(planned, want) {
+		t.Errorf("served %v, planned %v", order, planned)
+	}
+}
+
+// TestNobodyStarves lets new senders come without end: one who waits is served all the same.
+func TestNobodyStarves(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	b.bought(b.ordered("old", 3*coin))
+	b.enter(b.ordered("first", 3*coin), store.Purchase)
+	waiting := b.ordered("old", 3*coin) // its sender had a turn, the others never
+	b.enter(waiting, store.Purchase)
+	for i := range 4 {
+		b.enter(b.ordered(string(rune('a'+i)), 3*coin), store.Purchase)
+		queue, err := b.PaymentQueue(t.Context(), b.wallet, 1)
+		b.must(err)
+		b.bought(queue[0].TransactionHash)
+		if queue[0].TransactionHash == waiting {
+			return
+		}
+	}
+	t.Error("it still waits")
+}
+
+// TestReturnedTurn gives a turn back: the order keeps its place, and its sender loses nothing.
+func TestReturnedTurn(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	hashes := []string{b.ordered("ann", 3*coin), b.ordered("bob", 3*coin), b.ordered("ann", 3*coin)}
+	for _, hash := range hashes {
+		b.enter(hash, store.Purchase)
+	}
+	for range 2 {
+		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase))
+		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase)) // again: nothing
+		if entry := b.enter(hashes[2], store.Purchase); entry.GrantedAt != nil {
+			t.Errorf("%+v", entry)
+		}
+		if standing := b.ok(b.StandingOf(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != store.Purchase {
+			t.Errorf("%+v", standing.Turn) // granted anew by whoever looked next
+		}
+	}
+	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
+	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
+	if standing := b.ok(b.StandingOf(ctx, hashes[1])); !standing.Turn.Granted {
+		t.Error("the turn did not go on")
+	}
+	b.fail(hashes[1], "m", store.UnknownError, false)
+	if standing := b.ok(b.StandingOf(ctx, hashes[2])); !standing.Turn.Granted {
+		t.Error("the turn did not go on from one that failed")
+	}
+}
+
+// TestGrantRace gives the turn from many sides: it goes to one.
+func TestGrantRace(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	b.must(b.Pause(ctx, nil, "test"))
+	for _, sender := range []string{"a", "b", "c"} {
+		if entry := b.enter(b.ordered(sender, 3*coin), store.Purchase); entry.GrantedAt != nil {
+			t.Errorf("granted in a pause: %+v", entry)
+		}
+	}
+	b.must(b.Resume(ctx))
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			entry, err := b.GrantNext(ctx, b.wallet)
+			if err != nil {
+				t.Error(err)
+			}
+			if entry != nil {
+				granted.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if granted.Load() != 1 {
+		t.Errorf("%d turns", granted.Load())
+	}
+}
+
+// TestPause stops signing at once, for who has the turn already too; what is signed is still proven.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	admin := b.user(1)
+	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
+	payment := b.signed(hash, store.Purchase)
+	b.enter(next, store.Purchase)
+	b.must(b.Pause(ctx, &admin.ID, "inventory"))
+	b.must(b.Pause(ctx, nil, "again"))
+	switches, err := b.Switches(ctx)
+	if err != nil || len(switches) != 2 || switches[0].On() || switches[1].Name != store.SwitchPause || switches[1].Reason != "inventory" || *switches[1].ByUser != admin.ID {
+		t.Errorf("%+v, %v", switches, err)
+	}
+	b.accept(payment)
+	if brought := b.scan(); len(brought.Settled) != 1 {
+		t.Errorf("%+v", brought)
+	}
+	b.through(payment)
+	if brought := b.scan(); brought.Granted != nil {
+		t.Errorf("%+v", brought)
+	}
+	b.must(b.Resume(ctx))
+	if brought := b.scan(); brought.Granted == nil || brought.Granted.TransactionHash != next {
+		t.Errorf("%+v", brought)
+	}
+	b.must(b.Pause(ctx, nil, "again"))
+	_, err = b.sign(b.want(next, store.Purchase), store.Limits{})
+	b.refused(err, fault.PaymentsPaused)
+	b.must(b.Resume(ctx))
+	b.signed(next, store.Purchase)
+}
+
+// TestHold stops purchases but for one that tries after a while; refunds go on. A signature of the one lifts it.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	owed := b.ordered("cid", 3*coin)
+	b.fail(owed, "Username not found", store.NonRetryable, true)
+	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
+	b.enter(hash, store.Purchase)
+	b.enter(next, store.Purchase)
+	later := time.Now().Add(time.Hour)
+	b.must(b.Hold(ctx, "session_expired", later))
+	_, err := b.sign(b.want(hash, store.Purchase), store.Limits{})
+	b.refused(err, fault.PaymentsHeld)
+	b.must(b.ReturnTurn(ctx, hash, store.Purchase))
+	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
+		t.Errorf("%+v, %v", entry, err)
+	}
+
+	refund := b.signed(owed, store.Refund)
+	b.accept(refund)
+	if brought := b.scan(); brought.Granted != nil {
+		t.Errorf("%+v", brought)
+	}
+
+	b.must(b.Hold(ctx, "session_expired", time.Now().Add(-time.Second)))
+	entry, err := b.GrantNext(ctx, b.wallet)
+	if err != nil || entry == nil || !entry.Probe || entry.TransactionHash != hash {
+		t.Errorf("%+v, %v", entry, err)
+	}
+	b.must(b.Hold(ctx, "session_expired", later)) // it failed again
+	b.must(b.ReturnTurn(ctx, hash, store.Purchase))
+	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
+		t.Errorf("%+v, %v", entry, err)
+	}
+	b.must(b.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
+	payment := b.signed(hash, store.Purchase)
+	if switches, err := b.Switches(ctx); err != nil || switches[0].On() {
+		t.Errorf("%+v, %v", switches, err)
+	}
+	b.accept(payment)
+	b.scan()
+	if entry := b.enter(next, store.Purchase); entry.GrantedAt != nil {
+		t.Errorf("the turn went on from a purchase that is not through: %+v", entry)
+	}
+	b.through(payment)
+	if entry := b.enter(next, store.Purchase); entry.GrantedAt == nil || entry.Probe {
+		t.Errorf("%+v", entry)
+	}
+}
+
+// TestUntold keeps what workflows should hear until somebody says that they did.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	untold := func(starts, settled, turns int) store.Untold {
+		t.Helper()
+		got, err := b.UntoldOf(ctx, b.wallet, 10)
+		if err != nil || len(got.Starts) != starts || len(got.Settled) != settled || len(got.Turns) != turns {
+			t.Errorf("%+v, %v", got, err)
+		}
+		return got
+	}
+	ann, bob := b.deposit("ann", 3*coin), b.deposit("bob", 3*coin)
+	if got := untold(2, 0, 0); got.Starts[0] != ann || got.Starts[1] != bob {
+		t.Errorf("%+v", got)
+	}
+	b.must(b.MarkTransactionStarted(ctx, ann))
+	untold(1, 0, 0)
+	b.quoted(ann, 2*coin)
+	b.quoted(bob, 2*coin)
+	untold(0, 0, 0)
+	payment := b.signed(ann, store.Purchase) // it was told its turn when it asked
+	b.enter(bob, store.Purchase)
+	untold(0, 0, 0)
+	b.accept(payment)
+	b.scan()
+	got := untold(0, 1, 0)
+	b.must(b.MarkSettledTold(ctx, got.Settled[0].PaymentID))
+	b.through(payment)
+	got = untold(0, 0, 1)
+	turn := got.Turns[0]
+	b.must(b.ReturnTurn(ctx, bob, store.Purchase))
+	b.must(b.MarkTurnTold(ctx, turn)) // of a turn that is over
+	untold(0, 0, 0)
+	if _, err := b.GrantNext(ctx, b.wallet); err != nil {
+		t.Error(err)
+	}
+	b.must(b.MarkTurnTold(ctx, turn))
+	got = untold(0, 0, 1)
+	b.must(b.MarkTurnTold(ctx, got.Turns[0]))
+	untold(0, 0, 0)
+}
+
+// TestPauseWaitsForThePen pauses in the middle of a signature: the pause begins after it, and nothing is signed from then on.
+func TestPauseWaitsForThePen(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.enter(hash, store.Purchase)
+	order := b.want(hash, store.Purchase)
+	paused := make(chan error, 1)
+	_, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
+		for waiting := 0; waiting == 0; {
+			select {
+			case err := <-paused:
+				t.Errorf("the pause has begun, and this will be signed: %v", err)
+				paused <- err
+				return b.pen(order)(seqno)
+			case <-time.After(5 * time.Millisecond):
+				waiting = b.count(`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+			}
+		}
+		return b.pen(order)(seqno)
+	})
+	b.must(err)
+	b.must(<-paused)
+	if _, err := b.sign(order, store.Limits{}); err != nil {
+		t.Errorf("what is signed already is there in a pause too: %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// PaymentKind says what a payment is for.
+type PaymentKind string
+
+// Kinds of payments.
+const (
+	Purchase PaymentKind = "purchase"
+	Refund   PaymentKind = "refund"
+)
+
+// PaymentState is what is known of a payment.
+type PaymentState string
+
+// The states of a payment. Only the chain leads from one to another.
+const (
+	PaymentSigned  PaymentState = "signed"  // it may be on the chain, or come there
+	PaymentPaid    PaymentState = "paid"    // found on the chain: the money has left the wallet
+	PaymentDead    PaymentState = "dead"    // it paid nothing and never will
+	PaymentBounced PaymentState = "bounced" // the destination sent the money back
+)
+
+// Payment is one order that we signed. Amounts are in nanoTON.
+type Payment struct {
+	ID              int64        `db:"id"`
+	Kind            PaymentKind  `db:"kind"`
+	TransactionHash string       `db:"transaction_hash"`
+	Attempt         int          `db:"attempt"` // of the transaction, at the signature
+	Wallet          string       `db:"wallet"`
+	Seqno           int64        `db:"seqno"`
+	ValidUntil      time.Time    `db:"valid_until"` // by the chain's clock
+	BoC             []byte       `db:"boc"`
+	HashNorm        string       `db:"hash_norm"`
+	Destination     string       `db:"destination"`
+	AmountNano      int64        `db:"amount_nano"`
+	ReservedNano    int64        `db:"reserved_nano"` // while it is signed: the amount and room for gas
+	BodyHash        string       `db:"body_hash"`
+	RequestID       string       `db:"request_id"` // Fragment's
+	State           PaymentState `db:"state"`
+	SentAt          *time.Time   `db:"sent_at"`    // first broadcast
+	ChainLT         *int64       `db:"chain_lt"`   // where it was found
+	ChainHash       string       `db:"chain_hash"` // of the wallet's transaction; empty: not found
+	PaidNano        int64        `db:"paid_nano"`  // what left the wallet by it
+	GasNano         int64        `db:"gas_nano"`
+	ReturnedNano    int64        `db:"returned_nano"` // what came back when it bounced
+	OutHash         string       `db:"out_hash"`      // the message that carries the money
+	SettledAt       *time.Time   `db:"settled_at"`
+	KeptAt          *time.Time   `db:"kept_at"` // the destination took the money for good
+	Late            bool         `db:"late"`    // found on the chain after it had passed for dead
+	CreatedAt       time.Time    `db:"created_at"`
+}
+
+// Ref gives what a workflow may know of the payment.
+func (p Payment) Ref() PaymentRef {
+	return PaymentRef{ID: p.ID, Kind: p.Kind, State: p.State, Attempt: p.Attempt, Kept: p.KeptAt != nil}
+}
+
+// PaymentRef names a payment and its state, for workflows.
+type PaymentRef struct {
+	ID      int64        `json:"id"`
+	Kind    PaymentKind  `json:"kind"`
+	State   PaymentState `json:"state"`
+	Attempt int          `json:"attempt"` // of the transaction, at the signature
+	Kept    bool         `json:"kept,omitempty"`
+}
+
+const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano,
+	body_hash, request_id, state, sent_at, chain_lt, chain_hash, paid_nano, gas_nano, returned_nano, out_hash, settled_at, kept_at, late, created_at`
+
+var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")
+
+// PaymentByID finds a payment.
+func (s *Store) PaymentByID(ctx context.Context, id int64) (Payment, error) {
+	return one[Payment](ctx, s, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+}
+
+// LivePayment finds the payment of an order that is signed or paid; nil: there is none.
+func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) (*Payment, error) {
+	payment, err := one[Payment](ctx, s, noPayment, livePayment, hash, kind)
+	if errors.Is(err, noPayment) {
+		return nil, nil
+	}
+	return &payment, err
+}
+
+const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
+
+// SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
+func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet).Scan(&until)
+	return until, unavailable(err)
+}
+
+// PaymentsOf lists the payments of a transaction from the first.
+func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
+	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash)
+}
+
+// MarkPaymentSent remembers that the payment's bytes were let go. It is written before they are.
+func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
+	return unavailable(err)
+}
+
+// Destination is what the destination of a payment did with the money, as its own finalised transaction shows.
+type Destination struct {
+	Kept         bool  // false: it bounced
+	ReturnedNano int64 // what comes back, when it bounced
+}
+
+// SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing; another
+// one is refused with PAYMENT_DECIDED. What a bounced refund brings back is owed again.
+func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) (ref PaymentRef, err error) {
+	payment, err := s.PaymentByID(ctx, id)
+	if err != nil {
+		return PaymentRef{}, err
+	}
+	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
+		payment, err = oneIn[Payment](ctx, w.tx, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case payment.State == PaymentSigned:
+			return undecided(payment)
+		case payment.State == PaymentBounced && !d.Kept, payment.KeptAt != nil && d.Kept:
+			return nil
+		case payment.State != PaymentPaid, payment.KeptAt != nil:
+			return fault.New(fault.PaymentDecided, "the payment is %s", payment.State).With("state", payment.State)
+		case d.Kept:
+			payment.KeptAt = &w.now
+			if _, err := w.tx.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.now); err != nil {
+				return err
+			}
+			return w.note(ctx, TransactionKept)
+		}
+		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
+		return w.bounce(ctx, payment)
+	})
+	return payment.Ref(), err
+}
+
+// bounce records that a payment's money is on its way back.
+func (w *writing) bounce(ctx context.Context, p Payment) error {
+	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
+		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
+	}
+	if _, err := w.tx.Exec(ctx, `UPDATE payments SET state = 'bounced', returned_nano = $2 WHERE id = $1`, p.ID, p.ReturnedNano); err != nil {
+		return err
+	}
+	err := post(ctx, w.tx, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
+		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
+	})
+	if err == nil && p.Kind == Refund {
+		err = w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.note(ctx, TransactionBounced); err != nil {
+		return err
+	}
+	return w.passTurn(ctx, p.Kind)
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// PaymentOrder is a payment that somebody wants to make.
+type PaymentOrder struct {
+	Hash        string // of the transaction
+	Kind        PaymentKind
+	Attempt     int    // of the transaction
+	Destination string // raw address
+	AmountNano  int64
+	GasNano     int64  // set aside for gas
+	ChainSeqno  uint32 // the wallet's next one as the chain tells it
+	RequestID   string // Fragment's
+}
+
+// Signed is a payment order ready to be broadcast.
+type Signed struct {
+	BoC        []byte
+	HashNorm   string
+	BodyHash   string
+	ValidUntil time.Time // whole seconds
+}
+
+// Limits bound purchases, in nanoTON; 0: no bound.
+type Limits struct {
+	PerPurchase int64
+	PerDay      int64 // of what was signed in the last 24 hours and is not dead
+}
+
+// SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next seqno,
+// lets sign make the bytes, and writes them down with the reservation of the money. An order that has a live payment
+// already gets that one, and nothing is signed. Buying again within one processing counts as the transaction's next
+// attempt: the payment says which one it is.
+//
+// Refusals: NO_TURN (the turn is not, or no longer, the order's), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
+// DAILY_LIMIT, INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION, and errors of sign as
+// they are. A purchase that was let through to try lifts the hold.
+func (s *Store) SignPayment(ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error)) (payment Payment, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		w, err := writeIn(ctx, tx, want.Hash)
+		if err != nil {
+			return err
+		}
+		live, err := listIn[Payment](ctx, tx, livePayment, want.Hash, want.Kind)
+		if err != nil {
+			return err
+		}
+		if len(live) > 0 {
+			payment = live[0]
+			return nil
+		}
+		order := signing{writing: w, want: want}
+		if err := order.admit(ctx, limits); err != nil {
+			return err
+		}
+		payment, err = order.sign(ctx, sign)
+		return err
+	})
+	return payment, err
+}
+
+// signing is one order on its way to a signature.
+type signing struct {
+	*writing
+	want     PaymentOrder
+	probe    bool  // the turn was granted in spite of a hold
+	reserved int64 // nanoTON to set aside
+}
+
+// admit checks everything that must hold at the moment of the signature.
+func (s *signing) admit(ctx context.Context, limits Limits) error {
+	if err := s.stands(ctx); err != nil {
+		return err
+	}
+	turns, err := listIn[QueueEntry](ctx, s.tx, `SELECT `+queueColumns+` FROM payment_queue q
+		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
+	if err != nil {
+		return err
+	}
+	if len(turns) == 0 {
+		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
+	}
+	s.probe = turns[0].Probe
+	switches, err := switchesIn(ctx, s.tx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case switches.pause.On():
+		return fault.New(fault.PaymentsPaused, "payments are paused")
+	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
+		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
+	}
+	if s.want.Kind == Purchase {
+		if err := s.withinLimits(ctx, limits); err != nil {
+			return err
+		}
+	}
+	return s.covered(ctx)
+}
+
+// stands checks that the transaction is where such a payment belongs.
+func (s *signing) stands(ctx context.Context) error {
+	s.reserved = s.want.AmountNano + s.want.GasNano
+	switch {
+	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
+		return fault.New(fault.Validation, "a payment needs an amount").WithField("amount_nano")
+	case s.NeedsReview:
+		return fault.New(fault.InvalidTransition, "a person has to look at the transaction first").With("current", s.Status)
+	case s.want.Kind == Purchase:
+		if !s.during(s.want.Attempt) || s.QuoteNano == 0 {
+			return fault.New(fault.InvalidTransition, "the transaction is not ready to buy in this attempt").With("current", s.Status)
+		}
+	case s.want.Destination != s.Sender:
+		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
+	case s.RefundDueNano == 0 || s.RefundDueNano < s.reserved:
+		return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.Status)
+	default:
+		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
+	}
+	return s.nothingSpent(ctx)
+}
+
+func (s *signing) withinLimits(ctx context.Context, limits Limits) error {
+	if limits.PerPurchase > 0 && s.want.AmountNano > limits.PerPurchase {
+		return fault.New(fault.PaymentLimit, "the purchase is above the limit for one").With("limit_nano", limits.PerPurchase)
+	}
+	var day int64
+	err := s.tx.QueryRow(ctx, `SELECT coalesce(sum(amount_nano), 0)::bigint FROM payments WHERE wallet = $1 AND kind = 'purchase'
+		AND state IN ('signed', 'paid') AND created_at > $2::timestamptz - interval '24 hours'`, s.Address, s.now).Scan(&day)
+	if err == nil && limits.PerDay > 0 && s.want.AmountNano > limits.PerDay-day {
+		return fault.New(fault.DailyLimit, "the limit for 24 hours is reached").With("limit_nano", limits.PerDay).With("spent_nano", day)
+	}
+	return err
+}
+
+// covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so
+// nothing is reserved.
+func (s *signing) covered(ctx context.Context) error {
+	balances, err := balancesIn(ctx, s.tx, s.Address)
+	if err != nil {
+		return err
+	}
+	free := balances[AccountWallet] + balances[AccountReserved] + balances[AccountRefundDue]
+	if s.want.Kind == Refund {
+		free += s.RefundDueNano
+	}
+	if free < s.want.AmountNano+s.want.GasNano {
+		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
+	}
+	return nil
+}
+
+// sign makes the payment and writes it down.
+func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, error)) (Payment, error) {
+	seqno := max(int64(s.want.ChainSeqno), s.NextSeqno)
+	signed, err := sign(uint32(seqno))
+	if err != nil {
+		return Payment{}, err
+	}
+	if s.ScannedTo != nil && !signed.ValidUntil.After(*s.ScannedTo) {
+		return Payment{}, fault.New(fault.Validation, "the payment would be signed for a time that has passed").WithField("valid_until")
+	}
+	if s.want.Kind == Purchase {
+		if err := s.countAgain(ctx); err != nil {
+			return Payment{}, err
+		}
+	}
+	payment, err := oneIn[Payment](ctx, s.tx, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
+		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
+		signed.HashNorm, s.want.Destination, s.want.AmountNano, s.reserved, signed.BodyHash, s.want.RequestID, s.now)
+	if err != nil {
+		return Payment{}, err
+	}
+	if err := s.reserve(ctx, payment, "reserve", s.reserved); err != nil {
+		return Payment{}, err
+	}
+	if s.probe && s.want.Kind == Purchase {
+		if err := liftHold(ctx, s.tx); err != nil {
+			return Payment{}, err
+		}
+	}
+	return payment, s.note(ctx, TransactionSigned)
+}
+
+// countAgain makes a second purchase within one processing the next attempt.
+func (s *signing) countAgain(ctx context.Context) error {
+	var again bool
+	err := s.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+		s.Hash, s.Attempt).Scan(&again)
+	if again {
+		s.Attempt++
+	}
+	return err
+}
+
+// reserve moves money between those it belongs to and the reservation; a negative amount moves it back.
+func (w *writing) reserve(ctx context.Context, p Payment, cause string, nano int64) error {
+	from := AccountReceived
+	if p.Kind == Refund {
+		from = AccountRefundDue
+		w.RefundDueNano -= nano
+	}
+	return post(ctx, w.tx, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
+}

@@ -1,0 +1,475 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestSigningIsRefused wants payments that must not be; each leaves everything as it was.
+func TestSigningIsRefused(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t)
+	errPen := errors.New("no ink")
+	for name, c := range map[string]struct {
+		before func(b *bank, hash string)
+		order  func(o *store.PaymentOrder, free int64)
+		limits store.Limits
+		until  time.Duration
+		pen    error
+		want   fault.Code
+	}{
+		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.ReturnTurn(t.Context(), hash, store.Purchase)) }, want: fault.NoTurn},
+		"it left the line":        {before: func(b *bank, hash string) { b.must(b.LeaveQueue(t.Context(), hash, store.Purchase)) }, want: fault.NoTurn},
+		"another kind":            {order: func(o *store.PaymentOrder, _ int64) { o.Kind = store.Refund; o.Destination = address("ann") }, want: fault.InvalidTransition},
+		"above the limit for one": {limits: store.Limits{PerPurchase: 2*coin - 1}, want: fault.PaymentLimit},
+		"above the limit per day": {limits: store.Limits{PerDay: 4*coin - 1}, want: fault.DailyLimit},
+		"more than there is":      {order: func(o *store.PaymentOrder, free int64) { o.AmountNano = free - gas + 1 }, want: fault.InsufficientFunds},
+		"no room for gas":         {order: func(o *store.PaymentOrder, free int64) { o.AmountNano = free }, want: fault.InsufficientFunds},
+		"nothing":                 {order: func(o *store.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
+		"an attempt that is over": {order: func(o *store.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
+		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.ReviewTransaction(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
+		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", store.UnknownError, false) }, want: fault.InvalidTransition},
+		"a time that has passed":  {until: -time.Minute, want: fault.Validation},
+		"the pen fails":           {pen: errPen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := *world
+			own.t = t
+			b := own.bank()
+			// Somebody's purchase of two coins went well, and somebody else is owed a coin.
+			b.bought(b.ordered("early", 3*coin))
+			b.incoming(address("owner"), 3*coin, false)
+			owed := b.ordered("owed", coin)
+			b.fail(owed, "Username not found", store.NonRetryable, true)
+			hash := b.ordered("ann", 3*coin)
+			if !b.turnOf(hash, store.Purchase) {
+				t.Fatal("no turn")
+			}
+			free := b.balance - coin
+			order := b.want(hash, store.Purchase)
+			if c.order != nil {
+				c.order(&order, free)
+			}
+			if c.before != nil {
+				c.before(b, hash)
+			}
+			before, version := b.balanced(), b.tx(hash).RowVersion
+			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (store.Signed, error) {
+				signed, _ := b.pen(order)(seqno)
+				if c.until != 0 {
+					signed.ValidUntil = b.now.Add(c.until)
+				}
+				return signed, c.pen
+			})
+			if c.pen != nil && !errors.Is(err, c.pen) || fault.CodeOf(err) != c.want {
+				t.Errorf("got %v", err)
+			}
+			if payments, err := b.PaymentsOf(t.Context(), hash); err != nil || len(payments) != 0 {
+				t.Errorf("%+v, %v", payments, err)
+			}
+			if after := b.balanced(); after[store.AccountReserved] != before[store.AccountReserved] || b.tx(hash).RowVersion != version {
+				t.Errorf("before %v, after %v", before, after)
+			}
+			if c.before == nil { // all is well with the order itself, up to the last nano
+				order = b.want(hash, store.Purchase)
+				order.AmountNano = free - gas
+				if _, err := b.sign(order, store.Limits{PerPurchase: order.AmountNano, PerDay: order.AmountNano + 2*coin}); err != nil {
+					t.Errorf("just enough: %v", err)
+				}
+				b.balanced()
+			}
+		})
+	}
+}
+
+// TestSigningRace signs one order from many sides: one signature is made, and all get it.
+func TestSigningRace(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.enter(hash, store.Purchase)
+	order := b.want(hash, store.Purchase)
+	var made atomic.Int64
+	var all sync.WaitGroup
+	ids := make([]int64, 8)
+	for i := range ids {
+		all.Go(func() {
+			payment, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+				made.Add(1)
+				return b.pen(order)(seqno)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = payment.ID
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 || len(slices.Compact(ids)) != 1 {
+		t.Errorf("%d signatures, payments %v", made.Load(), ids)
+	}
+	b.balanced()
+}
+
+// TestOneInFlight lets many orders ask and sign at once: nobody signs while another payment is under way.
+func TestOneInFlight(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	var hashes []string
+	for _, sender := range []string{"a", "b", "c", "d", "e", "f"} {
+		hashes = append(hashes, b.ordered(sender, 3*coin))
+	}
+	var all sync.WaitGroup
+	var signed, refused atomic.Int64
+	for _, hash := range hashes {
+		order := b.want(hash, store.Purchase)
+		all.Go(func() {
+			if _, err := b.EnterQueue(t.Context(), hash, store.Purchase); err != nil {
+				t.Error(err)
+			}
+			switch _, err := b.sign(order, store.Limits{}); {
+			case err == nil:
+				signed.Add(1)
+			case fault.CodeOf(err) == fault.NoTurn:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+			if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
+				t.Errorf("a second turn: %+v, %v", entry, err)
+			}
+		})
+	}
+	all.Wait()
+	if signed.Load() != 1 || refused.Load() != 5 {
+		t.Errorf("%d signed, %d refused", signed.Load(), refused.Load())
+	}
+	b.balanced()
+}
+
+// TestDeadPayment proves payments dead, by time and by the chain, and buys again.
+func TestDeadPayment(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	hash := b.ordered("ann", 3*coin)
+
+	first := b.signed(hash, store.Purchase)
+	b.now = first.ValidUntil
+	if brought := b.scan(); len(brought.Settled) != 0 || b.payment(first.ID).State != store.PaymentSigned {
+		t.Errorf("dead in its last second: %+v", brought)
+	}
+	b.now = b.now.Add(time.Second)
+	b.incoming(address("bob"), coin, false)
+	if _, err := b.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != store.PaymentSigned {
+		t.Errorf("dead without a look at the end of the chain: %v", err)
+	}
+	if brought := b.scan(); len(brought.Settled) != 1 || b.payment(first.ID).State != store.PaymentDead {
+		t.Errorf("%+v", brought)
+	}
+	if money := b.balanced(); money[store.AccountReserved] != 0 {
+		t.Errorf("%v", money)
+	}
+	standing := b.ok(b.StandingOf(ctx, hash))
+	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != store.PaymentDead {
+		t.Errorf("%+v", standing)
+	}
+	if b.accept(first) {
+		t.Fatal("the contract takes an order that is too old")
+	}
+
+	second := b.signed(hash, store.Purchase)
+	if second.Attempt != 2 || second.Seqno != first.Seqno || b.tx(hash).Attempt != 2 {
+		t.Errorf("%+v", second)
+	}
+	balance := b.balance
+	b.balance = fee // the trap: the contract takes the order, uses it up and pays nothing
+	b.accept(second)
+	b.balance = balance - fee
+	b.scan()
+	if got := b.payment(second.ID); got.State != store.PaymentDead || got.ChainHash == "" || got.PaidNano != 0 || got.GasNano != fee {
+		t.Errorf("%+v", got)
+	}
+	b.balanced()
+
+	b.seqno-- // the answer of a server that lags behind
+	want := b.want(hash, store.Purchase)
+	b.seqno++
+	b.enter(hash, store.Purchase)
+	third, err := b.sign(want, store.Limits{})
+	b.must(err)
+	if third.Seqno != second.Seqno+1 || third.Attempt != 3 {
+		t.Errorf("%+v", third)
+	}
+	b.accept(third)
+	b.scan()
+	b.settle(third.ID, store.Destination{Kept: true})
+	b.ok(b.FinishTransaction(ctx, hash, 3))
+	want4 := []string{
+		"detected", "locked", "payment_signed", "payment_dead", "payment_signed", "payment_dead", "payment_signed",
+		"payment_paid", "payment_kept", "processed",
+	}
+	if events := b.events(hash); !slices.Equal(events, want4) {
+		t.Errorf("%v", events)
+	}
+	b.balanced()
+}
+
+// TestRetryAfterDeath fails with a dead payment and is tried again.
+func TestRetryAfterDeath(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.signed(hash, store.Purchase)
+	b.expire()
+	b.fail(hash, "Wallet service error: Could not send transaction", store.Retryable, false)
+	standing := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
+	if standing.Attempt != 2 || standing.Signed != 0 || standing.Status != store.TransactionProcessing {
+		t.Errorf("%+v", standing)
+	}
+	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != store.PaymentPaid {
+		t.Errorf("%+v", payment)
+	}
+	b.balanced()
+}
+
+// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to look, and nothing is
+// bought again.
+func TestStrangePayments(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	for name, change := range map[string]func(*store.ChainTransaction){
+		"another amount":      func(t *store.ChainTransaction) { t.Out[0].Nano-- },
+		"another destination": func(t *store.ChainTransaction) { t.Out[0].Destination = address("thief") },
+		"another body":        func(t *store.ChainTransaction) { t.Out[0].BodyHash = digest("other") },
+		"a second message":    func(t *store.ChainTransaction) { t.Out = append(t.Out, store.OutMessage{Destination: shop, Nano: 1}) },
+	} {
+		hash := b.ordered("ann", 3*coin)
+		payment := b.signed(hash, store.Purchase)
+		found := store.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: payment.HashNorm},
+			Out: []store.OutMessage{{Destination: shop, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
+		}
+		change(&found)
+		b.happens(found)
+		b.seqno++
+		b.scan()
+		if got := b.tx(hash); !got.NeedsReview || got.ReviewReason != store.ReviewMismatch || b.payment(payment.ID).State != store.PaymentPaid {
+			t.Errorf("%s: %+v", name, got)
+		}
+		_, err := b.EnterQueue(ctx, hash, store.Purchase)
+		b.refused(err, fault.PaymentUndecided)
+		b.balanced()
+	}
+
+	hash := b.ordered("bob", 3*coin)
+	late := b.signed(hash, store.Purchase)
+	b.expire()
+	again := b.paid(hash)
+	b.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: late.HashNorm},
+		Out: []store.OutMessage{{Destination: shop, Nano: late.AmountNano, BodyHash: late.BodyHash}},
+	})
+	b.scan()
+	if got := b.tx(hash); got.ReviewReason != store.ReviewLate {
+		t.Errorf("%+v", got)
+	}
+	if got := b.payment(late.ID); got.State != store.PaymentPaid || !got.Late {
+		t.Errorf("%+v", got)
+	}
+	if live, err := b.LivePayment(ctx, hash, store.Purchase); err != nil || live.ID != again.ID {
+		t.Errorf("%+v, %v", live, err)
+	}
+	differences, err := b.LedgerCheck(ctx, b.wallet)
+	if err != nil || len(differences) != 1 || differences[0].What != "paid twice" || differences[0].Subject != hash {
+		t.Errorf("%+v, %v", differences, err)
+	}
+}
+
+// TestLatePaymentOfAFailure finds that a transaction that has failed was bought after all: no refund is signed, no retry is made.
+func TestLatePaymentOfAFailure(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	found := func(p store.Payment) {
+		b.happens(store.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: p.HashNorm},
+			Out: []store.OutMessage{{Destination: shop, Nano: p.AmountNano, BodyHash: p.BodyHash}},
+		})
+		b.scan()
+	}
+	b.deposit("rich", 100*coin)
+	owed := b.ordered("ann", 3*coin)
+	first := b.signed(owed, store.Purchase)
+	b.expire()
+	b.fail(owed, "Username not found", store.NonRetryable, true)
+	if !b.turnOf(owed, store.Refund) {
+		t.Fatal("no turn")
+	}
+	order := b.want(owed, store.Refund)
+	found(first)
+	_, err := b.sign(order, store.Limits{})
+	b.refused(err, fault.InvalidTransition)
+	if queue, err := b.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
+		t.Errorf("%+v, %v", queue, err)
+	}
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: owed, Attempt: 1}, store.TransactionFailed, "m"))
+	b.enter(owed, store.Refund)
+	_, err = b.sign(order, store.Limits{})
+	b.refused(err, fault.PaymentUndecided)
+	b.must(b.LeaveQueue(ctx, owed, store.Refund))
+
+	failed := b.ordered("bob", 3*coin)
+	second := b.signed(failed, store.Purchase)
+	b.expire()
+	b.fail(failed, "m", store.UnknownError, false)
+	found(second)
+	_, err = b.RetryTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1})
+	b.refused(err, fault.PaymentUndecided)
+	_, err = b.ResolveTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, store.TransactionProcessed, "")
+	b.refused(err, fault.InvalidTransition)
+	b.balanced()
+}
+
+// TestBounce gets the money of a purchase back, and hears of it from both sides in either order.
+func TestBounce(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	for _, chainFirst := range []bool{true, false} {
+		hash := b.ordered("ann", 3*coin)
+		payment := b.paid(hash)
+		before := b.balanced()
+		back := payment.PaidNano - fee
+		if chainFirst {
+			b.bounce(shop, back)
+			b.scan()
+			if money := b.balanced(); money[store.AccountReturning] != -back {
+				t.Errorf("%v", money)
+			}
+		}
+		_, err := b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: payment.PaidNano + 1})
+		b.refused(err, fault.Validation)
+		for range 2 {
+			if ref := b.settle(payment.ID, store.Destination{ReturnedNano: back}); ref.State != store.PaymentBounced {
+				t.Errorf("%+v", ref)
+			}
+		}
+		_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+		b.refused(err, fault.PaymentDecided)
+		if !chainFirst {
+			if money := b.balanced(); money[store.AccountReturning] != back {
+				t.Errorf("%v", money)
+			}
+			b.bounce(shop, back)
+			if brought := b.scan(); len(brought.NewDeposits) != 0 {
+				t.Errorf("our own money passes for a deposit: %+v", brought)
+			}
+		}
+		after := b.balanced()
+		if after[store.AccountReturning] != 0 || after[store.AccountPaid] != before[store.AccountPaid]-payment.PaidNano ||
+			after[store.AccountGas] != before[store.AccountGas]+2*fee || after[store.AccountWallet] != b.balance {
+			t.Errorf("before %v, after %v", before, after)
+		}
+		if again := b.bought(hash); again.Attempt != 2 {
+			t.Errorf("%+v", again)
+		}
+	}
+}
+
+// TestRefund gives a deposit back, less what it costs: not to another one, not more, not twice, and after failures again.
+func TestRefund(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	b.deposit("rich", 100*coin)
+	hash := b.ordered("ann", 3*coin)
+	standing := b.fail(hash, "Username not found", store.NonRetryable, true)
+	if standing.RefundDue != 3*coin || b.balanced()[store.AccountRefundDue] != -3*coin {
+		t.Errorf("%+v", standing)
+	}
+	b.enter(hash, store.Refund)
+	for name, change := range map[string]func(*store.PaymentOrder){
+		"to another one": func(o *store.PaymentOrder) { o.Destination = shop },
+		"more":           func(o *store.PaymentOrder) { o.AmountNano++ },
+		"without gas":    func(o *store.PaymentOrder) { o.GasNano++ },
+	} {
+		order := b.want(hash, store.Refund)
+		change(&order)
+		if _, err := b.sign(order, store.Limits{}); err == nil {
+			t.Errorf("a refund %s", name)
+		}
+	}
+	dead := b.signed(hash, store.Refund)
+	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReserved] != -3*coin || b.tx(hash).RefundDueNano != 0 {
+		t.Errorf("%v", money)
+	}
+	b.expire()
+	if b.payment(dead.ID).State != store.PaymentDead || b.tx(hash).RefundDueNano != 3*coin {
+		t.Errorf("%+v", b.payment(dead.ID))
+	}
+	b.balanced()
+
+	bounced := b.signed(hash, store.Refund)
+	b.accept(bounced)
+	b.scan()
+	if money := b.balanced(); money[store.AccountRefunded] != 3*coin-gas || money[store.AccountRefundDue] != 0 {
+		t.Errorf("%v", money)
+	}
+	back := 3*coin - gas - fee
+	b.settle(bounced.ID, store.Destination{ReturnedNano: back})
+	if b.tx(hash).RefundDueNano != back {
+		t.Errorf("%+v", b.tx(hash))
+	}
+	b.bounce(address("ann"), back)
+	b.scan()
+	b.balanced()
+
+	kept := b.signed(hash, store.Refund)
+	b.accept(kept)
+	b.scan()
+	b.settle(kept.ID, store.Destination{Kept: true})
+	money := b.balanced()
+	if money[store.AccountRefunded] != back-gas || money[store.AccountRefundDue] != 0 || b.tx(hash).Attempt != 1 {
+		t.Errorf("%v", money)
+	}
+	_, err := b.EnterQueue(ctx, hash, store.Refund)
+	b.refused(err, fault.PaymentUndecided)
+	if got := b.ok(b.StandingOf(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDailyLimit counts what was signed in the last day and is not dead.
+func TestDailyLimit(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	limits := store.Limits{PerDay: 4 * coin}
+	b.signed(b.ordered("a", 3*coin), store.Purchase)
+	b.expire() // dead: it does not count
+	b.bought(b.ordered("b", 3*coin))
+	hash := b.ordered("c", 3*coin)
+	b.enter(hash, store.Purchase)
+	first, err := b.sign(b.want(hash, store.Purchase), limits)
+	b.must(err)
+	b.accept(first)
+	b.scan()
+	b.settle(first.ID, store.Destination{Kept: true})
+	b.ok(b.FinishTransaction(t.Context(), hash, 1))
+	next := b.ordered("d", 3*coin)
+	b.enter(next, store.Purchase)
+	_, err = b.sign(b.want(next, store.Purchase), limits)
+	b.refused(err, fault.DailyLimit)
+	b.exec(`UPDATE payments SET created_at = created_at - interval '24 hours'`)
+	if _, err = b.sign(b.want(next, store.Purchase), limits); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}

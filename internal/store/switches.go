@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Switch stops payments while it is on.
+type Switch struct {
+	Name    string     `db:"name"`
+	Since   *time.Time `db:"since"` // nil: off
+	Reason  string     `db:"reason"`
+	ByUser  *int64     `db:"by_user"`  // nil: the program
+	RetryAt *time.Time `db:"retry_at"` // of a hold: when one purchase may try
+}
+
+// On says whether the switch stops payments.
+func (s Switch) On() bool { return s.Since != nil }
+
+// The switches.
+const (
+	SwitchPause = "pause" // by an operator: no payment is signed
+	SwitchHold  = "hold"  // by the program: no purchase is signed, but for one that tries after retry_at
+)
+
+const switchColumns = `name, since, reason, by_user, retry_at`
+
+// Switches lists both switches, on or off: the hold, then the pause.
+func (s *Store) Switches(ctx context.Context) ([]Switch, error) {
+	return list[Switch](ctx, s, `SELECT `+switchColumns+` FROM switches ORDER BY name`)
+}
+
+type switches struct{ pause, hold Switch }
+
+// switchesIn reads the switches and keeps them as they are until the database transaction ends. Who holds a wallet's lock too
+// took that one before.
+func switchesIn(ctx context.Context, tx pgx.Tx) (switches, error) {
+	rows, err := listIn[Switch](ctx, tx, `SELECT `+switchColumns+` FROM switches ORDER BY name FOR UPDATE`)
+	if err != nil {
+		return switches{}, err
+	}
+	both := switches{}
+	for _, row := range rows {
+		if row.Name == SwitchPause {
+			both.pause = row
+		} else {
+			both.hold = row
+		}
+	}
+	return both, nil
+}
+
+// Pause stops all payments: once it returns nothing is signed any more. What is signed already goes on being proven. A
+// second pause changes nothing.
+func (s *Store) Pause(ctx context.Context, by *int64, reason string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by, reason)
+	return unavailable(err)
+}
+
+// Resume ends a pause, and a hold besides.
+func (s *Store) Resume(ctx context.Context) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := switchesIn(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, switchOff+`since IS NOT NULL`)
+		return err
+	})
+}
+
+const switchOff = `UPDATE switches SET since = NULL, reason = '', by_user = NULL, retry_at = NULL WHERE `
+
+// Hold stops purchases for a reason that only time or a person can mend, but for one that may try at retryAt. A second
+// hold renews reason and retryAt.
+func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
+	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = $2 WHERE name = 'hold'`, reason, retryAt)
+	return unavailable(err)
+}
+
+func liftHold(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, switchOff+`name = 'hold'`)
+	return err
+}

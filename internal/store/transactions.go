@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// TransactionStatus is a stage of a transaction; the rules between them stand in workflows/transaction.
+type TransactionStatus string
+
+// The statuses of a transaction.
+const (
+	TransactionPending    TransactionStatus = "pending"
+	TransactionProcessing TransactionStatus = "processing"
+	TransactionProcessed  TransactionStatus = "processed"
+	TransactionFailed     TransactionStatus = "failed"
+)
+
+// TransactionStatuses lists all statuses in the order of a transaction's life.
+var TransactionStatuses = []TransactionStatus{TransactionPending, TransactionProcessing, TransactionProcessed, TransactionFailed}
+
+// TransactionAction is what can be done to a transaction.
+type TransactionAction string
+
+// The actions of a transaction's table.
+const (
+	TransactionActionDetect  TransactionAction = "detect"
+	TransactionActionLock    TransactionAction = "lock"
+	TransactionActionFinish  TransactionAction = "finish"
+	TransactionActionFail    TransactionAction = "fail"
+	TransactionActionRetry   TransactionAction = "retry"
+	TransactionActionReview  TransactionAction = "review"
+	TransactionActionResolve TransactionAction = "resolve"
+)
+
+// ErrorClass says whether a failed transaction may be tried again.
+type ErrorClass string
+
+// Classes of errors; a transaction that did not fail has none.
+const (
+	Retryable    ErrorClass = "retryable"
+	NonRetryable ErrorClass = "non-retryable"
+	UnknownError ErrorClass = "unknown"
+)
+
+// Transaction is the record of one incoming transfer and of the Stars that it buys. Amounts are in nanoTON.
+type Transaction struct {
+	ID                      int64             `db:"id"`
+	Hash                    string            `db:"hash"` // of the incoming transaction, lower-case hex
+	Wallet                  string            `db:"wallet"`
+	LT                      int64             `db:"lt"`
+	AmountNano              int64             `db:"amount_nano"`
+	Sender                  string            `db:"sender"`   // raw address
+	Comment                 string            `db:"comment"`  // as the sender wrote it; for nobody but who parses it
+	Username                string            `db:"username"` // whom the Stars are for
+	UserID                  *int64            `db:"user_id"`  // that one, if known
+	Stars                   int64             `db:"stars"`
+	QuoteNano               int64             `db:"quote_nano"` // 0: not priced yet
+	Recipient               string            `db:"recipient"`  // Fragment's name for the username
+	Status                  TransactionStatus `db:"status"`
+	Attempt                 int               `db:"attempt"` // tries of buying so far
+	ErrorMessage            string            `db:"error_message"`
+	ErrorClass              ErrorClass        `db:"error_class"`
+	FragmentTransactionHash string            `db:"fragment_transaction_hash"` // of our payment on the chain
+	RefundDueNano           int64             `db:"refund_due_nano"`           // owed to the sender and not on its way
+	NeedsReview             bool              `db:"needs_review"`
+	ReviewReason            string            `db:"review_reason"`
+	ProcessingSince         *time.Time        `db:"processing_since"` // the last time it was entered
+	StuckAlertedAt          *time.Time        `db:"stuck_alerted_at"` // since then
+	WorkflowStartedAt       *time.Time        `db:"workflow_started_at"`
+	CreatedAt               time.Time         `db:"created_at"`
+	UpdatedAt               time.Time         `db:"updated_at"`
+	RowVersion              int64             `db:"row_version"` // the number of its last event
+}
+
+// WorkflowID is the id of the workflow that drives the transaction.
+func (t Transaction) WorkflowID() string { return TransactionWorkflowID(t.Hash) }
+
+// TransactionWorkflowID is the id of the workflow of the transaction with this hash.
+func TransactionWorkflowID(hash string) string { return "transaction/" + hash }
+
+// Standing is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
+// than may stand in its history.
+type Standing struct {
+	Status      TransactionStatus `json:"status"`
+	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
+	UserID      *int64            `json:"user_id,omitempty"`
+	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
+	Error       string            `json:"error,omitempty"` // its message
+	NeedsReview bool              `json:"needs_review,omitempty"`
+	Quoted      bool              `json:"quoted,omitempty"`
+	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
+	Signed      int               `json:"signed,omitempty"`     // purchases signed since then
+	Purchase    *PaymentRef       `json:"purchase,omitempty"`   // the live one, else the last
+	Refund      *PaymentRef       `json:"refund,omitempty"`     // the live one, else the last
+	RefundDue   int64             `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
+	Turn        *Turn             `json:"turn,omitempty"`       // its place in the queue; nil: none
+}
+
+// Turn is a place in the queue for the wallet.
+type Turn struct {
+	Kind    PaymentKind `db:"kind" json:"kind"`
+	Granted bool        `db:"granted" json:"granted"`
+}
+
+// Types of a transaction's events. The first ones are transitions, the others facts on the way.
+const (
+	TransactionDetected = "detected"
+	TransactionLocked   = "locked"
+	TransactionFinished = "processed"
+	TransactionFailure  = "failed"
+	TransactionRetried  = "retried"
+	TransactionReviewed = "needs_review"
+	TransactionResolved = "resolved"
+	TransactionStuck    = "stuck"
+	TransactionSigned   = "payment_signed"
+	TransactionPaid     = "payment_paid"
+	TransactionKept     = "payment_kept"
+	TransactionDead     = "payment_dead"
+	TransactionBounced  = "payment_bounced"
+)
+
+var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
+
+const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
+	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
+	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version`
+
+// TransactionByHash finds a transaction.
+func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
+	return one[Transaction](ctx, s, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+}
+
+// TransactionFilter chooses transactions; zero fields choose all.
+type TransactionFilter struct {
+	Status      TransactionStatus
+	UserID      int64 // whom the Stars are for
+	NeedsReview bool
+	StuckFor    time.Duration // processing for longer
+	Before      int64         // ids below this one
+	Limit       int
+}
+
+// Transactions lists transactions, the newest first.
+func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transaction, error) {
+	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions
+		WHERE ($1 = '' OR status = $1) AND ($2 = 0 OR user_id = $2) AND (NOT $3 OR needs_review)
+		AND ($4::interval = '0' OR (status = 'processing' AND processing_since < now() - $4::interval))
+		AND ($5 = 0 OR id < $5) ORDER BY id DESC LIMIT $6`, f.Status, f.UserID, f.NeedsReview, f.StuckFor, f.Before, f.Limit)
+}
+
+// EventsOfTransaction lists a transaction's events from the first.
+func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]StreamedEvent, error) {
+	return s.EventsOf(ctx, transactions, hash)
+}
+
+// LiveTransactions lists transactions that a workflow has to drive (pending, processing, or with a refund to give) and that
+// were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
+	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
+			SELECT hash FROM transactions WHERE status IN ('pending', 'processing') OR refund_due_nano > 0
+			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
+		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
+}
+
+// MarkTransactionStarted remembers that the transaction's workflow runs.
+func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash)
+	return unavailable(err)
+}
+
+// StandingOf says where the record stands with a transaction.
+func (s *Store) StandingOf(ctx context.Context, hash string) (standing Standing, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		t, err := transactionIn(ctx, tx, hash)
+		if err == nil {
+			standing, err = standingOf(ctx, tx, t)
+		}
+		return err
+	})
+	return standing, err
+}
+
+func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, error) {
+	return oneIn[Transaction](ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+}
+
+func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
+	standing := Standing{
+		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
+		Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+	}
+	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)
+	if err != nil {
+		return Standing{}, err
+	}
+	for _, payment := range payments {
+		ref := payment.Ref()
+		if payment.Kind == Refund {
+			standing.Refund = &ref
+			continue
+		}
+		standing.Purchase = &ref
+		if t.ProcessingSince != nil && !payment.CreatedAt.Before(*t.ProcessingSince) {
+			standing.Signed++
+		}
+	}
+	turns, err := listIn[Turn](ctx, tx, `SELECT kind, granted_at IS NOT NULL AS granted FROM payment_queue WHERE transaction_hash = $1`, t.Hash)
+	if err == nil && len(turns) > 0 {
+		standing.Turn = &turns[0] // a purchase and a refund exclude each other
+	}
+	return standing, err
+}

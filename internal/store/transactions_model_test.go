@@ -1,0 +1,384 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any time, each thing
+// once or twice, and every payment that was ever signed be broadcast whenever anyone likes. After each step the books
+// balance, and nobody's Stars were bought twice, or bought and the money given back.
+func TestLedgerHoldsWhateverHappens(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		life := &life{rt: rt, bank: world.bank(), class: map[string]store.ErrorClass{}}
+		life.must(life.Resume(t.Context()))
+		life.deposits(rt)
+		life.deposits(rt)
+		life.readAll()
+		rt.Repeat(map[string]func(*rapid.T){
+			"":          life.check,
+			"deposit":   life.deposits,
+			"go on":     life.goesOn,
+			"go on 2":   life.goesOn,
+			"go on 3":   life.goesOn,
+			"go on 4":   life.goesOn,
+			"go on 5":   life.goesOn,
+			"movement":  life.moves,
+			"broadcast": life.broadcasts,
+			"bounce":    life.bounces,
+			"time": func(*rapid.T) {
+				life.now = life.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
+			},
+			"read": life.reads,
+			"lock": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.LockTransaction(t.Context(), hash)) })
+			},
+			"quote": life.quotes,
+			"enter": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.EnterQueue(t.Context(), hash, life.kind())) })
+			},
+			"leave": func(*rapid.T) {
+				life.twice(func(hash string) error { return life.LeaveQueue(t.Context(), hash, life.kind()) })
+			},
+			"return": func(*rapid.T) {
+				life.twice(func(hash string) error { return life.ReturnTurn(t.Context(), hash, life.kind()) })
+			},
+			"sign":   life.signs,
+			"settle": life.settles,
+			"finish": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.FinishTransaction(t.Context(), hash, life.attempt(hash))) })
+			},
+			"fail":  life.fails,
+			"retry": life.retries,
+			"review": func(*rapid.T) {
+				life.twice(func(hash string) error {
+					return second(life.ReviewTransaction(t.Context(), hash, life.attempt(hash), "r"))
+				})
+			},
+			"resolve":    life.resolves,
+			"pause":      life.stops,
+			"resume":     func(*rapid.T) { life.must(life.Resume(t.Context())) },
+			"grant next": func(*rapid.T) { life.must(second(life.GrantNext(t.Context(), life.wallet))) },
+		})
+		for _, hash := range life.hashes {
+			life.events(hash)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// life is one random history of a bank.
+type life struct {
+	*bank
+	rt     *rapid.T
+	hashes []string // of deposits that the record knows
+	class  map[string]store.ErrorClass
+}
+
+func (l *life) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
+
+func (l *life) kind() store.PaymentKind {
+	return rapid.SampledFrom([]store.PaymentKind{store.Purchase, store.Purchase, store.Refund}).Draw(l.rt, "kind")
+}
+
+// twice does something to some transaction, once or twice; it may be refused, in so many words.
+func (l *life) twice(do func(hash string) error) {
+	if len(l.hashes) == 0 {
+		return
+	}
+	hash := l.hashes[l.choose(len(l.hashes), "transaction")]
+	for range 1 + l.choose(2, "again") {
+		if err := do(hash); err != nil && fault.As(err) == nil {
+			l.rt.Fatal(err)
+		}
+	}
+}
+
+// attempt is the current one, or sometimes one that is over.
+func (l *life) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4, "stale")/3 }
+
+// goesOn takes some transaction a step on, the way its workflow would.
+func (l *life) goesOn(*rapid.T) {
+	l.twice(func(hash string) error {
+		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.StandingOf(l.t.Context(), hash))
+		kind, last := store.Purchase, standing.Purchase
+		if t.Status == store.TransactionFailed {
+			kind, last = store.Refund, standing.Refund
+		}
+		switch {
+		case t.Status == store.TransactionPending:
+			return second(l.LockTransaction(ctx, hash))
+		case last != nil && last.State == store.PaymentSigned:
+			if l.choose(3, "lost") == 0 {
+				l.now = l.now.Add(2 * time.Minute)
+			}
+			l.accept(l.payment(last.ID))
+			l.readAll()
+			return nil
+		case last != nil && last.State == store.PaymentPaid && !last.Kept:
+			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
+		case t.Status == store.TransactionProcessing && last != nil && last.Kept:
+			return second(l.FinishTransaction(ctx, hash, t.Attempt))
+		case standing.Turn == nil && t.Status == store.TransactionProcessing && t.QuoteNano == 0:
+			return second(l.SaveQuote(ctx, store.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
+		case standing.Turn == nil:
+			return second(l.EnterQueue(ctx, hash, kind))
+		default:
+			return second(l.sign(l.want(hash, kind), store.Limits{}))
+		}
+	})
+}
+
+func (l *life) deposits(*rapid.T) {
+	if len(l.hashes) == 4 {
+		return // few of them go further
+	}
+	sender := address(rapid.SampledFrom([]string{"ann", "bob", "cid"}).Draw(l.rt, "sender"))
+	l.incoming(sender, rapid.Int64Range(1, 5).Draw(l.rt, "coins")*coin, true)
+}
+
+func (l *life) moves(*rapid.T) {
+	switch l.choose(3, "movement") {
+	case 0:
+		l.incoming(address("spam"), 1, false)
+	case 1:
+		l.incoming(address("owner"), coin, false)
+	default: // by the owner's own hand
+		if l.balance > 2*coin {
+			l.seqno++
+			l.happens(store.ChainTransaction{
+				ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: digest("owner", serials.Add(1))},
+				Out: []store.OutMessage{{Destination: address("owner"), Nano: coin}},
+			})
+		}
+	}
+}
+
+func (l *life) payments() (all []store.Payment) {
+	for _, hash := range l.hashes {
+		payments, err := l.PaymentsOf(l.t.Context(), hash)
+		l.must(err)
+		all = append(all, payments...)
+	}
+	return all
+}
+
+func (l *life) broadcasts(*rapid.T) {
+	if all := l.payments(); len(all) > 0 {
+		l.accept(all[l.choose(len(all), "payment")])
+	}
+}
+
+// carriedOut lists the payments that the chain carried out, read or not.
+func (l *life) carriedOut() (done []store.Payment) {
+	for _, payment := range l.payments() {
+		for _, t := range l.history {
+			if t.In.HashNorm == payment.HashNorm && len(t.Out) > 0 {
+				done = append(done, payment)
+			}
+		}
+	}
+	return done
+}
+
+// bounces brings money back, whether the destination was asked or not.
+func (l *life) bounces(*rapid.T) {
+	for _, payment := range l.carriedOut() {
+		if payment.State == store.PaymentBounced && !l.returned(payment) {
+			l.bounce(payment.Destination, payment.ReturnedNano)
+			l.history[len(l.history)-1].In.Hash = digest("back", payment.ID)
+			return
+		}
+	}
+}
+
+func (l *life) returned(p store.Payment) bool {
+	for _, t := range l.history {
+		if t.In.Hash == digest("back", p.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// reads takes some of what has happened, from before the cursor on, and looks at the head when it took all.
+func (l *life) reads(*rapid.T) {
+	page, head := l.after(l.choose(3, "overlap")), time.Time{}
+	if n := rapid.IntRange(0, len(page)).Draw(l.rt, "page"); n == len(page) && l.choose(3, "to the head") > 0 {
+		head = l.now
+	} else {
+		page = page[:n]
+	}
+	l.read(page, head, 1+l.choose(2, "again"))
+}
+
+func (l *life) readAll() { l.read(l.after(0), l.now, 1) }
+
+func (l *life) read(page []store.ChainTransaction, head time.Time, times int) {
+	for range times {
+		brought, err := l.IngestChain(l.t.Context(), l.wallet, page, head)
+		if err != nil {
+			l.rt.Fatal(err)
+		}
+		l.hashes = append(l.hashes, brought.NewDeposits...)
+	}
+}
+
+func (l *life) quotes(*rapid.T) {
+	l.twice(func(hash string) error {
+		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
+		return second(l.SaveQuote(l.t.Context(), store.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price}))
+	})
+}
+
+func (l *life) signs(*rapid.T) {
+	l.twice(func(hash string) error {
+		order := l.want(hash, l.kind())
+		order.Attempt = l.attempt(hash)
+		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
+		return second(l.sign(order, store.Limits{PerDay: 20 * coin}))
+	})
+}
+
+// stops pauses or holds payments now and then.
+func (l *life) stops(*rapid.T) {
+	switch l.choose(8, "stop") {
+	case 0:
+		l.must(l.Pause(l.t.Context(), nil, "p"))
+	case 1:
+		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
+	case 2:
+		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
+	}
+}
+
+// settles tells what the destination did, of what the chain carried out.
+func (l *life) settles(*rapid.T) {
+	done := l.carriedOut()
+	if len(done) == 0 {
+		return
+	}
+	if err := l.asked(done[l.choose(len(done), "payment")], l.choose(2, "kept") == 0); err != nil && fault.As(err) == nil {
+		l.rt.Fatal(err)
+	}
+}
+
+func (l *life) asked(p store.Payment, kept bool) error {
+	d := store.Destination{Kept: kept, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
+	return second(l.SettleDestination(l.t.Context(), p.ID, d))
+}
+
+func (l *life) fails(*rapid.T) {
+	class := rapid.SampledFrom([]store.ErrorClass{store.Retryable, store.NonRetryable, store.UnknownError}).Draw(l.rt, "class")
+	refund := l.choose(2, "refund") == 0
+	l.twice(func(hash string) error {
+		return second(l.FailTransaction(l.t.Context(), store.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund}))
+	})
+}
+
+func (l *life) retries(*rapid.T) {
+	l.twice(func(hash string) error {
+		before := l.tx(hash)
+		standing, err := l.RetryTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: before.Attempt})
+		if err == nil && (before.Status != store.TransactionFailed || before.ErrorClass == store.NonRetryable || standing.Attempt != before.Attempt+1) {
+			l.rt.Fatalf("retried %+v", before)
+		}
+		return err
+	})
+}
+
+func (l *life) resolves(*rapid.T) {
+	outcome := rapid.SampledFrom([]store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed}).Draw(l.rt, "outcome")
+	l.twice(func(hash string) error {
+		return second(l.ResolveTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m"))
+	})
+}
+
+// check holds the record against the chain and against itself.
+func (l *life) check(*rapid.T) {
+	books, err := l.balances()
+	if err != nil {
+		l.rt.Fatal(err)
+	}
+	wallet, err := l.WalletByAddress(l.t.Context(), l.wallet)
+	l.must(err)
+	var onChain int64
+	for _, t := range l.history {
+		if t.LT <= wallet.CursorLT {
+			onChain += t.In.Nano - t.FeeNano
+			for _, out := range t.Out {
+				onChain -= out.Nano
+			}
+		}
+	}
+	want := map[store.Account]int64{store.AccountWallet: onChain}
+	bought, gaveBack := map[string]int{}, map[string]int{}
+	inFlight := 0
+	for _, payment := range l.payments() {
+		switch payment.State {
+		case store.PaymentSigned:
+			inFlight++
+			want[store.AccountReserved] -= payment.ReservedNano
+		case store.PaymentPaid:
+			account := store.AccountPaid
+			if payment.Kind == store.Refund {
+				account = store.AccountRefunded
+			}
+			want[account] += payment.PaidNano
+		case store.PaymentDead, store.PaymentBounced:
+		}
+		if payment.Late {
+			l.rt.Fatalf("the proof of death was wrong: %+v", payment)
+		}
+	}
+	for _, payment := range l.carriedOut() {
+		if payment.State == store.PaymentDead {
+			l.rt.Fatalf("dead, and carried out: %+v", payment)
+		}
+		if payment.State != store.PaymentBounced {
+			if payment.Kind == store.Purchase {
+				bought[payment.TransactionHash]++
+			} else {
+				gaveBack[payment.TransactionHash]++
+			}
+		}
+	}
+	for _, hash := range l.hashes {
+		t := l.tx(hash)
+		want[store.AccountRefundDue] -= t.RefundDueNano
+		if bought[hash]+gaveBack[hash] > 1 {
+			l.rt.Fatalf("bought %d times, gave back %d times: %+v", bought[hash], gaveBack[hash], t)
+		}
+		if t.Status == store.TransactionProcessed && bought[hash] != 1 {
+			l.rt.Fatalf("processed, and not bought: %+v", t)
+		}
+		l.irrevocable(t)
+	}
+	if inFlight > 1 {
+		l.rt.Fatalf("%d payments in flight", inFlight)
+	}
+	for _, account := range []store.Account{store.AccountWallet, store.AccountReserved, store.AccountRefundDue, store.AccountPaid, store.AccountRefunded} {
+		if books[account] != want[account] {
+			l.rt.Fatalf("%s is %d, want %d", account, books[account], want[account])
+		}
+	}
+	if books[store.AccountWallet] < 0 || books[store.AccountGas] < 0 {
+		l.rt.Fatalf("%v", books)
+	}
+}
+
+// irrevocable checks that what has ended stays as it ended.
+func (l *life) irrevocable(t store.Transaction) {
+	if class := l.class[t.Hash]; class == store.NonRetryable && t.ErrorClass != class {
+		l.rt.Fatalf("it had failed for good: %+v", t)
+	}
+	l.class[t.Hash] = t.ErrorClass
+}

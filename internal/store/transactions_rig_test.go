@@ -1,0 +1,322 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	coin int64 = 1_000_000_000 // nanoTON
+	gas        = coin / 100
+	fee        = coin / 1000
+)
+
+var (
+	serials atomic.Int64
+	shop    = address("shop")
+)
+
+func digest(of ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(of...)))
+	return hex.EncodeToString(sum[:])
+}
+
+func address(name string) string { return "0:" + digest("address", name) }
+
+// chain is a wallet as the blockchain keeps it: an order is carried out once, in its turn, before its time is over.
+type chain struct {
+	wallet  string
+	now     time.Time
+	balance int64
+	seqno   int64
+	history []store.ChainTransaction
+}
+
+func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
+	c.now = c.now.Add(time.Second)
+	t.LT, t.At, t.Hash = int64(len(c.history)+1)*10, c.now, digest("chain", c.wallet, len(c.history))
+	if len(c.history) > 0 {
+		last := c.history[len(c.history)-1]
+		t.PrevLT, t.PrevHash = last.LT, last.Hash
+	}
+	t.In.Hash = digest("message", t.Hash)
+	t.FeeNano = min(t.FeeNano, c.balance+t.In.Nano)
+	c.balance += t.In.Nano - t.FeeNano
+	for i := range t.Out {
+		t.Out[i].Hash = digest("out", t.Hash, i)
+		c.balance -= t.Out[i].Nano
+	}
+	c.history = append(c.history, t)
+	return t
+}
+
+func (c *chain) incoming(source string, nano int64, deposit bool) store.ChainTransaction {
+	return c.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: source, Nano: nano}, Deposit: deposit, Comment: "durov 50",
+	})
+}
+
+func (c *chain) bounce(source string, nano int64) {
+	c.happens(store.ChainTransaction{ComputeOK: true, ActionOK: true, In: store.InMessage{Source: source, Nano: nano, Bounced: true}, FeeNano: fee})
+}
+
+// accept carries a payment out as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
+func (c *chain) accept(p store.Payment) bool {
+	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
+		return false
+	}
+	c.seqno++
+	t := store.ChainTransaction{ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: p.HashNorm}}
+	if c.balance-fee < p.AmountNano {
+		t.SkippedActions = 1
+	} else {
+		t.Out = []store.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
+	}
+	c.happens(t)
+	return true
+}
+
+// bank is a wallet on such a chain, and its record.
+type bank struct {
+	*world
+	*chain
+}
+
+func newBank(t *testing.T) *bank {
+	t.Helper()
+	return newWorld(t).bank()
+}
+
+func (w *world) bank() *bank {
+	w.t.Helper()
+	b := &bank{w, &chain{wallet: address(fmt.Sprint("wallet", serials.Add(1))), now: time.Now().Truncate(time.Second)}}
+	_, err := b.OpenWallet(w.t.Context(), b.wallet, store.WalletStart{})
+	b.must(err)
+	return b
+}
+
+// scan reads all that has happened, to the end of the chain.
+func (b *bank) scan() store.Ingested {
+	b.t.Helper()
+	brought, err := b.IngestChain(b.t.Context(), b.wallet, b.after(0), b.now)
+	b.must(err)
+	return brought
+}
+
+// after gives the history from the cursor on, with up to overlap transactions before it.
+func (b *bank) after(overlap int) []store.ChainTransaction {
+	b.t.Helper()
+	wallet, err := b.WalletByAddress(b.t.Context(), b.wallet)
+	b.must(err)
+	first := len(b.history)
+	for i, t := range b.history {
+		if t.LT > wallet.CursorLT {
+			first = i
+			break
+		}
+	}
+	return slices.Clone(b.history[max(0, first-overlap):])
+}
+
+// deposit makes a pending transaction.
+func (b *bank) deposit(sender string, nano int64) string {
+	b.t.Helper()
+	hash := b.incoming(address(sender), nano, true).Hash
+	b.scan()
+	return hash
+}
+
+// ordered makes a transaction in processing, priced at one coin below what it brought.
+func (b *bank) ordered(sender string, nano int64) string {
+	b.t.Helper()
+	hash := b.deposit(sender, nano)
+	b.quoted(hash, nano-coin)
+	return hash
+}
+
+func (b *bank) quoted(hash string, price int64) {
+	b.t.Helper()
+	standing := b.ok(b.LockTransaction(b.t.Context(), hash))
+	b.ok(b.SaveQuote(b.t.Context(), store.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"}))
+}
+
+func (b *bank) ok(standing store.Standing, err error) store.Standing {
+	b.t.Helper()
+	b.must(err)
+	return standing
+}
+
+func (b *bank) enter(hash string, kind store.PaymentKind) store.QueueEntry {
+	b.t.Helper()
+	entry, err := b.EnterQueue(b.t.Context(), hash, kind)
+	b.must(err)
+	return entry
+}
+
+// want is the order of a transaction as its record stands.
+func (b *bank) want(hash string, kind store.PaymentKind) store.PaymentOrder {
+	b.t.Helper()
+	t := b.tx(hash)
+	order := store.PaymentOrder{Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas, ChainSeqno: uint32(b.seqno)}
+	if kind == store.Refund {
+		order.Destination, order.AmountNano = t.Sender, t.RefundDueNano-gas
+	}
+	return order
+}
+
+func (b *bank) sign(order store.PaymentOrder, limits store.Limits) (store.Payment, error) {
+	return b.SignPayment(b.t.Context(), order, limits, b.pen(order))
+}
+
+// pen signs for the next minute of the chain. The same order never gets the same bytes twice.
+func (b *bank) pen(order store.PaymentOrder) func(uint32) (store.Signed, error) {
+	until := b.now.Add(time.Minute)
+	return func(seqno uint32) (store.Signed, error) {
+		hash := digest("signed", b.wallet, order, seqno, serials.Add(1))
+		return store.Signed{BoC: []byte(hash), HashNorm: hash, BodyHash: digest("body", order.Hash), ValidUntil: until}, nil
+	}
+}
+
+// signed takes a transaction in processing to its signature.
+func (b *bank) signed(hash string, kind store.PaymentKind) store.Payment {
+	b.t.Helper()
+	if !b.turnOf(hash, kind) {
+		b.t.Fatalf("it is not the turn of %s", hash)
+	}
+	payment, err := b.sign(b.want(hash, kind), store.Limits{})
+	b.must(err)
+	return payment
+}
+
+func (b *bank) turnOf(hash string, kind store.PaymentKind) bool {
+	b.t.Helper()
+	return b.enter(hash, kind).GrantedAt != nil
+}
+
+// paid takes a transaction in processing to a purchase on the chain.
+func (b *bank) paid(hash string) store.Payment {
+	b.t.Helper()
+	payment := b.signed(hash, store.Purchase)
+	if !b.accept(payment) {
+		b.t.Fatal("the contract refuses the payment")
+	}
+	b.scan()
+	return b.payment(payment.ID)
+}
+
+// bought takes a transaction in processing through, so that the turn goes on.
+func (b *bank) bought(hash string) store.Payment {
+	b.t.Helper()
+	payment := b.paid(hash)
+	b.through(payment)
+	return payment
+}
+
+// through ends a transaction whose purchase is paid.
+func (b *bank) through(p store.Payment) {
+	b.t.Helper()
+	b.settle(p.ID, store.Destination{Kept: true})
+	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.Status != store.TransactionProcessed {
+		b.t.Errorf("%+v", standing)
+	}
+}
+
+func (b *bank) payment(id int64) store.Payment {
+	b.t.Helper()
+	payment, err := b.PaymentByID(b.t.Context(), id)
+	b.must(err)
+	return payment
+}
+
+func (b *bank) tx(hash string) store.Transaction {
+	b.t.Helper()
+	t, err := b.TransactionByHash(b.t.Context(), hash)
+	b.must(err)
+	return t
+}
+
+func (b *bank) settle(id int64, d store.Destination) store.PaymentRef {
+	b.t.Helper()
+	ref, err := b.SettleDestination(b.t.Context(), id, d)
+	b.must(err)
+	return ref
+}
+
+func (b *bank) fail(hash, message string, class store.ErrorClass, refund bool) store.Standing {
+	b.t.Helper()
+	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund}))
+}
+
+// expire lets the chain go on until nothing that is signed now is valid any more.
+func (b *bank) expire() store.Ingested {
+	b.t.Helper()
+	b.now = b.now.Add(2 * time.Minute)
+	return b.scan()
+}
+
+// refused checks the code of a refusal.
+func (b *bank) refused(err error, code fault.Code) {
+	b.t.Helper()
+	if fault.CodeOf(err) != code {
+		b.t.Errorf("got %v, want %s", err, code)
+	}
+}
+
+// events gives the types of a transaction's events, and checks that each follows the one before.
+func (b *bank) events(hash string) (types []string) {
+	b.t.Helper()
+	events, err := b.EventsOfTransaction(b.t.Context(), hash)
+	b.must(err)
+	state := ""
+	for i, event := range events {
+		if event.Seq != int64(i+1) || event.From != state {
+			b.t.Errorf("event %d: %+v follows %q", i, event, state)
+		}
+		state = event.To
+		types = append(types, event.Type)
+	}
+	if t := b.tx(hash); state != string(t.Status) || t.RowVersion != int64(len(events)) {
+		b.t.Errorf("%s, version %d after %v", t.Status, t.RowVersion, types)
+	}
+	return types
+}
+
+// balanced compares the ledger with the chain, with the rest of the record, and with a naive count of both.
+func (b *bank) balanced() map[store.Account]int64 {
+	b.t.Helper()
+	balances, err := b.balances()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return balances
+}
+
+func (b *bank) balances() (map[store.Account]int64, error) {
+	ctx := b.t.Context()
+	listed, err := b.LedgerBalances(ctx, b.wallet)
+	if err != nil {
+		return nil, err
+	}
+	differences, err := b.LedgerCheck(ctx, b.wallet)
+	if err != nil || len(differences) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("differences %+v", differences))
+	}
+	balances, sum := map[store.Account]int64{}, int64(0)
+	for _, balance := range listed {
+		balances[balance.Account] = balance.BalanceNano
+		sum += balance.BalanceNano
+	}
+	if sum != 0 || len(balances) != len(store.Accounts) {
+		return nil, fmt.Errorf("the accounts sum to %d: %v", sum, balances)
+	}
+	return balances, nil
+}

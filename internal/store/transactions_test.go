@@ -1,0 +1,338 @@
+package store_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestGoodTransaction buys Stars for a known user, and looks at the money on the way.
+func TestGoodTransaction(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	user := b.user(7)
+	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
+
+	hash := b.deposit("ann", 3*coin)
+	if got := b.tx(hash); got.Status != store.TransactionPending || got.AmountNano != 3*coin || got.Sender != address("ann") || got.Comment != "durov 50" {
+		t.Errorf("%+v", got)
+	}
+	b.quoted(hash, 2*coin)
+	standing := b.ok(b.StandingOf(t.Context(), hash))
+	if standing.Status != store.TransactionProcessing || standing.Attempt != 1 || !standing.Quoted || *standing.UserID != user.ID || standing.Turn != nil {
+		t.Errorf("%+v", standing)
+	}
+	payment := b.signed(hash, store.Purchase)
+	if got := b.balanced(); got[store.AccountReserved] != -2*coin-gas || got[store.AccountReceived] != -coin+gas {
+		t.Errorf("%v", got)
+	}
+	b.must(b.MarkPaymentSent(t.Context(), payment.ID))
+	b.accept(payment)
+	brought := b.scan()
+	if len(brought.Settled) != 1 || brought.Settled[0].TransactionHash != hash || brought.Settled[0].PaymentID != payment.ID {
+		t.Errorf("%+v", brought)
+	}
+	if ref := b.settle(payment.ID, store.Destination{Kept: true}); !ref.Kept || ref.State != store.PaymentPaid {
+		t.Errorf("%+v", ref)
+	}
+	b.ok(b.FinishTransaction(t.Context(), hash, 1))
+	got := b.tx(hash)
+	if got.Status != store.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
+		t.Errorf("%+v", got)
+	}
+	money := b.balanced()
+	if money[store.AccountWallet] != b.balance || money[store.AccountPaid] != 2*coin || money[store.AccountGas] != 2*fee || money[store.AccountReceived] != -3*coin {
+		t.Errorf("%v, and the chain says %d", money, b.balance)
+	}
+	want := []string{"detected", "locked", "payment_signed", "payment_paid", "payment_kept", "processed"}
+	if events := b.events(hash); !slices.Equal(events, want) {
+		t.Errorf("%v", events)
+	}
+	events, err := b.EventsOfTransaction(t.Context(), hash)
+	b.must(err)
+	for _, event := range events {
+		if known := event.OwnerID != nil && *event.OwnerID == user.ID; known != (event.Seq > 2) { // from when the comment was read
+			t.Errorf("%+v", event)
+		}
+	}
+	if purchases, err := b.Purchases(t.Context(), b.wallet, 0, 10); err != nil || len(purchases) != 1 || purchases[0].ChainHash != got.FragmentTransactionHash {
+		t.Errorf("%+v, %v", purchases, err)
+	}
+}
+
+// TestWritesRepeat does each write twice: the second changes nothing and gives the same answer.
+func TestWritesRepeat(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	admin := b.user(1)
+	twice := func(name, hash string, write func() (store.Standing, error)) {
+		t.Helper()
+		first := b.ok(write())
+		before := b.tx(hash)
+		second := b.ok(write())
+		if after := b.tx(hash); after.RowVersion != before.RowVersion || after.Status != before.Status || first.Status != second.Status || first.Attempt != second.Attempt {
+			t.Errorf("%s: %+v, then %+v", name, first, second)
+		}
+	}
+	good := b.deposit("ann", 3*coin)
+	twice("lock", good, func() (store.Standing, error) { return b.LockTransaction(ctx, good) })
+	b.quoted(good, 2*coin)
+	payment := b.paid(good)
+	twice("kept", good, func() (store.Standing, error) {
+		b.settle(payment.ID, store.Destination{Kept: true})
+		return b.StandingOf(ctx, good)
+	})
+	twice("finish", good, func() (store.Standing, error) { return b.FinishTransaction(ctx, good, 1) })
+	twice("fail what is processed", good, func() (store.Standing, error) {
+		return b.FailTransaction(ctx, store.Failure{Hash: good, Attempt: 1, Message: "m", Class: store.UnknownError})
+	})
+
+	bad := b.ordered("bob", 3*coin)
+	failure := store.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: store.Retryable}
+	twice("fail", bad, func() (store.Standing, error) { return b.FailTransaction(ctx, failure) })
+	again := store.TransactionRequest{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
+	twice("retry", bad, func() (store.Standing, error) { return b.RetryTransaction(ctx, again) })
+	if got := b.tx(bad); got.Status != store.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
+		t.Errorf("%+v", got)
+	}
+	twice("a late failure of the attempt before", bad, func() (store.Standing, error) { return b.FailTransaction(ctx, failure) })
+	if b.tx(bad).Status != store.TransactionProcessing {
+		t.Error("a late failure ended the attempt after it")
+	}
+	twice("a late quote", bad, func() (store.Standing, error) { return b.SaveQuote(ctx, store.Quote{Hash: bad, Attempt: 1, Stars: 99}) })
+	if b.tx(bad).Stars == 99 {
+		t.Error("a late quote was taken")
+	}
+	twice("stuck", bad, func() (store.Standing, error) {
+		if stuck, err := b.MarkStuck(ctx, bad, 2); err != nil || !stuck {
+			t.Errorf("%v, %v", stuck, err)
+		}
+		return b.StandingOf(ctx, bad)
+	})
+	twice("review", bad, func() (store.Standing, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
+	resolve := store.TransactionRequest{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
+	twice("resolve", bad, func() (store.Standing, error) {
+		return b.ResolveTransaction(ctx, resolve, store.TransactionFailed, "Resolved")
+	})
+	want := []string{"detected", "locked", "failed", "retried", "stuck", "needs_review", "resolved"}
+	if events := b.events(bad); !slices.Equal(events, want) {
+		t.Errorf("%v", events)
+	}
+	b.balanced()
+}
+
+// TestRefusals asks for what must not be.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	request := func(hash string, attempt int) store.TransactionRequest {
+		return store.TransactionRequest{Hash: hash, Attempt: attempt}
+	}
+	_, err := b.LockTransaction(ctx, digest("nobody"))
+	b.refused(err, fault.TransactionNotFound)
+	_, err = b.PaymentByID(ctx, 1)
+	b.refused(err, fault.PaymentNotFound)
+
+	pending := b.deposit("ann", 3*coin)
+	_, err = b.RetryTransaction(ctx, request(pending, 0))
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.EnterQueue(ctx, pending, store.Purchase)
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.ResolveTransaction(ctx, request(pending, 0), store.TransactionFailed, "m")
+	b.refused(err, fault.InvalidTransition)
+
+	b.quoted(pending, 2*coin)
+	_, err = b.FinishTransaction(ctx, pending, 1) // nothing bought
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.EnterQueue(ctx, pending, store.Refund)
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionPending, "m")
+	b.refused(err, fault.Validation)
+
+	payment := b.signed(pending, store.Purchase)
+	undecided := func(when string) {
+		t.Helper()
+		_, err := b.FinishTransaction(ctx, pending, 1)
+		b.refused(err, fault.PaymentUndecided)
+		_, err = b.FailTransaction(ctx, store.Failure{Hash: pending, Attempt: 1, Message: "m", Class: store.UnknownError})
+		b.refused(err, fault.PaymentUndecided)
+		_, err = b.EnterQueue(ctx, pending, store.Purchase)
+		b.refused(err, fault.PaymentUndecided)
+		if t.Failed() {
+			t.Fatal(when)
+		}
+	}
+	undecided("signed")
+	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+	b.refused(err, fault.PaymentUndecided)
+	b.refused(b.ReturnTurn(ctx, pending, store.Purchase), fault.PaymentUndecided)
+	b.refused(b.LeaveQueue(ctx, pending, store.Purchase), fault.PaymentUndecided)
+	b.ok(b.ReviewTransaction(ctx, pending, 1, "r"))
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionFailed, "m")
+	b.refused(err, fault.PaymentUndecided)
+
+	b.accept(payment)
+	b.scan()
+	undecided("paid, and nobody knows whether it was kept")
+	b.settle(payment.ID, store.Destination{Kept: true})
+	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: coin})
+	b.refused(err, fault.PaymentDecided)
+	_, err = b.ResolveTransaction(ctx, request(pending, 2), store.TransactionFailed, "m")
+	b.refused(err, fault.InvalidTransition)
+	b.ok(b.ResolveTransaction(ctx, request(pending, 1), store.TransactionProcessed, ""))
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionFailed, "m")
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.RetryTransaction(ctx, request(pending, 1))
+	b.refused(err, fault.InvalidTransition)
+	if got := b.tx(pending); got.Status != store.TransactionProcessed || got.FragmentTransactionHash != b.payment(payment.ID).ChainHash || got.NeedsReview {
+		t.Errorf("%+v", got)
+	}
+
+	hopeless := b.ordered("bob", 3*coin)
+	b.fail(hopeless, "Username not found", store.NonRetryable, false)
+	_, err = b.RetryTransaction(ctx, request(hopeless, 1))
+	b.refused(err, fault.InvalidTransition)
+	if b.tx(hopeless).RefundDueNano != 0 {
+		t.Error("a refund that nobody asked for")
+	}
+
+	unbought := b.ordered("cid", 3*coin)
+	b.ok(b.ReviewTransaction(ctx, unbought, 1, "r"))
+	_, err = b.ResolveTransaction(ctx, request(unbought, 1), store.TransactionProcessed, "")
+	b.refused(err, fault.InvalidTransition)
+	_, err = b.EnterQueue(ctx, unbought, store.Purchase)
+	b.refused(err, fault.InvalidTransition)
+	b.balanced()
+}
+
+// TestLockRace locks one transaction from many sides.
+func TestLockRace(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.deposit("ann", coin)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if standing, err := b.LockTransaction(t.Context(), hash); err != nil || standing.Attempt != 1 {
+				t.Errorf("%+v, %v", standing, err)
+			}
+		})
+	}
+	all.Wait()
+	if events := b.events(hash); len(events) != 2 {
+		t.Errorf("%v", events)
+	}
+}
+
+// TestLists filters, pages, and finds what a workflow has to drive.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	var hashes []string
+	for _, sender := range []string{"a", "b", "c", "d", "e"} {
+		hashes = append(hashes, b.deposit(sender, 3*coin))
+	}
+	b.quoted(hashes[1], coin)
+	b.quoted(hashes[2], coin)
+	b.fail(hashes[2], "Failed to fetch: Network error", store.Retryable, false)
+	b.quoted(hashes[3], coin)
+	b.fail(hashes[3], "Username not found", store.NonRetryable, true)
+	b.quoted(hashes[4], coin)
+	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
+	find := func(f store.TransactionFilter) (found []int) {
+		t.Helper()
+		f.Limit = 10
+		rows, err := b.Transactions(ctx, f)
+		b.must(err)
+		for _, row := range rows {
+			found = append(found, slices.Index(hashes, row.Hash))
+		}
+		return found
+	}
+	for name, c := range map[string]struct {
+		filter store.TransactionFilter
+		want   []int
+	}{
+		"all":          {store.TransactionFilter{}, []int{4, 3, 2, 1, 0}},
+		"a page":       {store.TransactionFilter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
+		"failed":       {store.TransactionFilter{Status: store.TransactionFailed}, []int{3, 2}},
+		"review":       {store.TransactionFilter{NeedsReview: true}, []int{4}},
+		"stuck":        {store.TransactionFilter{StuckFor: time.Microsecond}, []int{4, 1}},
+		"not so stuck": {store.TransactionFilter{StuckFor: time.Hour}, nil},
+	} {
+		if got := find(c.filter); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	live := func() (found []int) {
+		rows, err := b.LiveTransactions(ctx, 0, 0, 10)
+		b.must(err)
+		for _, row := range rows {
+			found = append(found, slices.Index(hashes, row.Hash))
+		}
+		return found
+	}
+	if got := live(); !slices.Equal(got, []int{0, 1, 3, 4}) {
+		t.Errorf("live: %v", got)
+	}
+	refund := b.signed(hashes[3], store.Refund)
+	if got := live(); !slices.Contains(got, 3) {
+		t.Errorf("a refund under way is not live: %v", got)
+	}
+	b.accept(refund)
+	b.scan()
+	if got := live(); !slices.Contains(got, 3) {
+		t.Errorf("a refund that may bounce is not live: %v", got)
+	}
+	b.settle(refund.ID, store.Destination{Kept: true})
+	if got := live(); slices.Contains(got, 3) {
+		t.Errorf("a refund that was kept is live: %v", got)
+	}
+}
+
+// TestUsernames moves a name from one user to another, from many sides.
+func TestUsernames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	ann, bob := w.user(1), w.user(2)
+	if ann.Username != "" {
+		t.Errorf("%+v", ann)
+	}
+	w.must(w.SaveUsername(ctx, ann.ID, "Durov"))
+	w.must(w.SaveUsername(ctx, bob.ID, "durov"))
+	if got, err := w.UserByUsername(ctx, "@DUROV"); err != nil || got.ID != bob.ID || got.Username != "durov" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := w.UserByID(ctx, ann.ID); err != nil || got.Username != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.must(w.SaveUsername(ctx, bob.ID, ""))
+	_, err := w.UserByUsername(ctx, "durov")
+	if fault.CodeOf(err) != fault.UserNotFound {
+		t.Error(err)
+	}
+	if _, err := w.UserByUsername(ctx, ""); fault.CodeOf(err) != fault.UserNotFound {
+		t.Error(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			names := []string{"x", "y"}
+			if err := w.SaveUsername(ctx, ann.ID, names[i%2]); err != nil {
+				t.Error(err)
+			}
+			if err := w.SaveUsername(ctx, bob.ID, names[(i+1)%2]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write gives
+// where the record stands afterwards, so that who repeats it, or comes late, reads there what became of it. People are told by
+// INVALID_TRANSITION what the status does not allow; PAYMENT_UNDECIDED is for all where a payment forbids it.
+
+// writing is one database transaction that may change a transaction. It holds the lock of the wallet, so that nobody else
+// changes any payment, turn or balance of it meanwhile.
+type writing struct {
+	tx pgx.Tx
+	lockedWallet
+	Transaction
+}
+
+// write lets change do its work under the wallet's lock and gives where the record stands then.
+func (s *Store) write(ctx context.Context, hash string, change func(w *writing) error) (standing Standing, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		w, err := writeIn(ctx, tx, hash)
+		if err != nil {
+			return err
+		}
+		if err := change(w); err != nil {
+			return err
+		}
+		standing, err = standingOf(ctx, tx, w.Transaction)
+		return err
+	})
+	return standing, err
+}
+
+func writeIn(ctx context.Context, tx pgx.Tx, hash string) (*writing, error) {
+	t, err := transactionIn(ctx, tx, hash)
+	if err != nil {
+		return nil, err
+	}
+	wallet, err := lockWallet(ctx, tx, t.Wallet)
+	if err != nil {
+		return nil, err
+	}
+	t, err = transactionIn(ctx, tx, hash) // as it is now that the lock is ours
+	return &writing{tx: tx, lockedWallet: wallet, Transaction: t}, err
+}
+
+// during says whether the transaction is still in processing, in that attempt.
+func (w *writing) during(attempt int) bool {
+	return w.Status == TransactionProcessing && w.Attempt == attempt
+}
+
+// become changes the status and records it.
+func (w *writing) become(ctx context.Context, to TransactionStatus, e Event) error {
+	e.From, e.To = string(w.Status), string(to)
+	w.Status = to
+	return w.save(ctx, e)
+}
+
+// note records a fact that leaves the status as it is.
+func (w *writing) note(ctx context.Context, event string) error {
+	return w.save(ctx, Event{Type: event, From: string(w.Status), To: string(w.Status)})
+}
+
+func (w *writing) save(ctx context.Context, e Event) error {
+	w.RowVersion++
+	batch := &pgx.Batch{}
+	queueNamedEvent(batch, transactions, w.Hash, w.RowVersion, w.UserID, e)
+	w.queueRow(batch)
+	return w.tx.SendBatch(ctx, batch).Close()
+}
+
+func (w *writing) queueRow(batch *pgx.Batch) {
+	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
+		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
+		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18 WHERE hash = $1`,
+		w.Hash, w.Username, w.UserID, w.Stars, w.QuoteNano, w.Recipient, w.Status, w.Attempt, w.ErrorMessage, w.ErrorClass,
+		w.FragmentTransactionHash, w.RefundDueNano, w.NeedsReview, w.ReviewReason, w.ProcessingSince, w.StuckAlertedAt, w.RowVersion, w.now)
+}
+
+// process enters processing.
+func (w *writing) process(ctx context.Context, e Event) error {
+	w.Attempt++
+	w.ProcessingSince, w.StuckAlertedAt = &w.now, nil
+	w.ErrorMessage, w.ErrorClass = "", ""
+	return w.become(ctx, TransactionProcessing, e)
+}
+
+// end leaves processing: the review is over and the place in the queue free.
+func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error {
+	w.NeedsReview, w.ReviewReason = false, ""
+	if err := w.become(ctx, to, e); err != nil {
+		return err
+	}
+	return w.passTurn(ctx, Purchase, Refund)
+}
+
+// spent finds the purchase that may have moved money, or has; nil: nothing was bought.
+func (w *writing) spent(ctx context.Context) (*Payment, error) {
+	found, err := listIn[Payment](ctx, w.tx, `SELECT `+paymentColumns+` FROM payments
+		WHERE transaction_hash = $1 AND kind = 'purchase' AND state IN ('signed', 'paid') ORDER BY state = 'signed' DESC, id DESC LIMIT 1`, w.Hash)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// nothingSpent refuses what must not be while a purchase may have moved money.
+func (w *writing) nothingSpent(ctx context.Context) error {
+	spent, err := w.spent(ctx)
+	if err == nil && spent != nil {
+		err = undecided(*spent)
+	}
+	return err
+}
+
+func undecided(p Payment) error {
+	return fault.New(fault.PaymentUndecided, "a %s of this transaction is %s", p.Kind, p.State).With("state", p.State)
+}
+
+func (w *writing) impossible(action TransactionAction, why string) error {
+	return fault.New(fault.InvalidTransition, "transaction is %s: %s is not possible: %s", w.Status, action, why).
+		With("current", w.Status).With("requested", action)
+}
+
+// LockTransaction takes a pending transaction into processing, as attempt 1. Any other it leaves as it is.
+func (s *Store) LockTransaction(ctx context.Context, hash string) (Standing, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if w.Status != TransactionPending {
+			return nil
+		}
+		return w.process(ctx, Event{Type: TransactionLocked})
+	})
+}
+
+// Quote is what a transaction buys.
+type Quote struct {
+	Hash      string
+	Attempt   int
+	Username  string // as parsed from the comment, without "@"
+	Stars     int64  // 0: not known yet
+	PriceNano int64  // 0: not known yet
+	Recipient string
+}
+
+// SaveQuote keeps what was found out about an order: all of it, or as much as there is before the order is refused. It
+// moves no money. Once a purchase is signed the order stays as it is.
+func (s *Store) SaveQuote(ctx context.Context, q Quote) (Standing, error) {
+	return s.write(ctx, q.Hash, func(w *writing) error {
+		spent, err := w.spent(ctx)
+		if err != nil || spent != nil || !w.during(q.Attempt) {
+			return err
+		}
+		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
+		err = w.tx.QueryRow(ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, plainUsername(q.Username)).Scan(&w.UserID)
+		if err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		w.queueRow(batch)
+		return w.tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept.
+func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Standing, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if !w.during(attempt) {
+			return nil
+		}
+		spent, err := w.spent(ctx)
+		switch {
+		case err != nil:
+			return err
+		case spent == nil:
+			return w.impossible(TransactionActionFinish, "nothing was bought")
+		case spent.KeptAt == nil:
+			return undecided(*spent)
+		}
+		w.FragmentTransactionHash = spent.ChainHash
+		return w.end(ctx, TransactionProcessed, Event{Type: TransactionFinished})
+	})
+}
+
+// Failure says why a transaction failed.
+type Failure struct {
+	Hash    string
+	Attempt int
+	Message string // for people, spelled as the specification spells it
+	Class   ErrorClass
+	Refund  bool // owe the amount to the sender, when the class is non-retryable
+}
+
+// FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
+// purchase is signed or paid: then only the chain, or a person, leads on.
+func (s *Store) FailTransaction(ctx context.Context, f Failure) (Standing, error) {
+	return s.write(ctx, f.Hash, func(w *writing) error {
+		if !w.during(f.Attempt) {
+			return nil
+		}
+		if err := w.nothingSpent(ctx); err != nil {
+			return err
+		}
+		w.ErrorMessage, w.ErrorClass = f.Message, f.Class
+		if f.Refund && f.Class == NonRetryable {
+			if err := w.owe(ctx, "due/"+w.Hash, w.AmountNano); err != nil {
+				return err
+			}
+		}
+		return w.end(ctx, TransactionFailed, Event{Type: TransactionFailure, Comment: f.Message})
+	})
+}
+
+// owe sets money aside that goes back to the sender.
+func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
+	w.RefundDueNano += nano
+	return post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
+}
+
+// TransactionRequest is what a person wants of a transaction.
+type TransactionRequest struct {
+	Hash    string
+	Attempt int    // that the request is about
+	ActorID *int64 // nil: an operator whom we do not know
+	Comment string
+}
+
+// RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
+// failure, and while a purchase is signed or paid. The same request again changes nothing.
+func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Standing, error) {
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		switch {
+		case w.during(r.Attempt + 1):
+			return nil
+		case w.Status != TransactionFailed || w.Attempt != r.Attempt:
+			return w.impossible(TransactionActionRetry, "it has not failed in this attempt")
+		case w.ErrorClass == NonRetryable:
+			return w.impossible(TransactionActionRetry, "the failure is non-retryable")
+		}
+		if err := w.nothingSpent(ctx); err != nil {
+			return err
+		}
+		return w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment})
+	})
+}
+
+// ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
+// reason stays.
+func (s *Store) ReviewTransaction(ctx context.Context, hash string, attempt int, reason string) (Standing, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if !w.during(attempt) {
+			return nil
+		}
+		if err := w.review(ctx, reason); err != nil {
+			return err
+		}
+		_, err := grantNext(ctx, w.tx, w.lockedWallet)
+		return err
+	})
+}
+
+// review raises the flag, whatever the status. Until a person has looked nothing is signed, so a turn would be wasted.
+func (w *writing) review(ctx context.Context, reason string) error {
+	if w.NeedsReview {
+		return nil
+	}
+	w.NeedsReview, w.ReviewReason = true, reason
+	if err := w.leave(ctx, Purchase, Refund); err != nil {
+		return err
+	}
+	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})
+}
+
+// ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
+// purchase, or failed, for good and with the given message. While a payment is signed the chain has not decided, and
+// nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
+// again changes nothing.
+func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
+	if outcome != TransactionProcessed && outcome != TransactionFailed {
+		return Standing{}, fault.New(fault.Validation, "the outcome is processed or failed").WithField("outcome")
+	}
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		event := Event{Type: TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
+		spent, err := w.spent(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !w.NeedsReview && w.Status == outcome && w.Attempt == r.Attempt:
+			return nil
+		case !w.NeedsReview || w.Attempt != r.Attempt:
+			return w.impossible(TransactionActionResolve, "it does not need review in this attempt")
+		case spent != nil && spent.State == PaymentSigned:
+			return undecided(*spent)
+		case w.Status == outcome:
+			w.NeedsReview, w.ReviewReason = false, ""
+			return w.become(ctx, outcome, event)
+		case w.Status != TransactionProcessing:
+			return w.impossible(TransactionActionResolve, "it has ended, and not so")
+		case outcome == TransactionFailed:
+			w.ErrorMessage, w.ErrorClass = message, NonRetryable
+		case spent == nil:
+			return w.impossible(TransactionActionResolve, "nothing was bought")
+		default:
+			w.FragmentTransactionHash = spent.ChainHash
+		}
+		return w.end(ctx, outcome, event)
+	})
+}
+
+// MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
+// while that is so: people should be told.
+func (s *Store) MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error) {
+	_, err = s.write(ctx, hash, func(w *writing) error {
+		if stuck = w.during(attempt); !stuck || w.StuckAlertedAt != nil {
+			return nil
+		}
+		w.StuckAlertedAt = &w.now
+		return w.note(ctx, TransactionStuck)
+	})
+	return stuck, err
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Wallet is a wallet of ours and how far its history is known.
+type Wallet struct {
+	Address    string     `db:"address"`
+	CursorLT   int64      `db:"cursor_lt"` // of the last transaction that is known; 0: none
+	CursorHash string     `db:"cursor_hash"`
+	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
+	NextSeqno  int64      `db:"next_seqno"` // above every seqno that we know to be used
+}
+
+// WalletStart is where the record of a wallet begins: the zero value for its very first transaction, else after a
+// transaction, with the balance that the wallet had then.
+type WalletStart struct {
+	LT          int64
+	Hash        string
+	BalanceNano int64
+}
+
+const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
+
+var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
+
+// OpenWallet begins the record of a wallet, unless it is there already.
+func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+			address, start.LT, start.Hash)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return post(ctx, tx, address, nil, "opening/"+address, amounts{AccountWallet: start.BalanceNano, AccountOther: -start.BalanceNano})
+	})
+	if err != nil {
+		return Wallet{}, err
+	}
+	return s.WalletByAddress(ctx, address)
+}
+
+// WalletByAddress finds a wallet: WALLET_NOT_FOUND when its record was never begun.
+func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, error) {
+	return one[Wallet](ctx, s, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
+}
+
+// ActiveWallet finds the wallet that was looked at last: WALLET_NOT_FOUND when there never was one.
+func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
+	return one[Wallet](ctx, s, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`)
+}
+
+// lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one holder of
+// the lock calls now is later than what any holder before it did.
+type lockedWallet struct {
+	Wallet
+	now time.Time
+}
+
+func lockWallet(ctx context.Context, tx pgx.Tx, address string) (locked lockedWallet, err error) {
+	locked.Wallet, err = oneIn[Wallet](ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address)
+	if err == nil {
+		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.now)
+	}
+	return locked, err
+}

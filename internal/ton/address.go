@@ -1,0 +1,50 @@
+// Package ton is our hand on the TON blockchain: addresses, text comments, and a V5R1 wallet that signs payments. It
+// does no I/O but to read a key file; toncenter carries what it signs.
+package ton
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/xssnick/tonutils-go/address"
+)
+
+// Address is an account's address; two of them are equal when == says so. The zero Address is nobody's.
+type Address struct {
+	workchain int8
+	hash      [32]byte
+}
+
+var errAddress = errors.New("this is not a TON address")
+
+// ParseAddress reads a raw ("0:…") or a friendly address. bounceable is what a friendly one says of itself (EQ… true,
+// UQ… false), and false for a raw one.
+func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
+	var a *address.Address
+	if strings.Contains(text, ":") {
+		a, err = address.ParseRawAddr(text)
+	} else {
+		a, err = address.ParseAddr(strings.NewReplacer("+", "-", "/", "_").Replace(text))
+		bounceable = err == nil && a.IsBounceable()
+	}
+	if err != nil {
+		return Address{}, false, errAddress // the library's own error repeats the text
+	}
+	return fromLibrary(a), bounceable, nil
+}
+
+// Raw gives the workchain, a colon and 64 lower-case hex digits.
+func (a Address) Raw() string { return a.library(false).StringRaw() }
+
+// Friendly gives the form that people copy, for the main network: EQ… when bounceable, else UQ….
+func (a Address) Friendly(bounceable bool) string { return a.library(bounceable).String() }
+
+func (a Address) library(bounceable bool) *address.Address {
+	return address.NewAddress(0, byte(a.workchain), a.hash[:]).Bounce(bounceable)
+}
+
+func fromLibrary(a *address.Address) (own Address) {
+	own.workchain = int8(a.Workchain())
+	copy(own.hash[:], a.Data())
+	return own
+}

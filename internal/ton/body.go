@@ -1,0 +1,98 @@
+package ton
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+)
+
+// maxComment bounds the text of one comment, in bytes: a chain of cells may be as long as its sender paid for, and a
+// bag of cells may name the same cell again and again.
+const maxComment = 16 << 10
+
+// Comment gives the text of a body that is a text comment, over as many cells as it takes; false when it is something
+// else, or longer than anyone writes. What is not UTF-8, and zero bytes, become U+FFFD.
+func Comment(body []byte) (text string, ok bool) {
+	root, err := parseBody(body)
+	if err != nil {
+		return "", false
+	}
+	s, err := root.BeginParse()
+	if err != nil {
+		return "", false
+	}
+	if opcode, err := s.LoadUInt(32); err != nil || opcode != 0 {
+		return "", false
+	}
+	var all []byte
+	for {
+		// Text is whole bytes, and goes on in the one cell that the last one names.
+		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 || len(all) > maxComment {
+			return "", false
+		}
+		part, err := s.LoadSlice(s.BitsLeft())
+		if err != nil {
+			return "", false
+		}
+		all = append(all, part...)
+		if s.RefsNum() == 0 {
+			break
+		}
+		if s, err = s.LoadRef(); err != nil {
+			return "", false
+		}
+	}
+	if len(all) > maxComment {
+		return "", false
+	}
+	const unknown = string(utf8.RuneError)
+	return strings.ReplaceAll(strings.ToValidUTF8(string(all), unknown), "\x00", unknown), true
+}
+
+// Opcode gives a body's first four bytes, which say what it is: 0 for a text comment. false: it has no four.
+func Opcode(body []byte) (uint32, bool) {
+	root, err := parseBody(body)
+	if err != nil {
+		return 0, false
+	}
+	s, err := root.BeginParse()
+	if err != nil {
+		return 0, false
+	}
+	opcode, err := s.LoadUInt(32)
+	return uint32(opcode), err == nil
+}
+
+// CommentBody makes the body of a text comment, as a BoC.
+func CommentBody(text string) ([]byte, error) {
+	root, err := wallet.CreateCommentCell(text)
+	if err != nil {
+		return nil, errors.New("this comment does not fit into cells")
+	}
+	return root.ToBOC(), nil
+}
+
+// BodyHash gives the hash of a body's root cell in lower-case hex, as the chain shows it; no body has the hash of an
+// empty cell.
+func BodyHash(body []byte) (string, error) {
+	root, err := parseBody(body)
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(root.Hash()), nil
+}
+
+func parseBody(body []byte) (*cell.Cell, error) {
+	if len(body) == 0 {
+		return cell.BeginCell().EndCell(), nil
+	}
+	root, err := cell.FromBOC(body)
+	if err != nil {
+		return nil, errors.New("this is not a bag of cells")
+	}
+	return root, nil
+}

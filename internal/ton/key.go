@@ -1,0 +1,89 @@
+package ton
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/xssnick/tonutils-go/ton/wallet"
+)
+
+// Key is a wallet's private key. However it is printed or logged, it does not show itself: alone by the methods below,
+// and as a field of something else because package fmt prints what a pointer points to, but not what a function gives.
+type Key struct{ private func() ed25519.PrivateKey }
+
+func newKey(private ed25519.PrivateKey) Key {
+	return Key{func() ed25519.PrivateKey { return private }}
+}
+
+const hidden = "[TON key]"
+
+// String hides the key.
+func (Key) String() string { return hidden }
+
+// Format hides the key from every verb of package fmt.
+func (Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
+
+// LogValue hides the key from structured logs.
+func (Key) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// MarshalText hides the key from JSON and its like.
+func (Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// The errors below say nothing about what was read: it may be a key with a typing error.
+var (
+	errKey     = errors.New("the key must be 24 words, or a seed of 32 bytes or a private key of 64 bytes in hex")
+	errWords   = errors.New("the 24 words are not a TON key: a word is wrong, or their order")
+	errHalves  = errors.New("the private key's second half is not the public key of its first")
+	errKeyFile = errors.New("the key file must be a plain file that only its owner may read: chmod 600")
+)
+
+// ParseKey reads 24 words, a seed of 32 bytes in hex, or a private key of 64 bytes in hex.
+func ParseKey(text string) (Key, error) {
+	words := strings.Fields(strings.ToLower(text))
+	if len(words) == 24 {
+		private, err := wallet.SeedToPrivateKeyWithOptions(words)
+		if err != nil {
+			return Key{}, errWords
+		}
+		return newKey(private), nil
+	}
+	if len(words) != 1 {
+		return Key{}, errKey
+	}
+	data, err := hex.DecodeString(words[0])
+	switch {
+	case err == nil && len(data) == ed25519.SeedSize:
+		return newKey(ed25519.NewKeyFromSeed(data)), nil
+	case err == nil && len(data) == ed25519.PrivateKeySize:
+		private := ed25519.NewKeyFromSeed(data[:ed25519.SeedSize])
+		if !private.Equal(ed25519.PrivateKey(data)) {
+			return Key{}, errHalves
+		}
+		return newKey(private), nil
+	}
+	return Key{}, errKey
+}
+
+// ReadKey reads what ParseKey reads from a file that nobody but its owner may open.
+func ReadKey(path string) (Key, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Key{}, errors.New("the key file cannot be opened")
+	}
+	defer file.Close()
+	info, err := file.Stat() // of the open file: a look at the path could be at another one
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return Key{}, errKeyFile
+	}
+	data, err := io.ReadAll(io.LimitReader(file, 4<<10))
+	if err != nil {
+		return Key{}, errors.New("the key file cannot be read")
+	}
+	return ParseKey(string(data))
+}

@@ -1,0 +1,142 @@
+package ton
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/xssnick/tonutils-go/tlb"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+
+	"stagecoach/internal/money"
+)
+
+// Networks, as their global ids.
+const (
+	Mainnet int32 = wallet.MainnetGlobalID
+	Testnet int32 = wallet.TestnetGlobalID
+)
+
+// signedExternal marks a V5R1 request that comes from outside with a signature ("sign").
+const signedExternal = 0x7369676e
+
+// Wallet signs payments of a V5R1 wallet. It is safe for concurrent use and connects to nothing.
+type Wallet struct {
+	key     Key
+	id      wallet.V5R1ID
+	address Address
+	init    *tlb.StateInit
+	initBoC []byte
+}
+
+// NewWallet makes the V5R1 wallet that the key has in a network.
+func NewWallet(key Key, network int32) (*Wallet, error) {
+	if key.private == nil || network == 0 {
+		return nil, errors.New("a wallet needs a key and a network")
+	}
+	public := key.private().Public().(ed25519.PublicKey)
+	version := wallet.ConfigV5R1Final{NetworkGlobalID: network}
+	init, err := wallet.GetStateInit(public, version, 0)
+	if err != nil {
+		return nil, errWallet
+	}
+	root, err := tlb.ToCell(init)
+	if err != nil {
+		return nil, errWallet
+	}
+	at, err := wallet.AddressFromPubKey(public, version, 0)
+	if err != nil {
+		return nil, errWallet
+	}
+	return &Wallet{
+		key: key, id: wallet.V5R1ID{NetworkGlobalID: network}, address: fromLibrary(at), init: init, initBoC: root.ToBOC(),
+	}, nil
+}
+
+var errWallet = errors.New("the wallet's address cannot be made of this key")
+
+// Address gives the wallet's address.
+func (w *Wallet) Address() Address { return w.address }
+
+// PublicKey gives the wallet's public key in lower-case hex.
+func (w *Wallet) PublicKey() string {
+	return hex.EncodeToString(w.key.private().Public().(ed25519.PublicKey))
+}
+
+// StateInit gives the contract's first state as a BoC: what a site asks for to know the wallet's owner.
+func (w *Wallet) StateInit() []byte { return w.initBoC }
+
+// Network gives the global id of the wallet's network.
+func (w *Wallet) Network() int32 { return w.id.NetworkGlobalID }
+
+// Payment is one transfer out of the wallet.
+type Payment struct {
+	To     Address
+	Amount money.Nano
+	Body   []byte // a BoC, passed on as it is; nil: none
+	Bounce bool   // the money comes back when the receiver cannot take it
+}
+
+// Signed is a payment order ready to be broadcast as often as needed: it can be carried out once at most. That an order
+// was carried out does not mean that it paid: what the wallet cannot afford is left out in silence.
+type Signed struct {
+	BoC        []byte
+	Hash       string    // normalized message hash (TEP-467) in lower-case hex: toncenter's hash_norm
+	ValidUntil time.Time // dead on a chain whose time is this or later
+	Seqno      uint32
+	BodyHash   string // hash of the payment's own body, as the chain will show it, in lower-case hex
+}
+
+// Sign makes the order for one payment. The same input always gives the same bytes. validUntil must be whole seconds.
+// With seqno 0 the order brings the contract along, for a wallet that never paid before.
+func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
+	until := validUntil.Unix()
+	if until <= 0 || until > math.MaxUint32 || validUntil.Nanosecond() != 0 {
+		return Signed{}, errors.New("an order's last moment must be a whole second of this century")
+	}
+	if payment.Amount <= 0 || payment.To == (Address{}) {
+		return Signed{}, errors.New("a payment needs a receiver and an amount")
+	}
+	body, err := parseBody(payment.Body)
+	if err != nil {
+		return Signed{}, err
+	}
+	// The library's own way to build a message takes the time from the clock. Its parts do not.
+	actions, err := wallet.PackV5OutActions([]*wallet.Message{{
+		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
+		InternalMessage: &tlb.InternalMessage{
+			IHRDisabled: true, Bounce: payment.Bounce, DstAddr: payment.To.library(payment.Bounce),
+			Amount: tlb.FromNanoTONU(uint64(payment.Amount)), Body: body,
+		},
+	}})
+	if err != nil {
+		return Signed{}, errSign
+	}
+	request := cell.BeginCell()
+	for _, number := range []uint64{signedExternal, uint64(w.id.Serialized()), uint64(until), uint64(seqno)} {
+		err = errors.Join(err, request.StoreUInt(number, 32))
+	}
+	if err = errors.Join(err, request.StoreBuilder(actions)); err != nil {
+		return Signed{}, errSign
+	}
+	if err := request.StoreSlice(request.Copy().EndCell().Sign(w.key.private()), 8*ed25519.SignatureSize); err != nil {
+		return Signed{}, errSign
+	}
+	message := &tlb.ExternalMessage{DstAddr: w.address.library(true), Body: request.EndCell()}
+	if seqno == 0 {
+		message.StateInit = w.init
+	}
+	root, err := tlb.ToCell(message)
+	if err != nil {
+		return Signed{}, errSign
+	}
+	return Signed{
+		BoC: root.ToBOC(), Hash: hex.EncodeToString(message.NormalizedHash()), ValidUntil: validUntil, Seqno: seqno,
+		BodyHash: hex.EncodeToString(body.Hash()),
+	}, nil
+}
+
+var errSign = errors.New("the payment does not fit into a message")

@@ -1,0 +1,319 @@
+// Package toncenter is a client for the part of the toncenter v3 API that transactions need: an account's history, its
+// balance, the chain's clock, and the broadcast of a signed message. It never retries on its own, because Temporal
+// counts the tries. It logs nothing, and its errors hold no address, key or link. A call that its caller cancelled
+// returns context.Canceled, every other failure is a *fault.Error.
+package toncenter
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/money"
+	"stagecoach/internal/ton"
+)
+
+const (
+	maxAnswer    = 32 << 20 // bytes of one answer; a transaction takes about 3 KiB
+	maxPage      = 1000     // transactions of one answer
+	defaultPage  = 100
+	rateNoKey    = 1 // requests per second that toncenter allows
+	rateWithKey  = 10
+	messageLimit = 100 // transactions that one message may have caused; one, in truth
+)
+
+// Options configure a Client.
+type Options struct {
+	URL               string        // base address; default https://toncenter.com
+	APIKey            string        // optional: more requests per second
+	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout       time.Duration // for one call with its answer; default 15 s
+	RequestsPerSecond float64       // 0: 1 without a key, 10 with one
+
+	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
+	// "wallet", "head".
+	OnLatency func(op string, d time.Duration)
+}
+
+// Client asks one toncenter. It is safe for concurrent use.
+type Client struct {
+	o       Options
+	http    *http.Client
+	limiter *rate.Limiter
+}
+
+// New makes a Client; it connects to nothing yet.
+func New(o Options) *Client {
+	o.URL = strings.TrimRight(cmp.Or(o.URL, "https://toncenter.com"), "/")
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 15*time.Second)
+	if o.RequestsPerSecond == 0 {
+		o.RequestsPerSecond = rateNoKey
+		if o.APIKey != "" {
+			o.RequestsPerSecond = rateWithKey
+		}
+	}
+	return &Client{
+		o: o,
+		http: &http.Client{Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+			TLSHandshakeTimeout: o.ConnectTimeout,
+			IdleConnTimeout:     90 * time.Second,
+			MaxIdleConnsPerHost: 16,
+		}},
+		limiter: rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond))),
+	}
+}
+
+// Page says which part of an account's history is wanted, oldest first.
+type Page struct {
+	Account ton.Address
+	FromLT  uint64 // inclusive: a reader that goes on after the last one it knows asks for that one's LT + 1
+	ToLT    uint64 // inclusive; 0: up to now
+	Limit   int    // 1..1000; else 100
+}
+
+// Transactions gives a page of an account's history, oldest first, whatever its finality. What it gives belongs to the
+// account and is in order; whether something is missing in between shows in PrevLT.
+func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, error) {
+	if page.Limit < 1 || page.Limit > maxPage {
+		page.Limit = defaultPage
+	}
+	query := url.Values{
+		"account": {page.Account.Raw()}, "start_lt": {strconv.FormatUint(page.FromLT, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(page.Limit)},
+	}
+	if page.ToLT != 0 {
+		query.Set("end_lt", strconv.FormatUint(page.ToLT, 10))
+	}
+	transactions, err := c.transactions(ctx, "transactions", query)
+	if err != nil {
+		return nil, err
+	}
+	last := page.FromLT
+	for i, t := range transactions {
+		if t.Account != page.Account || t.LT < last || i > 0 && t.LT == last || page.ToLT != 0 && t.LT > page.ToLT {
+			return nil, protocolFault("a transaction of another account, or out of order")
+		}
+		last = t.LT
+	}
+	return transactions, nil
+}
+
+// TransactionsByMessage gives the transactions that a message caused. hash is in hex; of an external message it may be
+// the normalized one.
+func (c *Client) TransactionsByMessage(ctx context.Context, hash string) ([]Transaction, error) {
+	raw, err := hex.DecodeString(hash)
+	if err != nil || len(raw) != 32 {
+		return nil, fault.New(fault.Validation, "a message's hash is 64 hex digits").WithField("hash")
+	}
+	return c.transactions(ctx, "message", url.Values{
+		"msg_hash": {base64.StdEncoding.EncodeToString(raw)}, "direction": {"in"}, "limit": {strconv.Itoa(messageLimit)},
+	})
+}
+
+func (c *Client) transactions(ctx context.Context, op string, query url.Values) ([]Transaction, error) {
+	endpoint := "/api/v3/transactions"
+	if op == "message" {
+		endpoint = "/api/v3/transactionsByMessage"
+	}
+	var answer struct {
+		Transactions []wireTransaction `json:"transactions"`
+	}
+	if err := c.get(ctx, op, endpoint, query, &answer); err != nil {
+		return nil, err
+	}
+	transactions := make([]Transaction, len(answer.Transactions))
+	for i, wire := range answer.Transactions {
+		var err error
+		if transactions[i], err = wire.transaction(); err != nil {
+			return nil, protocolFault(err.Error())
+		}
+	}
+	return transactions, nil
+}
+
+// Outcome is what is known about a broadcast.
+type Outcome string
+
+// None of them says whether the message is on the chain: an accepted one may never get there, and a rejected one may
+// be there already.
+const (
+	Unknown  Outcome = "unknown" // no verdict came
+	Accepted Outcome = "accepted"
+	Rejected Outcome = "rejected"
+)
+
+// Receipt is the answer to a broadcast.
+type Receipt struct {
+	Outcome  Outcome
+	Hash     string // when accepted
+	NormHash string // when accepted: the hash that ton.Signed names
+	ExitCode int    // when the contract rejected it: 133 wrong seqno, 136 too late, …; 0 when nothing says why
+}
+
+// Broadcast hands a signed message to the network. An error means that no verdict came, whatever the reason: the
+// message may be on its way. Doing it again with the same bytes is always safe.
+func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
+	unknown := Receipt{Outcome: Unknown}
+	body, err := json.Marshal(map[string][]byte{"boc": boc})
+	if err != nil {
+		return unknown, protocolFault(err.Error())
+	}
+	status, header, answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body)
+	if err != nil {
+		return unknown, err
+	}
+	var said struct {
+		Hash     hash   `json:"message_hash"`
+		NormHash hash   `json:"message_hash_norm"`
+		Error    string `json:"error"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		said.Error = ""
+	}
+	switch {
+	case status == http.StatusOK && said.Hash != "":
+		return Receipt{Outcome: Accepted, Hash: string(said.Hash), NormHash: string(said.NormHash)}, nil
+	case status == http.StatusOK:
+		return unknown, protocolFault("a broadcast was taken without a hash")
+	case status == http.StatusUnprocessableEntity:
+		return Receipt{Outcome: Rejected}, nil
+	}
+	if exitCode, ok := rejection(said.Error); ok && status >= 500 {
+		return Receipt{Outcome: Rejected, ExitCode: exitCode}, nil
+	}
+	return unknown, statusFault(status, header)
+}
+
+var exitCode = regexp.MustCompile(`exit\s?code\s?[=:]\s?(-?\d{1,9})\b`)
+
+// rejection finds a node's verdict in an error's text: the contract's exit code, 0 when the node gives none.
+func rejection(text string) (code int, ok bool) {
+	text = strings.ToLower(text)
+	if found := exitCode.FindStringSubmatch(text); found != nil {
+		code, _ = strconv.Atoi(found[1])
+		return code, true
+	}
+	return 0, strings.Contains(text, "was not accepted") || strings.Contains(text, "duplicate message")
+}
+
+// Wallet is the state of a wallet contract.
+type Wallet struct {
+	Balance  money.Nano
+	Seqno    uint32 // of the next order; 0 for a contract that is not there yet
+	Active   bool   // the contract is there
+	LastLT   uint64
+	LastHash string
+}
+
+// Wallet asks for an account's balance and next seqno.
+func (c *Client) Wallet(ctx context.Context, account ton.Address) (Wallet, error) {
+	var answer struct {
+		Balance  amount `json:"balance"`
+		Seqno    number `json:"seqno"`
+		Status   string `json:"status"`
+		LastLT   number `json:"last_transaction_lt"`
+		LastHash hash   `json:"last_transaction_hash"`
+	}
+	if err := c.get(ctx, "wallet", "/api/v3/walletInformation", url.Values{"address": {account.Raw()}}, &answer); err != nil {
+		return Wallet{}, err
+	}
+	if answer.Status == "" || answer.Seqno > 1<<32-1 {
+		return Wallet{}, protocolFault("a wallet without a status, or with an impossible seqno")
+	}
+	return Wallet{
+		Balance: money.Nano(answer.Balance), Seqno: uint32(answer.Seqno), Active: answer.Status == "active",
+		LastLT: uint64(answer.LastLT), LastHash: string(answer.LastHash),
+	}, nil
+}
+
+// Head is the newest block of the masterchain.
+type Head struct {
+	Seqno uint32
+	At    time.Time // the chain's clock: no transaction will ever be older
+}
+
+// Head asks for the chain's clock.
+func (c *Client) Head(ctx context.Context) (Head, error) {
+	var answer struct {
+		Last struct {
+			Seqno number `json:"seqno"`
+			At    number `json:"gen_utime"`
+		} `json:"last"`
+	}
+	if err := c.get(ctx, "head", "/api/v3/masterchainInfo", nil, &answer); err != nil {
+		return Head{}, err
+	}
+	last := answer.Last
+	if last.Seqno == 0 || last.Seqno > 1<<32-1 || last.At == 0 || last.At > 1<<32-1 {
+		return Head{}, protocolFault("a block without a number or a time")
+	}
+	return Head{Seqno: uint32(last.Seqno), At: time.Unix(int64(last.At), 0).UTC()}, nil
+}
+
+// get makes one call and reads its answer.
+func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values, into any) error {
+	status, header, answer, err := c.send(ctx, op, http.MethodGet, c.o.URL+endpoint+"?"+query.Encode(), nil)
+	switch {
+	case err != nil:
+		return err
+	case status != http.StatusOK:
+		return statusFault(status, header)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return protocolFault(fmt.Sprintf("%s: not the JSON that is documented (%T)", op, err))
+	}
+	return nil
+}
+
+// send makes one request, when the rate allows it, and takes its whole answer.
+func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
+	if err := c.limiter.Wait(ctx); err != nil {
+		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
+	}
+	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
+	defer cancel()
+	if c.o.OnLatency != nil {
+		defer func(began time.Time) { c.o.OnLatency(op, time.Since(began)) }(time.Now())
+	}
+	request, err := http.NewRequestWithContext(callCtx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, nil, protocolFault("the gateway's address cannot be used")
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.o.APIKey != "" {
+		request.Header.Set("X-API-Key", c.o.APIKey)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil, nil, transportFault(ctx, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return 0, nil, nil, transportFault(ctx, err)
+	case len(answer) > maxAnswer:
+		return 0, nil, nil, protocolFault("the answer is too long")
+	}
+	return response.StatusCode, response.Header, answer, nil
+}

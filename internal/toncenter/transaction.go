@@ -1,0 +1,93 @@
+package toncenter
+
+import (
+	"time"
+
+	"stagecoach/internal/money"
+	"stagecoach/internal/ton"
+)
+
+// Finality says how sure it is that a transaction stays.
+type Finality string
+
+// Only a finalized transaction is there for good.
+const (
+	Pending   Finality = "pending"
+	Confirmed Finality = "confirmed"
+	Finalized Finality = "finalized"
+)
+
+// Transaction is what an account did with one message. Hashes are lower-case hex.
+type Transaction struct {
+	Account  ton.Address
+	Hash     string
+	LT       uint64
+	At       time.Time
+	PrevHash string
+	PrevLT   uint64 // of the account's transaction before this one: a gap shows here
+	Finality Finality
+	Aborted  bool
+	Compute  *Compute // nil: the contract was not run
+	Action   *Action  // nil: there was no action phase
+	Fees     money.Nano
+	In       *Message
+	Out      []Message
+}
+
+// Compute is how the contract ended.
+type Compute struct {
+	Success  bool
+	ExitCode int
+}
+
+// Action is what became of the messages that the contract wanted to send.
+type Action struct {
+	Success    bool
+	ResultCode int
+	Total      int
+	Skipped    int // above 0 something was not sent, however successful the rest looks
+	Created    int
+}
+
+// Message is one message into or out of an account.
+type Message struct {
+	Hash        string
+	NormHash    string      // of an external message: the hash that ton.Signed names; else empty
+	Source      ton.Address // nobody's for a message from outside
+	Destination ton.Address // nobody's for a message to outside
+	Value       money.Nano
+	Fee         money.Nano // for the way, paid by who sent it, besides the value and the transaction's fees
+	Bounce      bool
+	Bounced     bool    // the money of an earlier message, coming back
+	Opcode      *uint32 // the body's first four bytes; nil: it has no four
+	Comment     *string // nil: no text comment
+	Body        []byte  // a BoC; nil: toncenter gave none
+	BodyHash    string  // empty without a Body
+	CreatedLT   uint64
+}
+
+// SentBack tells whether the account sent the money of the incoming message back, so that it kept nothing.
+func (t Transaction) SentBack() bool {
+	for _, out := range t.Out {
+		if out.Bounced {
+			return true
+		}
+	}
+	return false
+}
+
+// IsDeposit tells whether somebody's plain TON came in and stayed: with a text comment or without. It looks neither at
+// the amount nor at the finality. A transaction may be aborted and keep the money all the same: a wallet that was
+// never used has no contract to run yet.
+func (t Transaction) IsDeposit() bool {
+	m := t.In
+	return m != nil && m.Source != (ton.Address{}) && !m.Bounced && (m.Opcode == nil || *m.Opcode == 0) && !t.SentBack()
+}
+
+// Sent tells whether the transaction sent this one payment and nothing else. That the receiver kept it is another
+// question: its transaction, found by the message's hash, must not be SentBack.
+func (t Transaction) Sent(to ton.Address, amount money.Nano, bodyHash string) bool {
+	return !t.Aborted && t.Compute != nil && t.Compute.Success && t.Compute.ExitCode == 0 &&
+		t.Action != nil && t.Action.Success && t.Action.Skipped == 0 && len(t.Out) == 1 &&
+		t.Out[0].Destination == to && t.Out[0].Value == amount && t.Out[0].BodyHash == bodyHash && !t.Out[0].Bounced
+}

@@ -1,0 +1,190 @@
+package toncenter
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"stagecoach/internal/money"
+	"stagecoach/internal/ton"
+)
+
+// number is a whole number, which toncenter writes with quotation marks when it has 64 bits. null is 0.
+type number uint64
+
+// UnmarshalJSON reads a number with or without quotation marks.
+func (n *number) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if text == "null" {
+		return nil
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	*n = number(v)
+	return err
+}
+
+// amount is nanoTON, as a number with or without quotation marks. null is 0.
+type amount money.Nano
+
+// UnmarshalJSON reads an amount; a negative one is refused.
+func (a *amount) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if text == "null" {
+		return nil
+	}
+	v, err := money.ParseNano(text)
+	*a = amount(v)
+	return err
+}
+
+// hash is a hash in base64 outside, and in lower-case hex inside; empty when there is none.
+type hash string
+
+// UnmarshalText reads base64.
+func (h *hash) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil || len(raw) != 32 {
+		return errors.New("not a hash")
+	}
+	*h = hash(hex.EncodeToString(raw))
+	return nil
+}
+
+// account is an address that may be null or empty.
+type account ton.Address
+
+// UnmarshalText reads any form of an address.
+func (a *account) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	parsed, _, err := ton.ParseAddress(string(text))
+	*a = account(parsed)
+	return err
+}
+
+// wireTransaction is a transaction as toncenter sends it.
+type wireTransaction struct {
+	Account     account `json:"account"`
+	Hash        hash    `json:"hash"`
+	LT          number  `json:"lt"`
+	Now         number  `json:"now"`
+	PrevHash    hash    `json:"prev_trans_hash"`
+	PrevLT      number  `json:"prev_trans_lt"`
+	Fees        amount  `json:"total_fees"`
+	Emulated    bool    `json:"emulated"`
+	Finality    string  `json:"finality"`
+	Description struct {
+		Aborted bool `json:"aborted"`
+		Compute *struct {
+			Skipped  bool `json:"skipped"`
+			Success  bool `json:"success"`
+			ExitCode int  `json:"exit_code"`
+		} `json:"compute_ph"`
+		Action *struct {
+			Success    bool `json:"success"`
+			ResultCode int  `json:"result_code"`
+			Total      int  `json:"tot_actions"`
+			Skipped    int  `json:"skipped_actions"`
+			Created    int  `json:"msgs_created"`
+		} `json:"action"`
+	} `json:"description"`
+	In  *wireMessage  `json:"in_msg"`
+	Out []wireMessage `json:"out_msgs"`
+}
+
+// wireMessage is a message as toncenter sends it.
+type wireMessage struct {
+	Hash        hash    `json:"hash"`
+	NormHash    hash    `json:"hash_norm"`
+	Source      account `json:"source"`
+	Destination account `json:"destination"`
+	Value       amount  `json:"value"`
+	FwdFee      amount  `json:"fwd_fee"`
+	IHRFee      amount  `json:"ihr_fee"`
+	Bounce      bool    `json:"bounce"`
+	Bounced     bool    `json:"bounced"`
+	CreatedLT   number  `json:"created_lt"`
+	Opcode      string  `json:"opcode"`
+	Content     struct {
+		Body    []byte `json:"body"`
+		Decoded *struct {
+			Type    string `json:"type"`
+			Comment string `json:"comment"`
+		} `json:"decoded"`
+	} `json:"message_content"`
+}
+
+func (w wireTransaction) transaction() (Transaction, error) {
+	t := Transaction{
+		Account: ton.Address(w.Account), Hash: string(w.Hash), LT: uint64(w.LT), At: time.Unix(int64(w.Now), 0).UTC(),
+		PrevHash: string(w.PrevHash), PrevLT: uint64(w.PrevLT), Aborted: w.Description.Aborted, Fees: money.Nano(w.Fees),
+		Finality: Pending, // what is not said to be more sure is not
+	}
+	if t.Hash == "" || t.LT == 0 || t.Account == (ton.Address{}) || w.Now > 1<<32-1 {
+		return Transaction{}, errors.New("a transaction without a hash, a time or an account")
+	}
+	if f := Finality(w.Finality); !w.Emulated && (f == Confirmed || f == Finalized) {
+		t.Finality = f
+	}
+	if c := w.Description.Compute; c != nil && !c.Skipped {
+		t.Compute = &Compute{Success: c.Success, ExitCode: c.ExitCode}
+	}
+	if a := w.Description.Action; a != nil {
+		t.Action = &Action{Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: a.Skipped, Created: a.Created}
+	}
+	if w.In != nil {
+		m, err := w.In.message()
+		if err != nil {
+			return Transaction{}, err
+		}
+		t.In = &m
+	}
+	for _, out := range w.Out {
+		m, err := out.message()
+		if err != nil {
+			return Transaction{}, err
+		}
+		t.Out = append(t.Out, m)
+	}
+	return t, nil
+}
+
+// message reads a message. What toncenter made of the body counts only when it sends no body, for it is missing at
+// times, and the body is what the chain has.
+func (w wireMessage) message() (Message, error) {
+	m := Message{
+		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source), Destination: ton.Address(w.Destination),
+		Value: money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee), Bounce: w.Bounce, Bounced: w.Bounced, Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
+	}
+	if m.Hash == "" {
+		return Message{}, errors.New("a message without a hash")
+	}
+	if len(m.Body) == 0 {
+		if opcode, err := strconv.ParseUint(w.Opcode, 0, 32); err == nil {
+			first := uint32(opcode)
+			m.Opcode = &first
+		}
+		if d := w.Content.Decoded; d != nil && d.Type == "text_comment" {
+			m.Comment = &d.Comment
+		}
+		return m, nil
+	}
+	var err error
+	if m.BodyHash, err = ton.BodyHash(m.Body); err != nil {
+		return Message{}, err
+	}
+	if opcode, ok := ton.Opcode(m.Body); ok {
+		m.Opcode = &opcode
+	}
+	if text, ok := ton.Comment(m.Body); ok {
+		m.Comment = &text
+	}
+	return m, nil
+}

@@ -1,0 +1,182 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Client is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors admit
+// administrators only. While no wallet was ever configured all methods for doors refuse with NOT_CONFIGURED.
+type Client struct {
+	Temporal client.Client
+	Store    *store.Store
+	Log      *slog.Logger
+	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
+	Patience time.Duration
+
+	// What only other systems know; the doors need all three.
+	Price    func(ctx context.Context, stars int64) (nano int64, err error)       // what Fragment asks for so many Stars now
+	Balance  func(ctx context.Context, wallet string) (lt, nano int64, err error) // what the chain says of the wallet, after its transaction lt
+	Friendly func(wallet string) string                                           // the form of an address that people copy
+	Most     int64                                                                // Stars in one purchase
+	Reserve  int64                                                                // nanoTON kept back of each transfer
+
+	StuckAfter time.Duration // a transaction in processing for longer is stuck
+}
+
+var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Find gives a transaction.
+func (c *Client) Find(ctx context.Context, hash string) (store.Transaction, error) {
+	if _, err := c.wallet(ctx); err != nil {
+		return store.Transaction{}, err
+	}
+	if !hashes.MatchString(hash) {
+		return store.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
+	}
+	return c.Store.TransactionByHash(ctx, hash)
+}
+
+// List lists transactions, the newest first.
+func (c *Client) List(ctx context.Context, f store.TransactionFilter) ([]store.Transaction, error) {
+	if _, err := c.wallet(ctx); err != nil {
+		return nil, err
+	}
+	return c.Store.Transactions(ctx, f)
+}
+
+// Payments lists what was signed for a transaction, the oldest first.
+func (c *Client) Payments(ctx context.Context, hash string) ([]store.Payment, error) {
+	if _, err := c.Find(ctx, hash); err != nil {
+		return nil, err
+	}
+	return c.Store.PaymentsOf(ctx, hash)
+}
+
+// Events lists what happened to a transaction, the oldest first.
+func (c *Client) Events(ctx context.Context, hash string) ([]store.StreamedEvent, error) {
+	if _, err := c.Find(ctx, hash); err != nil {
+		return nil, err
+	}
+	return c.Store.EventsOfTransaction(ctx, hash)
+}
+
+// Queue lists who has the wallet's turn and who waits for it, in that order.
+func (c *Client) Queue(ctx context.Context, limit int) ([]store.QueueEntry, error) {
+	wallet, err := c.wallet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Store.PaymentQueue(ctx, wallet.Address, limit)
+}
+
+// Stats counts all transactions, and the last days on which there were any.
+func (c *Client) Stats(ctx context.Context, days int) (store.TransactionStats, error) {
+	if _, err := c.wallet(ctx); err != nil {
+		return store.TransactionStats{}, err
+	}
+	return c.Store.StatsOfTransactions(ctx, days)
+}
+
+// Terms say how to pay for Stars.
+type Terms struct {
+	Address     string // of the wallet, as people copy it
+	Least, Most int64  // Stars in one purchase
+	ReserveNano int64  // of each transfer, for gas
+	PriceNano   int64  // of Least Stars, now
+}
+
+// Terms asks Fragment for the price of the moment.
+func (c *Client) Terms(ctx context.Context) (Terms, error) {
+	wallet, err := c.wallet(ctx)
+	if err != nil {
+		return Terms{}, err
+	}
+	price, err := c.Price(ctx, stars.Least)
+	return Terms{Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price}, err
+}
+
+// Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on being
+// proven.
+func (c *Client) Pause(ctx context.Context, user store.User, reason string) error {
+	if _, err := c.wallet(ctx); err != nil {
+		return err
+	}
+	return c.Store.Pause(ctx, &user.ID, reason)
+}
+
+// Resume ends a pause, and a hold of the program's own besides.
+func (c *Client) Resume(ctx context.Context) error {
+	if _, err := c.wallet(ctx); err != nil {
+		return err
+	}
+	return c.Store.Resume(ctx)
+}
+
+// Switches lists what may stop payments, on or off.
+func (c *Client) Switches(ctx context.Context) ([]store.Switch, error) {
+	if _, err := c.wallet(ctx); err != nil {
+		return nil, err
+	}
+	return c.Store.Switches(ctx)
+}
+
+// Start starts a transaction's workflow, unless it runs. One that ran before goes on from where the record stands.
+func (c *Client) Start(ctx context.Context, hash string) error {
+	_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(hash), WorkflowType, hash)
+	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
+		return away(err)
+	}
+	return c.Store.MarkTransactionStarted(ctx, hash)
+}
+
+func startOptions(hash string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       store.TransactionWorkflowID(hash),
+		TaskQueue:                lifecycle.MainQueue,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            fmt.Sprintf("Transaction %.8s", hash),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			lifecycle.StageAttribute.ValueSet(string(store.TransactionPending)),
+		),
+	}
+}
+
+// StartMonitor makes sure that the one monitor of a wallet runs.
+func (c *Client) StartMonitor(ctx context.Context, wallet string) error {
+	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       MonitorID(wallet),
+		TaskQueue:                lifecycle.MainQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "Watches the wallet on the chain",
+	}, MonitorType, wallet)
+	return err
+}
+
+// wallet gives the wallet that is in use, or refuses because there is none.
+func (c *Client) wallet(ctx context.Context) (store.Wallet, error) {
+	wallet, err := c.Store.ActiveWallet(ctx)
+	if fault.CodeOf(err) == fault.WalletNotFound {
+		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
+	}
+	return wallet, err
+}
+
+func away(err error) error {
+	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
+}

@@ -1,0 +1,127 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
+const askAgain = 10 * time.Second
+
+// Actions lists what an administrator may do with a transaction now.
+func Actions(t store.Transaction) []store.TransactionAction {
+	return Rules.Actions(t.Status, admin, rowFacts(t))
+}
+
+// Outcomes lists the statuses to which an administrator may resolve a transaction now.
+func Outcomes(t store.Transaction) []store.TransactionStatus {
+	return Rules.Targets(t.Status, store.TransactionActionResolve, admin, rowFacts(t))
+}
+
+// rowFacts are what the row alone tells. A failed transaction that may be tried again has no live purchase; of one that needs
+// review the workflow knows more.
+func rowFacts(t store.Transaction) Facts {
+	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview}
+}
+
+// Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
+// same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
+func (c *Client) Retry(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
+	return c.act(ctx, user, hash, store.TransactionActionRetry, Input{Actor: user.ID, Comment: comment}, key)
+}
+
+// Resolve ends a transaction that needs review as the administrator has found out: processed or failed.
+func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome store.TransactionStatus, comment, key string) (store.Transaction, error) {
+	return c.act(ctx, user, hash, store.TransactionActionResolve, Input{Actor: user.ID, Outcome: outcome, Comment: comment}, key)
+}
+
+// outcome is what a request has led to, as it is kept for those who ask again.
+type outcome struct {
+	Transaction *store.Transaction `json:"transaction,omitempty"`
+	Refusal     *fault.Error       `json:"refusal,omitempty"`
+}
+
+func (o outcome) get(err error) (store.Transaction, error) {
+	switch {
+	case err != nil:
+		return store.Transaction{}, err
+	case o.Refusal != nil:
+		return store.Transaction{}, o.Refusal
+	default:
+		return *o.Transaction, nil
+	}
+}
+
+func (c *Client) act(ctx context.Context, user store.User, hash string, action store.TransactionAction, in Input, key string) (store.Transaction, error) {
+	if err := checkInput(action, in); err != nil {
+		return store.Transaction{}, err
+	}
+	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("%s %s %s %s", action, hash, in.Outcome, in.Comment)}
+	var first outcome
+	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
+		return first.get(err)
+	}
+	t, err := c.decide(ctx, hash, action, in, r.ID())
+	switch refusal := fault.As(err); {
+	case err == nil:
+		first.Transaction = &t
+	case refusal != nil && (refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided):
+		first.Refusal = refusal.WithCause(nil)
+	default: // nothing that would still be true for one who asks again
+		return store.Transaction{}, err
+	}
+	first, err = store.KeepAnswer(ctx, c.Store, r, first)
+	return first.get(err)
+}
+
+// decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started
+// when it is gone.
+func (c *Client) decide(ctx context.Context, hash string, action store.TransactionAction, in Input, id string) (store.Transaction, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
+	t, err := c.Find(ctx, hash)
+	if err != nil {
+		return t, err
+	}
+	if _, err := Rules.Decide(t.Status, request{Action: action, To: in.Outcome, Roles: admin}, rowFacts(t)); err != nil {
+		return t, err
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := c.update(ctx, hash, action, in, id)
+		if err == nil {
+			return c.Store.TransactionByHash(ctx, hash)
+		}
+		if refusal := lifecycle.RefusalIn(err); refusal != nil {
+			return t, refusal
+		}
+		select {
+		case <-ctx.Done():
+			return t, away(err)
+		case <-time.After(pause): // then ask again: the same update is not done twice
+		}
+	}
+}
+
+// update asks once, and waits a while for the outcome.
+func (c *Client) update(ctx context.Context, hash string, action store.TransactionAction, in Input, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	handle, err := c.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(startOptions(hash), WorkflowType, hash),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID: store.TransactionWorkflowID(hash), UpdateID: id, UpdateName: string(action), Args: []any{in},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, nil)
+}

@@ -1,0 +1,30 @@
+package transaction
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/workflows/lifecycle"
+)
+
+var monitor *activities.TonMonitor
+
+// Monitor lets one activity watch the wallet for an hour, then continues as new: its history stays small however long it
+// runs. Where it stopped stands in the record.
+func Monitor(ctx workflow.Context, wallet string) error {
+	watching := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: time.Hour,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
+		Summary:             "follow the wallet on the chain",
+	})
+	workflow.SetCurrentDetails(ctx, "Follows the wallet's history on the chain; see the worker's log for what it found.")
+	if err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, MonitorType, wallet)
+}

@@ -1,0 +1,159 @@
+package transaction_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// naive buys as the system did that this one replaces: what a broadcast answers is believed, a failure is processed again
+// from the start, an advanced seqno is a payment. It keeps to no record.
+type naive struct {
+	*world
+	status string // processed or failed
+	hash   string // of "the payment"
+}
+
+// process buys Stars once.
+func (n *naive) process(username string, stars int) {
+	n.Helper()
+	ctx := n.Context()
+	n.status = "failed"
+	recipient, err := n.cashier.Fragment.Search(ctx, username, stars)
+	n.must(err)
+	request, err := n.cashier.Fragment.Init(ctx, recipient, stars)
+	n.must(err)
+	link, err := n.cashier.Fragment.Link(ctx, request.ID)
+	n.must(err)
+	wallet, err := n.toncenter.Wallet(ctx, n.wallet.Address())
+	n.must(err)
+	signed, err := n.wallet.Sign(wallet.Seqno, time.Now().Add(time.Minute).Truncate(time.Second),
+		ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce})
+	n.must(err)
+	n.hash = hex.EncodeToString(signed.BoC)[:64]
+	if receipt, err := n.toncenter.Broadcast(ctx, signed.BoC); err != nil || receipt.Outcome != toncenter.Accepted {
+		return
+	}
+	for range 20 {
+		now, err := n.toncenter.Wallet(ctx, n.wallet.Address())
+		n.must(err)
+		if now.Seqno > wallet.Seqno {
+			n.status = "processed"
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it. Each
+// line fails if the naive way would have been good enough.
+func TestNaive(t *testing.T) {
+	t.Parallel()
+	broadcast := func(kind string, applied bool) func(*world) {
+		return func(w *world) {
+			w.chain.AddFault(sim.Fault{Match: "/api/v3/message", Kind: kind, Times: 1, Applied: applied})
+		}
+	}
+	again := func(n *naive) { // whoever saw it fail, or hang, has it processed again
+		n.process("durov", 50)
+		if n.status == "failed" {
+			time.Sleep(500 * time.Millisecond)
+			n.process("durov", 50)
+		}
+	}
+	once := func(n *naive) { n.process("durov", 50) }
+	for name, c := range map[string]struct {
+		trouble func(*world)
+		relief  func(w *world, hash string) // while ours is at work
+		naive   func(*naive)
+		status  string // what the naive way believed
+		sold    int    // what it bought
+	}{
+		"a time-out after the send was a failure, and paid again": {trouble: broadcast("timeout", true), naive: again, status: "processed", sold: 2},
+		"a lost answer was a failure, and paid again":             {trouble: broadcast("lost_answer", true), naive: again, status: "processed", sold: 2},
+		"exit code 133 was a failure, and paid again":             {trouble: broadcast("exit_133", true), naive: again, status: "processed", sold: 2},
+		"a duplicate was a failure, and paid again":               {trouble: broadcast("duplicate", true), naive: again, status: "processed", sold: 2},
+		"a slow payment was stuck, and reset": {
+			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1300))})) },
+			naive:   again, status: "failed", sold: 2,
+		},
+		"a forgotten message was a failure for ever": {
+			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{Drop: ptr(1)})) },
+			naive:   once, status: "failed", sold: 0,
+		},
+		"an advanced seqno was a payment": {
+			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(700))})) },
+			naive: func(n *naive) {
+				time.AfterFunc(300*time.Millisecond, func() { _ = n.chain.SetBalance("", 100_000_000) })
+				n.process("durov", 50)
+			},
+			relief: func(w *world, hash string) {
+				w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+				w.eventually("it is signed", func() bool { return w.states(hash) == "purchase signed" })
+				w.must(w.chain.SetBalance("", 100_000_000))
+				w.eventually("the chain ran an order that paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+				w.must(w.chain.SetBalance("", 10_000_000_000))
+				w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0))}))
+			},
+			status: "processed", sold: 0,
+		},
+		"money on its way back was a payment": {
+			trouble: func(w *world) { w.bounceTo(strings.Repeat("ab", 32)) },
+			relief: func(w *world, hash string) {
+				w.eventually("it bounced", func() bool { return strings.HasPrefix(w.states(hash), "purchase bounced") })
+				settings := w.fragment.CurrentSettings()
+				settings.To, settings.Bounceable = "", false
+				w.must(w.fragment.Set(settings))
+			},
+			naive: once, status: "processed", sold: 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Run("naive", func(t *testing.T) {
+				w := newWorld(t, func(s *setup) { s.asleep = true })
+				n := &naive{world: w}
+				c.trouble(w)
+				c.naive(n)
+				time.Sleep(2 * time.Second) // what is under way arrives
+				bought, strays := w.sold()
+				if n.status != c.status || len(bought)+len(strays) != c.sold {
+					t.Errorf("the naive way: %s, bought %d, astray %d", n.status, len(bought), len(strays))
+				}
+				for _, p := range bought {
+					if p.Hash == n.hash {
+						t.Error("the first characters of the message were the hash after all")
+					}
+				}
+			})
+			t.Run("ours", func(t *testing.T) {
+				w := newWorld(t)
+				c.trouble(w)
+				hash := w.deposit(1, "durov 50")
+				if c.relief != nil {
+					c.relief(w, hash)
+				}
+				got := w.becomes(hash, store.TransactionProcessed)
+				if bought := w.wantSold(1); bought[0].Hash != got.FragmentTransactionHash {
+					t.Errorf("%s is not the payment's hash %s", got.FragmentTransactionHash, bought[0].Hash)
+				}
+			})
+		})
+	}
+}
+
+// bounceTo lets Fragment be paid at an address without a contract, which sends everything back.
+func (w *world) bounceTo(account string) {
+	w.Helper()
+	address, _, err := ton.ParseAddress("0:" + account)
+	w.must(err)
+	w.cashier.Allow = append(w.cashier.Allow, address)
+	settings := w.fragment.CurrentSettings()
+	settings.To, settings.Bounceable = "0:"+account, true
+	w.must(w.fragment.Set(settings))
+}

@@ -1,0 +1,413 @@
+package transaction_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/transaction"
+)
+
+// failedOnce makes a transaction that failed because of Fragment, which works again.
+func (w *world) failedOnce() string {
+	w.Helper()
+	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
+	hash := w.deposit(1, "durov 50")
+	w.becomes(hash, store.TransactionFailed)
+	w.fragment.ClearFaults()
+	return hash
+}
+
+// TestRetries takes a failed transaction up again in each way there is: the client, the update and the signal of the CLI,
+// and the client when the workflow is gone.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	for name, retry := range map[string]func(hash string) error{
+		"client": func(hash string) error {
+			first, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key"+hash)
+			w.must(err)
+			again, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key"+hash) // the same request
+			w.must(err)
+			if first.Attempt != 2 || again.Attempt != 2 || !first.UpdatedAt.Equal(again.UpdatedAt) {
+				t.Errorf("%+v, then %+v", first, again)
+			}
+			return nil
+		},
+		"update": func(hash string) error {
+			handle, err := w.rig.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+				WorkflowID: store.TransactionWorkflowID(hash), UpdateName: "retry", Args: []any{transaction.Input{Comment: "CLI"}},
+				WaitForStage: client.WorkflowUpdateStageCompleted,
+			})
+			w.must(err)
+			return handle.Get(ctx, nil)
+		},
+		"signal": func(hash string) error {
+			return w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: w.admin.ID})
+		},
+		"signal without a word": func(hash string) error {
+			return w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", nil)
+		},
+		"terminated": func(hash string) error {
+			w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+			_, err := w.client.Retry(ctx, w.admin, hash, "by hand", "")
+			return err
+		},
+		"cancelled": func(hash string) error {
+			w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+			if err := w.over(hash); !temporal.IsCanceledError(err) {
+				t.Errorf("ended with %v", err)
+			}
+			_, err := w.client.Retry(ctx, w.admin, hash, "by hand", "")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hash := w.failedOnce()
+			w.must(retry(hash))
+			got := w.becomes(hash, store.TransactionProcessed)
+			if got.Attempt != 2 {
+				t.Errorf("attempt %d", got.Attempt)
+			}
+			w.must(w.over(hash))
+			_, err := w.client.Retry(ctx, w.admin, hash, "", "") // it is bought
+			w.wantCode(err, fault.InvalidTransition)
+		})
+	}
+	w.wantSold(6)
+	w.balances()
+}
+
+// TestWhoMayRetry refuses callers who are no administrators, and what is no request at all.
+func TestWhoMayRetry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	hash := w.failedOnce()
+	somebody, err := w.store.CreateUser(ctx, store.User{Name: "somebody", Role: store.RoleUser, Status: store.UserActive}, store.NewToken())
+	w.must(err)
+	_, err = w.client.Retry(ctx, somebody, hash, "", "")
+	w.wantCode(err, fault.InsufficientAccess)
+	_, err = w.client.Retry(ctx, store.User{ID: 987654}, hash, "", "")
+	w.wantCode(err, fault.UserNotFound)
+	_, err = w.client.Retry(ctx, w.admin, hash, strings.Repeat("x", 4001), "")
+	w.wantCode(err, fault.Validation)
+	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
+	w.wantCode(err, fault.TransactionNotFound)
+	_, err = w.client.Resolve(ctx, w.admin, hash, "pending", "", "")
+	w.wantCode(err, fault.Validation)
+	_, err = w.client.Resolve(ctx, w.admin, hash, store.TransactionProcessed, "", "")
+	w.wantCode(err, fault.InvalidTransition)
+	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: somebody.ID}))
+	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", "nonsense"))
+	time.Sleep(500 * time.Millisecond)
+	if got := w.get(hash); got.Status != store.TransactionFailed || got.Attempt != 1 {
+		t.Errorf("%+v", got)
+	}
+	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+}
+
+// TestReview pays for Stars that do not come: nothing is bought again, the next one is not held up, and an operator decides.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
+		t.Run(string(outcome), func(t *testing.T) {
+			w := newWorld(t, func(s *setup) {
+				s.flow.ConfirmPatience = 2 * time.Second
+				s.fragment.Settings.DoneAfterMS = 1000 * 3600
+			})
+			ctx := t.Context()
+			hash := w.deposit(1, "durov 50")
+			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+			w.wantAlert(store.AlertTransactionReview, true)
+			if got := w.get(hash); got.Status != store.TransactionProcessing || w.states(hash) != "purchase paid" {
+				t.Errorf("%+v", got)
+			}
+			_, err := w.client.Retry(ctx, w.admin, hash, "", "")
+			w.wantCode(err, fault.InvalidTransition)
+			settings := w.fragment.CurrentSettings()
+			settings.DoneAfterMS = 0
+			w.must(w.fragment.Set(settings))
+			w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+
+			w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), "")) // changes nothing: the money is paid
+			if outcome == store.TransactionFailed {
+				w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand")) // nor does this
+			}
+			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "I have looked", "")
+			w.must(err)
+			if got.Status != outcome || got.NeedsReview || (outcome == store.TransactionProcessed) != (got.FragmentTransactionHash != "") {
+				t.Errorf("%+v", got)
+			}
+			err = w.over(hash)
+			if (err == nil) != (outcome == store.TransactionProcessed) {
+				t.Error(err)
+			}
+			_, err = w.client.Retry(ctx, w.admin, hash, "", "")
+			w.wantCode(err, fault.InvalidTransition)
+			if got := w.states(hash); got != "purchase paid" {
+				t.Error(got)
+			}
+			w.balances()
+		})
+	}
+}
+
+// TestPause signs nothing while payments are paused; what is signed goes on being proven.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+	signed := w.deposit(1, "anna 50")
+	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	waiting := w.deposit(1, "boris 50")
+	w.becomes(signed, store.TransactionProcessed)
+	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(waiting); got != "" {
+		t.Error(got)
+	}
+	w.must(w.client.Resume(ctx))
+	w.becomes(waiting, store.TransactionProcessed)
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestCancel stops what waits, and proves what is signed.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(2000))}))
+	signed := w.deposit(1, "anna 50")
+	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	waiting := w.deposit(1, "boris 50")
+	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	for _, hash := range []string{signed, waiting} {
+		w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+	}
+	w.fails(waiting, "Cancelled by operator", store.UnknownError)
+	if err := w.over(waiting); !temporal.IsCanceledError(err) {
+		t.Errorf("ended with %v", err)
+	}
+	w.becomes(signed, store.TransactionProcessed)
+	w.must(w.over(signed))
+	if w.inLine(waiting) {
+		t.Error("it is still in line")
+	}
+	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
+	w.must(err)
+	w.becomes(waiting, store.TransactionProcessed)
+
+	// Cancelled while the payment dies: it is not signed again.
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
+	dying := w.deposit(1, "clara 50")
+	w.eventually("it is signed", func() bool { return w.states(dying) == "purchase signed" })
+	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(dying), ""))
+	w.fails(dying, "Cancelled by operator", store.UnknownError)
+	if got := w.states(dying); got != "purchase dead" {
+		t.Error(got)
+	}
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestStuck tells administrators of a transaction that takes too long, and touches nothing.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.flow.StuckAfter = time.Second })
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
+	w.wantAlert(store.AlertTransactionStuck, true)
+	w.eventually("it shows", func() bool {
+		found, err := w.rig.client.ListWorkflow(t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`))
+		w.must(err)
+		for _, execution := range found.Executions {
+			if execution.Execution.WorkflowId == store.TransactionWorkflowID(hash) {
+				return true
+			}
+		}
+		return false
+	})
+	if got := w.get(hash); got.Status != store.TransactionProcessing || !w.inLine(hash) {
+		t.Errorf("%+v", got)
+	}
+	w.must(w.client.Resume(t.Context()))
+	w.becomes(hash, store.TransactionProcessed)
+	if !strings.Contains(w.events(hash), "stuck") {
+		t.Error(w.events(hash))
+	}
+}
+
+// TestRefunds gives the money back when the setting says so: once, less gas, and only for what can never be bought.
+func TestRefunds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	hash := w.deposit(1, "no such order at all")
+	w.fails(hash, "Invalid comment format", store.NonRetryable)
+	w.eventually("it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
+	p := w.payments(hash)[0]
+	if p.Kind != store.Refund || p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
+		t.Errorf("%+v", p)
+	}
+	if err := w.over(hash); err == nil {
+		t.Error("a refunded order has still failed")
+	}
+	retryable := w.failedOnce()
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(retryable); got != "" {
+		t.Error(got)
+	}
+	bounced := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again"})
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	if w.get(bounced).Hash != "" {
+		t.Error("a bounce is no order")
+	}
+	w.balances()
+
+	// A refund that gets lost is proven dead and made again, and pauses hold it as well.
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(1000)}))
+	lost := w.deposit(1, "no such order either")
+	w.eventually("it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	w.must(w.client.Resume(t.Context()))
+	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(lost), "refund paid") })
+	_ = w.over(lost)
+	w.wantNoDue(lost)
+	w.balances()
+}
+
+func (w *world) wantNoDue(hash string) {
+	w.Helper()
+	if due := w.get(hash).RefundDueNano; due != 0 {
+		w.Errorf("%d nanoTON are still owed", due)
+	}
+}
+
+// TestReconciler terminates workflows behind the record's back: what is signed is driven on, what is not has failed, and what
+// was never started is.
+func TestReconciler(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(3000))}))
+	signed := w.deposit(1, "anna 50")
+	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	waiting := w.deposit(1, "boris 50")
+	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	for _, hash := range []string{signed, waiting} {
+		w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+	}
+	w.must(w.rig.client.TerminateWorkflow(ctx, transaction.MonitorID(w.wallet.Address().Raw()), "", "by hand"))
+
+	reconciler := &activities.Reconciler{
+		Temporal: w.rig.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
+		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	looking, stop := context.WithCancel(ctx)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
+	}()
+	w.fails(waiting, "terminated_by_operator", store.UnknownError)
+	w.becomes(signed, store.TransactionProcessed)
+	stop()
+	<-ended
+	if got := w.states(signed); got != "purchase paid" {
+		t.Error(got)
+	}
+	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
+	w.must(err)
+	w.becomes(waiting, store.TransactionProcessed)
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestWorkerAway loses the worker at any moment of several purchases, again and again: each is made once.
+func TestWorkerAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.chain.Steer(sim.Steering{BlockTimeMS: ptr(int64(150))}))
+	var hashes []string
+	for range 4 {
+		hashes = append(hashes, w.deposit(1, "durov 50"))
+	}
+	for range 8 {
+		time.Sleep(300 * time.Millisecond)
+		w.worker.Stop()
+		w.startWorker()
+	}
+	for _, hash := range hashes {
+		w.becomes(hash, store.TransactionProcessed)
+		if got := w.states(hash); got != "purchase paid" {
+			t.Error(got)
+		}
+	}
+	w.wantSold(4)
+	w.balances()
+}
+
+// TestOff refuses everything while there is no wallet.
+func TestOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.asleep = true })
+	ctx := t.Context()
+	_, err := w.client.List(ctx, store.TransactionFilter{Limit: 1})
+	w.wantCode(err, fault.NotConfigured)
+	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
+	w.wantCode(err, fault.NotConfigured)
+	w.wantCode(w.client.Pause(ctx, w.admin, ""), fault.NotConfigured)
+	_, err = w.client.Reconcile(ctx, nil)
+	w.wantCode(err, fault.NotConfigured)
+}
+
+// TestSecrets looks for what must not be in histories and logs.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hash := w.deposit(1, "planted_username 50")
+	w.becomes(hash, store.TransactionProcessed)
+	refused := w.deposit(1, "planted comment that is wrong")
+	w.becomes(refused, store.TransactionFailed)
+	sender := w.get(hash).Sender
+	text := w.logs.String()
+	for _, h := range []string{hash, refused} {
+		for _, event := range w.history(h) {
+			text += event.String()
+		}
+	}
+	for _, secret := range []string{"planted", sender, sender[2:], w.payments(hash)[0].RequestID} {
+		if i := strings.Index(text, secret); i >= 0 {
+			t.Errorf("%s", text[max(0, i-200):i+50])
+		}
+	}
+}
+
+func listOf(query string) *workflowservice.ListWorkflowExecutionsRequest {
+	return &workflowservice.ListWorkflowExecutionsRequest{Query: query}
+}

@@ -1,0 +1,340 @@
+package transaction_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the history.
+func TestBought(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hash := w.deposit(1, "@durov")
+	got := w.becomes(hash, store.TransactionProcessed)
+	w.must(w.over(hash))
+	bought := w.wantSold(1)
+	if bought[0].Hash != got.FragmentTransactionHash || bought[0].Username != "durov" || bought[0].Stars != got.Stars || got.Stars != 106 {
+		t.Errorf("%+v, bought %+v", got, bought)
+	}
+	w.balances()
+	history := w.history(hash)
+	t.Logf("%d events: %s", len(history), w.events(hash))
+	if len(history) > 40 {
+		t.Errorf("%d events", len(history))
+	}
+}
+
+// TestManyOrders buys what is asked for in several ways, from several senders at once: each once, the wallet's payments one
+// after the other.
+func TestManyOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	want := map[string]int64{}
+	var wait sync.WaitGroup
+	for i, comment := range []string{"anna 50", "@boris 100", "clara", "dora 10000", "  @emil   51 ", "fritz", "anna 50"} {
+		wait.Go(func() {
+			amount := int64(2e9)
+			if i == 3 {
+				amount = 95e9 // the comment of so many Stars needs two cells
+			}
+			hash := w.depositAs(sim.Deposit{From: fmt.Sprint("sender", i%3), AmountNano: amount, Comment: comment})
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			want[hash] = []int64{50, 100, 214, 10000, 51, 214, 50}[i]
+		})
+	}
+	wait.Wait()
+	for hash, stars := range want {
+		if got := w.becomes(hash, store.TransactionProcessed); got.Stars != stars {
+			t.Errorf("%q bought %d, want %d", got.Comment, got.Stars, stars)
+		}
+		if got := w.states(hash); got != "purchase paid" {
+			t.Error(got)
+		}
+	}
+	w.wantSold(len(want))
+	w.balances()
+}
+
+// TestRefused has a line for each order that can never be carried out: nothing is signed, the error is spelled as agreed,
+// the workflow is over and a retry is refused.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.fragment.SetUser("nobody", "unknown"))
+	w.must(w.fragment.SetUser("a_channel", "channel"))
+	w.must(w.fragment.SetUser("a_bot", "bot"))
+	hashes := map[string]string{}
+	for _, c := range []struct {
+		tons          float64
+		comment, want string
+	}{
+		{1, "", "Invalid comment format"},
+		{1, "give me my Stars", "Invalid comment format"},
+		{1, "durov fifty", "Invalid comment format"},
+		{1, "abc", "Invalid username format"},
+		{1, "@1durov 50", "Invalid username format"},
+		{1, "nobody", "Username not found"},
+		{1, "a_channel 50", "Invalid username"},
+		{1, "@a_bot", "Invalid username"},
+		{0.3, "durov", "Stars amount should be at least 50"},
+		{1, "durov 49", "Stars amount should be at least 50"},
+		{1, "durov 1000001", "Stars amount exceeds maximum limit"},
+		{0.47, "durov 50", "Insufficient amount"}, // the price is there, but not the gas
+		{1, "durov 1000", "Insufficient amount"},
+	} {
+		hashes[w.deposit(c.tons, c.comment)] = c.want
+	}
+	binary := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "binary"})
+	hashes[binary] = "Invalid comment format"
+	for hash, message := range hashes {
+		w.fails(hash, message, store.NonRetryable)
+		err := w.over(hash)
+		if err == nil {
+			t.Errorf("%s: the workflow has not failed", message)
+		}
+		_, err = w.client.Retry(t.Context(), w.admin, hash, "once more", "")
+		w.wantCode(err, "INVALID_TRANSITION")
+		if got := w.states(hash); got != "" {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+	w.wantSold(0)
+	w.balances()
+}
+
+// TestNoOrders sends what looks like a deposit and is none.
+func TestNoOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.asleep = true })
+	old := w.deposit(1, "who_paid_before_the_start")
+	w.monitor.TopUpFrom = append(w.monitor.TopUpFrom, w.wallet.Address())
+	w.start()
+	for _, d := range []sim.Deposit{
+		{From: "a", AmountNano: 49_999_999, Comment: "durov"}, // spam
+		{From: "b", AmountNano: 1e9, Kind: "jetton", Comment: "durov"},
+		{From: "c", AmountNano: 1e9, Kind: "bounced", Comment: "durov"},
+		{From: "d", AmountNano: 1e9, Kind: "opcode"},
+		{From: "e", AmountNano: 1e9, Kind: "encrypted", Comment: "durov"},
+	} {
+		w.depositAs(d)
+	}
+	last := w.deposit(1, "durov")
+	w.becomes(last, store.TransactionProcessed)
+	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 100})
+	w.must(err)
+	if len(all) != 1 || w.get(old).Hash != "" {
+		t.Errorf("%+v", all)
+	}
+	w.balances()
+}
+
+// TestTooManyStars keeps to the setting when no number was asked for.
+func TestTooManyStars(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.MaxStars = 100 })
+	w.fails(w.deposit(1, "durov"), "Stars amount exceeds maximum limit", store.NonRetryable)
+	w.becomes(w.deposit(1, "durov 100"), store.TransactionProcessed)
+}
+
+// TestTroubleBeforePaying has a line for each failure that may pass: it is tried again, then it waits for an operator, and
+// after a retry the Stars are bought.
+func TestTroubleBeforePaying(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		match, kind, message string
+		class                store.ErrorClass
+	}{
+		"503 at the price":       {"updateStarsPrices", "503", "Service unavailable: Fragment API returned 503", store.Retryable},
+		"503 at the request":     {"initBuyStarsRequest", "503", "Service unavailable: Fragment API returned 503", store.Retryable},
+		"429 at the link":        {"getBuyStarsLink", "429", "Service unavailable: Fragment API returned 429", store.Retryable},
+		"cut at the search":      {"searchStarsRecipient", "cut", "Failed to fetch: Network error", store.Retryable},
+		"lost answer at request": {"initBuyStarsRequest", "lost_answer", "Failed to fetch: Network error", store.Retryable},
+		"cannot be gifted":       {"initBuyStarsRequest", "not_giftable", "Fragment API error: the account cannot be gifted Stars at this moment", store.Retryable},
+		"something else":         {"initBuyStarsRequest", "something", "Fragment API error: an unknown reason", store.UnknownError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind, Times: 2}) // passes unseen
+			w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind})
+			hash := w.deposit(1, "durov")
+			w.fails(hash, c.message, c.class)
+			if got := w.states(hash); got != "" {
+				t.Error(got)
+			}
+			w.fragment.ClearFaults()
+			again, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
+			w.must(err)
+			if again.Status == store.TransactionFailed || again.Attempt != 2 {
+				t.Errorf("%+v", again)
+			}
+			w.becomes(hash, store.TransactionProcessed)
+		})
+	}
+	w.wantSold(14)
+	w.balances()
+}
+
+// TestPriceMoves lets the price rise while orders wait: one without a number gets fewer Stars, one that asks for a number is
+// refused when its money is not enough any more, and one whose money is pays the new price.
+func TestPriceMoves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
+	open, exact, rich := w.deposit(1, "anna"), w.deposit(0.5, "boris 50"), w.deposit(5, "clara 50")
+	for _, hash := range []string{open, exact, rich} {
+		w.eventually("it is in line", func() bool { return w.get(hash).QuoteNano > 0 && w.inLine(hash) })
+	}
+	settings := w.fragment.CurrentSettings()
+	settings.NanoPerStar *= 2
+	w.must(w.fragment.Set(settings))
+	w.must(w.client.Resume(t.Context()))
+	if got := w.becomes(open, store.TransactionProcessed); got.Stars != 53 {
+		t.Errorf("%d Stars", got.Stars)
+	}
+	w.fails(exact, "Insufficient amount", store.NonRetryable)
+	if got := w.becomes(rich, store.TransactionProcessed); got.Stars != 50 {
+		t.Errorf("%d Stars", got.Stars)
+	}
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestDearerThanShown does not pay a request that costs more than the price shown for it.
+func TestDearerThanShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.fragment.Settings.InitPercent = 102; s.settings.Slippage = 150 })
+	hash := w.deposit(1, "durov 50")
+	w.fails(hash, "Fragment API error: the price has moved", store.Retryable)
+	settings := w.fragment.CurrentSettings()
+	settings.InitPercent = 101 // within the slippage
+	w.must(w.fragment.Set(settings))
+	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestSuspiciousLinks does not pay what differs from what was asked for.
+func TestSuspiciousLinks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkPercent = 101 })
+	hash := w.deposit(1, "durov 50")
+	w.fails(hash, "Fragment API error: the payment link failed a check", store.UnknownError)
+	w.wantAlert(store.AlertPaymentRefused, true)
+	settings := w.fragment.CurrentSettings()
+	settings.LinkPercent = 100
+	w.must(w.fragment.Set(settings))
+	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantAlert(store.AlertPaymentRefused, false)
+	w.wantSold(1)
+}
+
+// TestExpiredLink asks anew when a link has no time left, and gives up for the moment after some.
+func TestExpiredLink(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkSeconds = 1 })
+	hash := w.deposit(1, "durov 50")
+	w.fails(hash, "Fragment API error: the payment link has expired", store.Retryable)
+	settings := w.fragment.CurrentSettings()
+	settings.LinkSeconds = 600
+	w.must(w.fragment.Set(settings))
+	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantSold(1)
+}
+
+// TestLimits fails a purchase above the limit for one, and holds all of them at the limit of a day until there is room.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) {
+		s.settings.Limits = store.Limits{PerPurchase: 600_000_000, PerDay: 1_000_000_000}
+	})
+	w.fails(w.deposit(2, "durov 100"), "Purchase exceeds the limit of one payment", store.UnknownError)
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	waits := w.deposit(1, "durov 50")
+	w.wantAlert(store.AlertDailyLimit, true)
+	w.wantHeld(waits)
+	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
+	w.becomes(waits, store.TransactionProcessed)
+	w.wantAlert(store.AlertDailyLimit, false)
+	if got := w.get(waits); got.Attempt != 1 {
+		t.Errorf("attempt %d", got.Attempt)
+	}
+	w.wantSold(3)
+	w.balances()
+}
+
+// TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20 that
+// the system before this one looked at once a minute.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
+	const burst = 250
+	for i := range burst {
+		w.depositAs(sim.Deposit{From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: "abc"})
+	}
+	w.start()
+	w.eventually("all have failed", func() bool {
+		stats, err := w.store.StatsOfTransactions(t.Context(), 1)
+		w.must(err)
+		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == store.TransactionFailed && stats.Statuses[0].Count == burst
+	})
+	rules, err := w.store.LedgerCheck(t.Context(), w.wallet.Address().Raw())
+	if err != nil || len(rules) > 0 {
+		t.Errorf("%+v, %v", rules, err)
+	}
+}
+
+// inLine says whether a transaction waits for the wallet, or has its turn.
+func (w *world) inLine(hash string) bool {
+	w.Helper()
+	queue, err := w.client.Queue(w.Context(), 100)
+	w.must(err)
+	for _, entry := range queue {
+		if entry.TransactionHash == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// wantHeld says that purchases are held and that a transaction waits for better times, without a turn.
+func (w *world) wantHeld(hash string) {
+	w.Helper()
+	w.eventually("purchases are held", func() bool {
+		switches, err := w.client.Switches(w.Context())
+		w.must(err)
+		return switches[0].Name == store.SwitchHold && switches[0].On()
+	})
+	time.Sleep(500 * time.Millisecond)
+	if got := w.get(hash); got.Status != store.TransactionProcessing || got.Attempt != 1 || !w.inLine(hash) || w.states(hash) != "" {
+		w.Errorf("%+v, %s", got, w.states(hash))
+	}
+}
+
+// wantAlert says whether an alert is to be open by now or soon.
+func (w *world) wantAlert(kind string, open bool) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
+		kinds, err := w.store.OpenAlerts(w.Context())
+		w.must(err)
+		for _, k := range kinds {
+			if k == kind {
+				return open
+			}
+		}
+		return !open
+	})
+}

@@ -1,0 +1,252 @@
+package transaction_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+)
+
+// TestBroadcastTrouble has a line for each way in which a broadcast answers something that tells nothing: the same bytes go
+// again, one purchase is made, nothing is signed twice.
+func TestBroadcastTrouble(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, f := range map[string]sim.Fault{
+		"lost answer":                       {Kind: "lost_answer", Times: 1},
+		"500 with exit code 133":            {Kind: "exit_133", Times: 1},
+		"500 with exit code 133, but taken": {Kind: "exit_133", Times: 1, Applied: true},
+		"500 with exit code 136":            {Kind: "exit_136", Times: 1},
+		"duplicate message, but taken":      {Kind: "duplicate", Times: 1, Applied: true},
+		"time-out":                          {Kind: "timeout", Times: 1},
+		"time-out, but taken":               {Kind: "timeout", Times: 1, Applied: true},
+		"503":                               {Kind: "503", Times: 2},
+		"429":                               {Kind: "429", Times: 2},
+		"cut":                               {Kind: "cut", Times: 1},
+	} {
+		f.Match = "/api/v3/message"
+		t.Run(name, func(t *testing.T) {
+			w.chain.AddFault(f)
+			hash := w.deposit(1, "durov 50")
+			w.becomes(hash, store.TransactionProcessed)
+			if got := w.states(hash); got != "purchase paid" {
+				t.Error(got)
+			}
+		})
+	}
+	w.wantSold(10)
+	w.balances()
+}
+
+// TestForgottenMessage lets the network accept a payment and forget it, more often than it is broadcast again: it is proven
+// dead, and only then another one is signed.
+func TestForgottenMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(1000)}))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	got := w.becomes(hash, store.TransactionProcessed)
+	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
+		t.Errorf("%s, attempt %d", states, got.Attempt)
+	}
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestNothingGoesThrough gives up after as many payments as the setting allows, each proven dead. A retry signs anew.
+func TestNothingGoesThrough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(100000)}))
+	hash := w.deposit(1, "durov 50")
+	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	if got := w.states(hash); got != "purchase dead, purchase dead" {
+		t.Error(got)
+	}
+	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and pays
+// nothing.
+func TestSkippedAction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
+	w.must(w.chain.SetBalance("", 100_000_000))
+	w.eventually("the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+	if p := w.payments(hash)[0]; p.ChainHash == "" || p.PaidNano != 0 {
+		t.Errorf("%+v", p)
+	}
+	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0))}))
+	w.must(w.chain.SetBalance("", 10_000_000_000))
+	w.becomes(hash, store.TransactionProcessed)
+	if got := w.states(hash); got != "purchase dead, purchase paid" {
+		t.Error(got)
+	}
+	w.wantSold(1)
+}
+
+// TestEmptyWallet does not sign what the wallet cannot afford.
+func TestEmptyWallet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("it is in line", func() bool { return w.inLine(hash) })
+	w.must(w.chain.SetBalance("", 400_000_000))
+	w.must(w.client.Resume(t.Context()))
+	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	w.wantAlert(store.AlertWalletEmpty, true)
+	if got := w.states(hash); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestBounced pays to an address that sends the money back: nothing was bought, and what came back is no deposit.
+func TestBounced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Attempts = 2 })
+	nobody := "0:" + strings.Repeat("ab", 32)
+	address, _, err := ton.ParseAddress(nobody)
+	w.must(err)
+	w.cashier.Allow = append(w.cashier.Allow, address)
+	settings := w.fragment.CurrentSettings()
+	settings.To, settings.Bounceable = nobody, true
+	w.must(w.fragment.Set(settings))
+	hash := w.deposit(1, "durov 50")
+	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	if got := w.states(hash); got != "purchase bounced, purchase bounced" {
+		t.Error(got)
+	}
+	settings.To, settings.Bounceable = "", false
+	w.must(w.fragment.Set(settings))
+	_, err = w.client.Retry(t.Context(), w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 10})
+	if err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestForeignAddress holds all purchases, and pays nobody, while Fragment wants money sent somewhere that is not allowed.
+func TestForeignAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settings := w.fragment.CurrentSettings()
+	settings.To = "0:" + strings.Repeat("cd", 32)
+	w.must(w.fragment.Set(settings))
+	hash := w.deposit(1, "durov 50")
+	w.wantHeld(hash)
+	w.wantAlert(store.AlertPaymentRefused, true)
+	settings.To = ""
+	w.must(w.fragment.Set(settings))
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantAlert(store.AlertPaymentRefused, false)
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestSessionExpired holds all purchases while the session is over, burns no try, and goes on by itself when it is renewed.
+func TestSessionExpired(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			settings := w.fragment.CurrentSettings()
+			settings.SessionFailed = says
+			w.must(w.fragment.Set(settings))
+			first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
+			w.wantHeld(first)
+			w.wantHeld(second)
+			w.wantAlert(store.AlertFragmentSession, true)
+			settings.SessionFailed = ""
+			w.must(w.fragment.Set(settings))
+			for _, hash := range []string{first, second} {
+				if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+					t.Errorf("attempt %d", got.Attempt)
+				}
+			}
+			w.wantAlert(store.AlertFragmentSession, false)
+			w.wantSold(2)
+			w.balances()
+		})
+	}
+}
+
+// TestVerification holds purchases as well when Fragment asks who buys.
+func TestVerification(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settings := w.fragment.CurrentSettings()
+	settings.Verify = true
+	w.must(w.fragment.Set(settings))
+	hash := w.deposit(1, "anna 50")
+	w.wantHeld(hash)
+	w.wantAlert(store.AlertFragmentSession, true)
+	settings.Verify = false
+	w.must(w.fragment.Set(settings))
+	w.becomes(hash, store.TransactionProcessed)
+}
+
+// TestSessionOfTheCookies makes sure that the stand-in asks for them.
+func TestSessionOfTheCookies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.fragment.Token = "another" })
+	hash := w.deposit(1, "anna 50")
+	w.wantHeld(hash)
+	if fragment.ClassOf(nil) == fragment.Hold {
+		t.Error("no error holds")
+	}
+}
+
+// TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with it.
+func TestLateStars(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
+	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
+	w.eventually("one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
+	w.becomes(first, store.TransactionProcessed)
+	w.becomes(second, store.TransactionProcessed)
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is missed,
+// and no payment is taken for dead that is only not to be seen yet.
+func TestLaggingChain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
+	hash := w.deposit(1, "durov 50")
+	w.becomes(hash, store.TransactionProcessed)
+	w.must(w.chain.Steer(sim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
+	hidden := w.deposit(1, "durov 50")
+	time.Sleep(time.Second)
+	if w.get(hidden).Hash != "" {
+		t.Error("it was to be hidden")
+	}
+	w.must(w.chain.Steer(sim.Steering{Reveal: true}))
+	w.becomes(hidden, store.TransactionProcessed)
+	if got := w.states(hidden); got != "purchase paid" {
+		t.Error(got)
+	}
+	w.wantSold(2)
+	w.balances()
+}
+
+func ptr[T any](v T) *T { return &v }

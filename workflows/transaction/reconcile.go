@@ -1,0 +1,111 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// FragmentPurchase is one line of a list of what Fragment has sold to us.
+type FragmentPurchase struct {
+	Username    string    `json:"username"`
+	Stars       int64     `json:"stars"`
+	PaidNano    int64     `json:"paid_nano"`
+	PaymentHash string    `json:"payment_hash"` // of our wallet's transaction, in hex
+	At          time.Time `json:"at"`
+}
+
+// Report is what a reconciliation has found. No difference is as it should be.
+type Report struct {
+	Wallet      string
+	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
+	Balances    []store.Balance
+	Chain       bool // the balance on the chain was compared; false: the record is not up to date at this moment
+	Purchases   int  // compared with Fragment's list; 0 without one
+	Differences []store.Difference
+}
+
+// Ledger gives the balances of the ledger alone.
+func (c *Client) Ledger(ctx context.Context) (Report, error) {
+	wallet, err := c.wallet(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
+	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
+	return report, err
+}
+
+// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is given,
+// with Fragment's purchases.
+func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (Report, error) {
+	report, err := c.Ledger(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if report.Differences, err = c.Store.LedgerCheck(ctx, report.Wallet); err != nil {
+		return Report{}, err
+	}
+	lt, nano, err := c.Balance(ctx, report.Wallet)
+	if err != nil {
+		return Report{}, err
+	}
+	found, known, err := c.Store.CompareBalance(ctx, report.Wallet, lt, nano)
+	if err != nil {
+		return Report{}, err
+	}
+	report.Chain, report.Differences = known, append(report.Differences, found...)
+	if purchases == nil {
+		return report, nil
+	}
+	found, err = c.comparePurchases(ctx, report.Wallet, purchases)
+	report.Purchases, report.Differences = len(purchases), append(report.Differences, found...)
+	return report, err
+}
+
+const purchasesPage = 1000
+
+// comparePurchases looks for each of Fragment's purchases in the record, and for each of the record's in Fragment's list.
+func (c *Client) comparePurchases(ctx context.Context, wallet string, sold []FragmentPurchase) ([]store.Difference, error) {
+	theirs := map[string]FragmentPurchase{}
+	var differences []store.Difference
+	differ := func(what, subject string, want, got int64) {
+		if want != got {
+			differences = append(differences, store.Difference{What: what, Subject: subject, Want: want, Got: got})
+		}
+	}
+	for _, purchase := range sold {
+		if _, twice := theirs[purchase.PaymentHash]; twice {
+			differ("sold twice by Fragment", purchase.PaymentHash, 1, 2)
+		}
+		theirs[purchase.PaymentHash] = purchase
+	}
+	for after := int64(0); ; {
+		page, err := c.Store.Purchases(ctx, wallet, after, purchasesPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, ours := range page {
+			after = ours.ID
+			purchase, known := theirs[ours.ChainHash]
+			delete(theirs, ours.ChainHash)
+			switch {
+			case known:
+				differ("Stars sold by Fragment", ours.TransactionHash, ours.Stars, purchase.Stars)
+				differ("nanoTON taken by Fragment", ours.TransactionHash, ours.PaidNano, purchase.PaidNano)
+			case ours.Status == store.TransactionProcessed:
+				differ("processed, but not sold by Fragment", ours.TransactionHash, 1, 0)
+			default:
+				differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)
+			}
+		}
+		if len(page) < purchasesPage {
+			break
+		}
+	}
+	for hash := range theirs {
+		differ("sold by Fragment, unknown to the record", hash, 0, 1)
+	}
+	return differences, nil
+}

@@ -1,0 +1,429 @@
+package transaction_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/dev"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/transaction"
+)
+
+// rig is a real Temporal server, shared by the tests of this package.
+type rig struct {
+	temporal *dev.Temporal
+	client   client.Client
+	stop     []func()
+}
+
+var (
+	sharedRig = sync.OnceValues(startRig)
+	rigUsed   atomic.Bool
+	dynamic   []string // of the server's configuration
+)
+
+func TestMain(m *testing.M) {
+	testdb.Main(m, func() {
+		if !rigUsed.Load() {
+			return
+		}
+		if r, _ := sharedRig(); r != nil {
+			for _, stop := range slices.Backward(r.stop) {
+				stop()
+			}
+		}
+	})
+}
+
+func startRig() (r *rig, err error) {
+	rigUsed.Store(true)
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "stagecoach-transaction-")
+	if err != nil {
+		return nil, err
+	}
+	r = &rig{}
+	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	if err != nil {
+		return nil, err
+	}
+	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
+	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	r.stop = append(r.stop, r.client.Close)
+	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: client.DefaultNamespace, SearchAttributes: map[string]enumspb.IndexedValueType{
+			"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
+		},
+	})
+	return r, err
+}
+
+// world is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
+type world struct {
+	testing.TB
+	*rig
+	store     *store.Store
+	chain     *sim.TonCenter
+	fragment  *sim.Fragment
+	wallet    *ton.Wallet
+	toncenter *toncenter.Client
+	client    *transaction.Client
+	settings  activities.TransactionSettings
+	flow      transaction.Settings
+	cashier   *activities.Cashier
+	purchases *activities.Transactions
+	monitor   *activities.TonMonitor
+	worker    worker.Worker
+	admin     store.User
+	logs      *logs
+
+	mu     sync.Mutex
+	hashes []string
+}
+
+// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
+var rigTurn sync.Mutex
+
+// setup changes what a world is made of.
+type setup struct {
+	settings activities.TransactionSettings
+	flow     transaction.Settings
+	chain    sim.TonCenterOptions
+	fragment sim.FragmentOptions
+	asleep   bool // without a worker and a monitor until start is called
+}
+
+func newWorld(t testing.TB, change ...func(*setup)) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	rigTurn.Lock()
+	t.Cleanup(rigTurn.Unlock)
+	r, err := sharedRig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := setup{
+		settings: activities.TransactionSettings{
+			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
+			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
+			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000,
+		},
+		flow: transaction.Settings{
+			Attempts: 3, RetryInterval: 100 * time.Millisecond, RebroadcastEvery: 500 * time.Millisecond,
+			ConfirmPatience: 30 * time.Second, StuckAfter: time.Hour,
+		},
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	w := &world{TB: t, rig: r, settings: s.settings, flow: s.flow, logs: &logs{}}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	w.must(err)
+	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
+	w.must(err)
+	w.wallet, err = ton.NewWallet(key, ton.Mainnet)
+	w.must(err)
+
+	s.chain.PublicKey = hex.EncodeToString(public)
+	w.chain, err = sim.NewTonCenter(s.chain)
+	w.must(err)
+	chainURL, stopChain, err := sim.Start("127.0.0.1:0", w.chain)
+	w.must(err)
+	s.fragment.TonCenterURL = chainURL
+	w.fragment, err = sim.NewFragment(s.fragment)
+	w.must(err)
+	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", w.fragment)
+	w.must(err)
+	t.Cleanup(func() { stopFragment(); stopChain(); w.fragment.Close(); w.chain.Close() })
+
+	w.store = testdb.New(t)
+	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
+	shop, _, err := ton.ParseAddress(w.chain.Shop())
+	w.must(err)
+	w.client = &transaction.Client{
+		Temporal: r.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
+			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
+			return int64(state.LastLT), int64(state.Balance), err
+		},
+	}
+	log := slog.New(slog.NewTextHandler(w.logs, nil))
+	w.cashier = &activities.Cashier{
+		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings, Log: log,
+		Fragment: fragment.New(fragment.Options{
+			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
+			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
+			Wallet: fragment.Account{
+				Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet,
+			},
+		}),
+	}
+	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings}
+	w.monitor = &activities.TonMonitor{
+		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: r.client, Log: log,
+		Start: w.client.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+	}
+	w.admin, err = w.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	w.must(err)
+	t.Cleanup(w.leaveNothing)
+	if !s.asleep {
+		w.start()
+	}
+	return w
+}
+
+// start lets a worker and the monitor run.
+func (w *world) start() {
+	w.Helper()
+	w.startWorker()
+	w.must(w.client.StartMonitor(w.Context(), w.wallet.Address().Raw()))
+	w.eventually("the wallet is watched", func() bool {
+		_, err := w.store.WalletByAddress(w.Context(), w.wallet.Address().Raw())
+		return err == nil
+	})
+}
+
+func (w *world) startWorker() {
+	w.Helper()
+	w.worker = worker.New(w.rig.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
+	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: transaction.MonitorType})
+	w.worker.RegisterActivity(w.cashier)
+	w.worker.RegisterActivity(w.purchases)
+	w.worker.RegisterActivity(w.monitor)
+	w.must(w.worker.Start())
+}
+
+// leaveNothing ends what this test's world has left on the shared server.
+func (w *world) leaveNothing() {
+	ctx := context.Background()
+	for _, id := range append(w.workflowIDs(), transaction.MonitorID(w.wallet.Address().Raw())) {
+		_ = w.rig.client.TerminateWorkflow(ctx, id, "", "the test is over")
+	}
+	if w.worker != nil {
+		w.worker.Stop()
+	}
+	if w.Failed() {
+		w.Log(w.logs.String())
+	}
+}
+
+func (w *world) workflowIDs() (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, hash := range w.hashes {
+		ids = append(ids, store.TransactionWorkflowID(hash))
+	}
+	return ids
+}
+
+// deposit pays TON into the wallet.
+func (w *world) deposit(tons float64, comment string) string {
+	w.Helper()
+	return w.depositAs(sim.Deposit{From: "somebody", AmountNano: int64(tons * 1e9), Comment: comment})
+}
+
+func (w *world) depositAs(d sim.Deposit) string {
+	w.Helper()
+	hash, err := w.chain.Deposit(d)
+	w.must(err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hashes = append(w.hashes, hash)
+	return hash
+}
+
+func (w *world) get(hash string) store.Transaction {
+	w.Helper()
+	t, err := w.store.TransactionByHash(w.Context(), hash)
+	if err != nil && fault.CodeOf(err) != fault.TransactionNotFound {
+		w.must(err)
+	}
+	return t
+}
+
+// becomes waits until a transaction has a status.
+func (w *world) becomes(hash string, status store.TransactionStatus) store.Transaction {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).Status == status })
+	return w.get(hash)
+}
+
+// fails waits until a transaction has failed with a message.
+func (w *world) fails(hash, message string, class store.ErrorClass) store.Transaction {
+	w.Helper()
+	t := w.becomes(hash, store.TransactionFailed)
+	if t.ErrorMessage != message || t.ErrorClass != class {
+		w.Errorf("failed %q, %s; want %q, %s", t.ErrorMessage, t.ErrorClass, message, class)
+	}
+	return t
+}
+
+// over waits until a transaction's workflow has closed, and gives how.
+func (w *world) over(hash string) error {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	err := w.rig.client.GetWorkflow(ctx, store.TransactionWorkflowID(hash), "").Get(ctx, nil)
+	if ctx.Err() != nil {
+		w.Fatalf("the workflow of %.8s does not end: %v", hash, w.events(hash))
+	}
+	return err
+}
+
+func (w *world) payments(hash string) []store.Payment {
+	w.Helper()
+	payments, err := w.store.PaymentsOf(w.Context(), hash)
+	w.must(err)
+	return payments
+}
+
+// states lists the states of a transaction's payments.
+func (w *world) states(hash string) string {
+	w.Helper()
+	var states []string
+	for _, p := range w.payments(hash) {
+		states = append(states, string(p.Kind)+" "+string(p.State))
+	}
+	return strings.Join(states, ", ")
+}
+
+// events lists the types of a transaction's events.
+func (w *world) events(hash string) string {
+	w.Helper()
+	events, err := w.store.EventsOfTransaction(w.Context(), hash)
+	w.must(err)
+	var types []string
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return strings.Join(types, " ")
+}
+
+// sold lists what Fragment has sold for good, and how many payments bought nothing.
+func (w *world) sold() (bought []sim.Purchase, strays []sim.Payment) {
+	w.Helper()
+	bought, strays, err := w.fragment.Purchases(w.Context())
+	w.must(err)
+	return bought, strays
+}
+
+// wantSold says how many purchases there are, and that no payment went astray.
+func (w *world) wantSold(n int) []sim.Purchase {
+	w.Helper()
+	bought, strays := w.sold()
+	if len(bought) != n || len(strays) != 0 {
+		w.Errorf("bought %+v, astray %+v, want %d and none", bought, strays, n)
+	}
+	return bought
+}
+
+// balances checks the books against the chain and Fragment.
+func (w *world) balances() {
+	w.Helper()
+	bought, _ := w.sold()
+	list := []transaction.FragmentPurchase{}
+	for _, p := range bought {
+		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+	}
+	var report transaction.Report
+	w.eventually("the record is up to date", func() (ok bool) {
+		var err error
+		report, err = w.client.Reconcile(w.Context(), list)
+		w.must(err)
+		return report.Chain
+	})
+	if len(report.Differences) > 0 {
+		w.Errorf("differences: %+v\n%+v", report.Differences, report.Balances)
+	}
+}
+
+// history gives the events of a workflow's newest run.
+func (w *world) history(hash string) []*historypb.HistoryEvent {
+	w.Helper()
+	var events []*historypb.HistoryEvent
+	pages := w.rig.client.GetWorkflowHistory(w.Context(), store.TransactionWorkflowID(hash), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		w.must(err)
+		events = append(events, event)
+	}
+	return events
+}
+
+// patience is how long anything may take on a busy machine.
+const patience = 90 * time.Second
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v %v", err, errors.Unwrap(err))
+	}
+}
+
+func (w *world) wantCode(err error, code fault.Code) {
+	w.Helper()
+	if fault.CodeOf(err) != code {
+		w.Errorf("got %v %v, want %s", err, errors.Unwrap(err), code)
+	}
+}
+
+// logs keep what the activities log, for a test that fails.
+type logs struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

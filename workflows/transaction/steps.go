@@ -1,0 +1,361 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// step is what a transaction's workflow does next.
+type step string
+
+const (
+	stepProve        step = "prove"         // a payment is signed: the chain decides
+	stepConfirm      step = "confirm"       // the purchase is paid: the Stars must come
+	stepAwaitReview  step = "await review"  // an operator decides
+	stepStop         step = "stop"          // it was cancelled, and nothing is signed
+	stepGiveUp       step = "give up"       // what was signed has not paid, too often
+	stepRest         step = "rest"          // something went wrong: later
+	stepQuote        step = "quote"         // what does it ask for, and what does that cost?
+	stepQueue        step = "queue"         // get in line for the wallet
+	stepAwaitTurn    step = "await turn"    // others are before it
+	stepPay          step = "pay"           // sign the one payment
+	stepAwaitRetry   step = "await retry"   // it failed, and an operator may try again
+	stepProveRefund  step = "prove refund"  // as prove, for the money that goes back
+	stepSettleRefund step = "settle refund" // the money is on its way back
+	stepQueueRefund  step = "queue refund"
+	stepPayRefund    step = "pay refund"
+	stepOver         step = "over"
+)
+
+// next says what to do, from where the record stands. A signed payment comes before all else: whoever asks for whatever, the
+// chain decides first.
+func next(at activities.Position, s situation) step {
+	switch {
+	case stateOf(at.Purchase) == store.PaymentSigned:
+		return stepProve
+	case stateOf(at.Refund) == store.PaymentSigned:
+		return stepProveRefund
+	case at.Status == store.TransactionProcessing:
+		return nextPurchase(at, s)
+	case at.Status == store.TransactionFailed:
+		return nextFailed(at, s)
+	default:
+		return stepOver
+	}
+}
+
+func nextPurchase(at activities.Position, s situation) step {
+	switch {
+	case at.NeedsReview:
+		return stepAwaitReview
+	case stateOf(at.Purchase) == store.PaymentPaid:
+		return stepConfirm
+	case s.Cancelled:
+		return stepStop
+	case !at.Again:
+		return stepGiveUp
+	case s.Rest:
+		return stepRest
+	case !at.Quoted && !s.Unquoted:
+		return stepQuote
+	case at.Turn == nil:
+		return stepQueue
+	case !at.Turn.Granted:
+		return stepAwaitTurn
+	default:
+		return stepPay
+	}
+}
+
+func nextFailed(at activities.Position, s situation) step {
+	switch {
+	case stateOf(at.Refund) == store.PaymentPaid && !at.Refund.Kept:
+		return stepSettleRefund
+	case at.RefundDue > 0 && s.Rest:
+		return stepRest
+	case at.RefundDue > 0 && at.Turn == nil:
+		return stepQueueRefund
+	case at.RefundDue > 0 && !at.Turn.Granted:
+		return stepAwaitTurn
+	case at.RefundDue > 0:
+		return stepPayRefund
+	case at.ErrorClass == store.NonRetryable, s.Cancelled:
+		return stepOver
+	default:
+		return stepAwaitRetry
+	}
+}
+
+func stateOf(p *store.PaymentRef) store.PaymentState {
+	if p == nil {
+		return ""
+	}
+	return p.State
+}
+
+// steps are what each step does. Afterwards the record is asked what comes next.
+var steps = map[step]func(*transaction, workflow.Context) error{
+	stepProve:        func(t *transaction, ctx workflow.Context) error { return t.prove(ctx, store.Purchase) },
+	stepConfirm:      (*transaction).confirm,
+	stepAwaitReview:  (*transaction).awaitChange,
+	stepStop:         func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
+	stepGiveUp:       func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
+	stepRest:         (*transaction).pause,
+	stepQuote:        (*transaction).quote,
+	stepQueue:        func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Purchase) },
+	stepAwaitTurn:    (*transaction).awaitTurn,
+	stepPay:          (*transaction).pay,
+	stepAwaitRetry:   (*transaction).awaitChange,
+	stepProveRefund:  func(t *transaction, ctx workflow.Context) error { return t.prove(ctx, store.Refund) },
+	stepSettleRefund: (*transaction).settleRefund,
+	stepQueueRefund:  func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Refund) },
+	stepPayRefund:    (*transaction).payRefund,
+}
+
+// quote finds out what the order asks for. Tries and pauses are the activity's options.
+func (t *transaction) quote(ctx workflow.Context) error {
+	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause, MaximumAttempts: int32(t.settings.Attempts),
+		},
+		Summary: "quote the order",
+	})
+	var position activities.Position
+	err := workflow.ExecuteActivity(quoting, cashier.QuoteOrder, t.order()).Get(ctx, &position)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return t.fail(ctx, failureIn(err))
+	}
+	t.take(ctx, position)
+	t.unquoted = !position.Quoted
+	return nil
+}
+
+// order names the try that comes next.
+func (t *transaction) order() activities.Order {
+	return activities.Order{Hash: t.hash, Attempt: t.at.Attempt, Try: t.tries + 1}
+}
+
+// heartbeatTimeout is when a worker that is silent has lost an activity.
+const heartbeatTimeout = 15 * time.Second
+
+// failureIn is the message of the failure that an activity ended with.
+func failureIn(err error) string {
+	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return failure.Message()
+	}
+	return stars.Unexplained.Message // a worker was lost, or its time was up
+}
+
+func (t *transaction) fail(ctx workflow.Context, message string) error {
+	return ask(ctx, t, transactions.FailTransaction, activities.TransactionFailure{Hash: t.hash, Attempt: t.at.Attempt, Message: message})
+}
+
+func (t *transaction) look(ctx workflow.Context) error {
+	return ask(ctx, t, transactions.LookAtTransaction, t.hash)
+}
+
+func (t *transaction) queue(ctx workflow.Context, kind store.PaymentKind) error {
+	return ask(ctx, t, transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
+}
+
+// told says whether a signal has come that means: look at the record.
+func (t *transaction) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 }
+
+// heard takes the signals away.
+func (t *transaction) heard() {
+	for _, hints := range []workflow.ReceiveChannel{t.turns, t.settled} {
+		for hints.ReceiveAsync(nil) { //nolint:revive // only that they came counts
+		}
+	}
+}
+
+func (t *transaction) awaitTurn(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, t.told); err != nil {
+		return err
+	}
+	t.heard()
+	return t.look(ctx)
+}
+
+// pause lets some time pass before the next try. With a signal the record may say something else.
+func (t *transaction) pause(ctx workflow.Context) error {
+	told, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
+	}, t.told)
+	switch {
+	case err != nil:
+		return err
+	case told:
+		t.heard()
+		return t.look(ctx)
+	}
+	t.rest = 0
+	return nil
+}
+
+// maximumPause is the longest time between two tries.
+const maximumPause = time.Hour
+
+// restNow begins the pause after a try that went wrong.
+func (t *transaction) restNow() {
+	t.rest = min(max(t.settings.RetryInterval, time.Millisecond)<<min(t.tries-1, 16), maximumPause)
+}
+
+// pay signs the one payment. It is never cancelled: what is signed has to be known.
+func (t *transaction) pay(ctx workflow.Context) error {
+	outcome, err := t.execute(ctx, "sign and broadcast the payment", cashier.PayOrder)
+	switch {
+	case err != nil:
+		return t.fail(ctx, failureIn(err))
+	case outcome.Failure == "":
+		return nil
+	case outcome.Retry:
+		t.tries++
+		t.restNow()
+		return nil
+	default:
+		return t.fail(ctx, outcome.Failure)
+	}
+}
+
+// payRefund signs the payment that gives the money back. What is owed is owed: it goes on until it is paid.
+func (t *transaction) payRefund(ctx workflow.Context) error {
+	outcome, err := t.execute(ctx, "sign and broadcast the refund", cashier.PayRefund)
+	if err != nil || outcome.Failure != "" {
+		t.tries++
+		t.restNow()
+	}
+	return nil
+}
+
+func (t *transaction) execute(ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error)) (outcome activities.Payment, err error) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second}, // the activity knows when to end
+		Summary:     summary,
+	})
+	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
+	if err == nil {
+		t.take(ctx, outcome.Position)
+	}
+	return outcome, err
+}
+
+// prove waits until the chain has decided about a signed payment, and lets its bytes go again now and then. There is no
+// other way on.
+func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error {
+	over := false
+	for interval := t.settings.RebroadcastEvery; ; interval *= 2 {
+		told, err := true, error(nil)
+		if over {
+			err = workflow.Await(ctx, t.told)
+		} else {
+			told, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+				Timeout: interval, TimerOptions: workflow.TimerOptions{Summary: "broadcast again"},
+			}, t.told)
+		}
+		if err != nil {
+			return err
+		}
+		if told {
+			t.heard()
+			err = t.look(ctx)
+		} else {
+			over, err = t.rebroadcast(ctx, kind)
+		}
+		if err != nil || stateOf(t.at.Purchase) != store.PaymentSigned && stateOf(t.at.Refund) != store.PaymentSigned {
+			if kind == store.Refund && t.at.RefundDue > 0 {
+				t.tries++
+				t.restNow()
+			}
+			return err
+		}
+	}
+}
+
+func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) (over bool, err error) {
+	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
+		Summary:     "broadcast the same bytes again",
+	})
+	var outcome activities.BroadcastOutcome
+	if err := workflow.ExecuteActivity(broadcasting, cashier.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
+		return false, err
+	}
+	t.take(ctx, outcome.Position)
+	return outcome.Over, nil
+}
+
+// confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
+func (t *transaction) confirm(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
+		HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy:      &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second},
+		Summary:          "wait for the Stars",
+	})
+	var position activities.Position
+	if err := workflow.ExecuteActivity(confirming, cashier.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
+		return ask(ctx, t, transactions.ReviewTransaction, activities.TransactionReview{
+			Hash: t.hash, Attempt: t.at.Attempt, Reason: activities.ReviewNotConfirmed,
+		})
+	}
+	t.take(ctx, position)
+	return nil
+}
+
+// settleRefund waits until the sender has the money, or until it came back.
+func (t *transaction) settleRefund(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:     "see the refund arrive",
+	})
+	var position activities.Position
+	if err := workflow.ExecuteActivity(settling, cashier.ProveRefund, t.hash).Get(ctx, &position); err != nil {
+		return err
+	}
+	t.take(ctx, position)
+	return nil
+}
+
+// awaitChange waits for a person, or for a hint that the record has changed.
+func (t *transaction) awaitChange(ctx workflow.Context) error {
+	looks := t.looks
+	err := workflow.Await(ctx, func() bool {
+		return t.looks != looks || t.told() || t.retries.Len() > 0 || t.mayContinue(ctx)
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.told():
+		t.heard()
+		return t.look(ctx)
+	case t.retries.Len() > 0:
+		var in Input
+		if !t.retries.ReceiveAsync(&in) {
+			return nil // it said what cannot be read
+		}
+		if _, err := t.request(ctx, store.TransactionActionRetry, in); err != nil {
+			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package transaction
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+)
+
+// TestNext walks through every combination of what the record may say, and checks what must hold of each step.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	payments := []*store.PaymentRef{nil}
+	for _, state := range []store.PaymentState{store.PaymentSigned, store.PaymentPaid, store.PaymentDead, store.PaymentBounced} {
+		payments = append(payments, &store.PaymentRef{State: state})
+	}
+	payments = append(payments, &store.PaymentRef{State: store.PaymentPaid, Kept: true})
+	turns := []*store.Turn{nil, {Kind: store.Purchase}, {Kind: store.Purchase, Granted: true}}
+	seen := map[step]int{}
+	for _, status := range store.TransactionStatuses {
+		for _, class := range []store.ErrorClass{"", store.Retryable, store.NonRetryable, store.UnknownError} {
+			for _, purchase := range payments {
+				for _, refund := range payments {
+					for _, turn := range turns {
+						for bits := range 128 {
+							at := activities.Position{Standing: store.Standing{
+								Status: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
+								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
+							}, Again: bits&4 > 0}
+							if bits&8 > 0 {
+								at.RefundDue = 1
+							}
+							s := situation{Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0}
+							got := next(at, s)
+							seen[got]++
+							if why := wrong(at, s, got); why != "" {
+								t.Fatalf("%+v, %+v: %s, but %s", at, s, got, why)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for name := range steps {
+		if seen[name] == 0 {
+			t.Errorf("%s never comes", name)
+		}
+	}
+	if seen[stepOver] == 0 {
+		t.Error("it is never over")
+	}
+	t.Log(seen)
+}
+
+// wrong says what must not be about a step; empty: nothing.
+func wrong(at activities.Position, s situation, got step) string {
+	signed := stateOf(at.Purchase) == store.PaymentSigned || stateOf(at.Refund) == store.PaymentSigned
+	paid := stateOf(at.Purchase) == store.PaymentPaid
+	proves := got == stepProve || got == stepProveRefund
+	buys := got == stepPay || got == stepQueue || got == stepQuote
+	gives := got == stepPayRefund || got == stepQueueRefund
+	switch {
+	case steps[got] == nil && got != stepOver:
+		return "nobody does that"
+	case signed != proves:
+		return "what is signed is proven, before all else"
+	case buys && (paid || at.NeedsReview || at.Status != store.TransactionProcessing || !at.Again || s.Cancelled):
+		return "nothing may be bought"
+	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
+		return "it has no turn"
+	case gives && (at.RefundDue == 0 || at.Status != store.TransactionFailed):
+		return "nothing is owed"
+	case (got == stepGiveUp || got == stepStop) && (paid || at.Status != store.TransactionProcessing):
+		return "it cannot fail"
+	case got == stepConfirm && (!paid || at.NeedsReview):
+		return "there is nothing to wait for"
+	case got == stepOver && (at.Status == store.TransactionProcessing || signed):
+		return "it is not over"
+	case got == stepOver && at.Status == store.TransactionFailed && at.RefundDue > 0:
+		return "money is owed"
+	case got == stepAwaitRetry && (at.Status != store.TransactionFailed || at.ErrorClass == store.NonRetryable):
+		return "nobody can retry that"
+	}
+	return ""
+}
+
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	w := transaction{settings: Settings{RetryInterval: time.Second}}
+	for tries, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 13: time.Hour, 1000: time.Hour} {
+		w.tries = tries
+		if w.restNow(); w.rest != want {
+			t.Errorf("%d: %s", tries, w.rest)
+		}
+	}
+	w.settings.RetryInterval = 0
+	if w.restNow(); w.rest <= 0 {
+		t.Error("a setting has decided between commands")
+	}
+}

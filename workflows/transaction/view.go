@@ -1,0 +1,75 @@
+package transaction
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// View is what the state query and the updates answer.
+type View struct {
+	lifecycle.StateView
+	Attempt     int    `json:"attempt"`
+	Error       string `json:"error,omitempty"`
+	NeedsReview bool   `json:"needs_review,omitempty"`
+}
+
+func (t *transaction) view() View {
+	return View{
+		StateView: lifecycle.StateView{State: string(t.at.Status), Since: t.since, WaitsFor: t.waitsFor()},
+		Attempt:   t.at.Attempt, Error: t.at.Error, NeedsReview: t.at.NeedsReview,
+	}
+}
+
+// waits says in words what each step waits for.
+var waits = map[step]string{
+	stepProve:        "the chain: a payment is signed",
+	stepConfirm:      "Fragment: the purchase is paid",
+	stepAwaitReview:  "an operator: resolve it as processed or failed",
+	stepRest:         "the next try",
+	stepQuote:        "Fragment's price",
+	stepAwaitTurn:    "the wallet's turn",
+	stepPay:          "the payment's signature",
+	stepAwaitRetry:   "an operator, who may retry it",
+	stepProveRefund:  "the chain: the refund is signed",
+	stepSettleRefund: "the sender, who gets the refund",
+	stepPayRefund:    "the refund's signature",
+}
+
+func (t *transaction) waitsFor() string { return waits[next(t.at, t.situation())] }
+
+// show tells operators: the details cost no event, attributes cost one when they change.
+func (t *transaction) show(ctx workflow.Context, moved bool) {
+	step := next(t.at, t.situation())
+	attention := t.at.NeedsReview || t.stuck || step == stepAwaitRetry
+	var changes []temporal.SearchAttributeUpdate
+	if moved {
+		changes = append(changes, lifecycle.StageAttribute.ValueSet(string(t.at.Status)))
+	}
+	if attention != t.attention {
+		t.attention = attention
+		changes = append(changes, lifecycle.AttentionAttribute.ValueSet(attention))
+	}
+	if t.at.UserID != nil && !t.owner {
+		t.owner = true
+		changes = append(changes, lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(*t.at.UserID, 10)))
+	}
+	if len(changes) > 0 {
+		// An attribute that cannot be set must not stop a transaction.
+		_ = workflow.UpsertTypedSearchAttributes(ctx, changes...)
+	}
+	details := fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt)
+	if t.at.Status == store.TransactionFailed {
+		details += "\n\n" + t.at.Error
+	}
+	if what := waits[step]; what != "" {
+		details += "\n\nWaits for " + what + "."
+	}
+	workflow.SetCurrentDetails(ctx, details)
+}

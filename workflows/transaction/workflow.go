@@ -1,0 +1,182 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Settings are times and numbers that the workflow gives to its activities and timers. None decides between commands.
+type Settings struct {
+	Attempts         int           // tries to quote an order
+	RetryInterval    time.Duration // before the second try of anything; doubled for each one after
+	RebroadcastEvery time.Duration // at first; doubled for each one after
+	ConfirmPatience  time.Duration // from the payment until an operator is asked
+	StuckAfter       time.Duration // in processing
+}
+
+// Workflow drives transactions.
+type Workflow struct{ Settings Settings }
+
+// Activities by name only: the worker has the real ones.
+var (
+	transactions *activities.Transactions
+	cashier      *activities.Cashier
+)
+
+// transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what has
+// happened since.
+type transaction struct {
+	settings Settings
+	hash     string
+	at       activities.Position // without a status: not read yet
+	since    time.Time           // when the status was entered, for people
+	looks    int                 // how often the record was read
+
+	tries     int           // to pay, in this processing, or to give back
+	rest      time.Duration // to wait before the next one
+	unquoted  bool          // Fragment could not quote: the order waits for its turn without
+	cancelled bool          // by an operator, and not retried since
+
+	stuck     bool
+	calm      workflow.CancelFunc // ends the wait for being stuck
+	attention bool                // as it is shown
+	owner     bool                // is shown
+
+	mutex   workflow.Mutex
+	turns   workflow.ReceiveChannel
+	settled workflow.ReceiveChannel
+	retries workflow.ReceiveChannel
+}
+
+// Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash alone: it
+// goes on from where the record stands.
+func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
+	t := &transaction{
+		settings: w.Settings, hash: hash, mutex: workflow.NewMutex(ctx), calm: func() {},
+		turns:   workflow.GetSignalChannel(ctx, TurnSignal),
+		settled: workflow.GetSignalChannel(ctx, SettledSignal),
+		retries: workflow.GetSignalChannel(ctx, RetrySignal),
+	}
+	if err := t.listen(ctx); err != nil {
+		return View{}, err
+	}
+	if err := ask(ctx, t, transactions.LockTransaction, hash); err != nil {
+		return View{}, err
+	}
+	for {
+		var err error
+		step := next(t.at, t.situation())
+		switch {
+		case ctx.Err() != nil: // a person cancels; what follows is not cancelled
+			ctx, _ = workflow.NewDisconnectedContext(ctx)
+			t.cancelled = true
+			err = ask(ctx, t, transactions.CancelTransaction, hash)
+		case step == stepOver:
+			// A request that is under way may still change that.
+			err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+			if err == nil && next(t.at, t.situation()) == stepOver {
+				return t.view(), t.ending()
+			}
+		case (step == stepAwaitRetry || step == stepAwaitReview) && t.mayContinue(ctx):
+			return View{}, workflow.NewContinueAsNewError(ctx, WorkflowType, hash)
+		default:
+			err = steps[step](t, ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			return View{}, err
+		}
+	}
+}
+
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+func (t *transaction) mayContinue(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
+}
+
+// ending is how the workflow closes: operators find each kind by its status.
+func (t *transaction) ending() error {
+	switch {
+	case t.at.Status != store.TransactionFailed:
+		return nil
+	case t.cancelled:
+		return temporal.NewCanceledError()
+	default:
+		return temporal.NewApplicationErrorWithOptions(t.at.Error, string(t.at.ErrorClass),
+			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+	}
+}
+
+// ask lets the record do something and takes over where it stands then. One at a time: an older answer never replaces a
+// newer one.
+func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Position, error), in In) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	if err := t.mutex.Lock(ctx); err != nil {
+		return err
+	}
+	defer t.mutex.Unlock()
+	position, err := lifecycle.Do(ctx, act, in)
+	if err == nil {
+		t.take(ctx, position)
+	}
+	return err
+}
+
+// take takes over where the record stands.
+func (t *transaction) take(ctx workflow.Context, position activities.Position) {
+	before := t.at
+	t.at = position
+	t.looks++
+	if before.Status == position.Status && sameTime(before.Since, position.Since) {
+		t.show(ctx, false)
+		return
+	}
+	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
+	for t.retries.ReceiveAsync(nil) { //nolint:revive // who asked for a retry before this did not mean this
+	}
+	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
+		t.calm()
+	}
+	if position.Status == store.TransactionProcessing {
+		t.watch(ctx)
+	}
+	t.show(ctx, true)
+}
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
+}
+
+// watch tells the administrators when the transaction is still in processing after a while. Nothing is reset.
+func (t *transaction) watch(ctx workflow.Context) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx, t.calm = workflow.WithCancel(ctx)
+	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "stuck"}).Get(ctx, nil) != nil {
+			return // it has left processing
+		}
+		if _, err := lifecycle.Do(ctx, transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
+			return
+		}
+		t.stuck = true
+		t.show(ctx, false)
+	})
+}
+
+// situation is what next has to know besides the record.
+type situation struct {
+	Cancelled bool
+	Unquoted  bool
+	Rest      bool
+}
+
+func (t *transaction) situation() situation {
+	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0}
+}

@@ -1,0 +1,574 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+var settings = Settings{
+	Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute, StuckAfter: 30 * time.Minute,
+}
+
+var hash = strings.Repeat("ab", 32)
+
+// book is a record of one transaction, as far as its workflow can see.
+type book struct {
+	*testsuite.TestWorkflowEnvironment
+	at        activities.Position
+	taken     bool // others have the turn
+	calls     []string
+	messages  []string // of failures
+	failedAt  time.Time
+	reasons   []string // of reviews
+	attention []bool
+	stages    []string
+
+	quote   func() (activities.Position, error)
+	pay     func(activities.Order) (activities.Payment, error)
+	confirm func() (activities.Position, error)
+}
+
+func (b *book) did(what string) { b.calls = append(b.calls, what) }
+
+func (b *book) done() string { return strings.Join(b.calls, " ") }
+
+// newBook gives an environment with skipped time and activities that keep to a pending transaction.
+func newBook(t *testing.T) *book {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	b.at = activities.Position{Standing: store.Standing{Status: store.TransactionPending}, Again: true}
+	b.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	b.RegisterActivity(&activities.Transactions{})
+	b.RegisterActivity(&activities.Cashier{})
+	b.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
+		attributes := args.Get(0).(temporal.SearchAttributes)
+		if stage, ok := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword("Stage")); ok {
+			b.stages = append(b.stages, stage)
+		}
+		if attention, ok := attributes.GetBool(temporal.NewSearchAttributeKeyBool("Attention")); ok {
+			b.attention = append(b.attention, attention)
+		}
+	}).Return(nil).Maybe()
+	answer := func(what string, change func()) func(context.Context, string) (activities.Position, error) {
+		return func(context.Context, string) (activities.Position, error) {
+			b.did(what)
+			change()
+			return b.at, nil
+		}
+	}
+	b.OnActivity(transactions.LockTransaction, mock.Anything, hash).Return(answer("lock", func() {
+		if b.at.Status == store.TransactionPending {
+			b.process(1)
+		}
+	})).Maybe()
+	b.OnActivity(transactions.LookAtTransaction, mock.Anything, hash).Return(answer("look", func() {})).Maybe()
+	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(answer("alert", func() {})).Maybe()
+	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
+		if b.at.Status == store.TransactionProcessing && stateOf(b.at.Purchase) != store.PaymentSigned && stateOf(b.at.Purchase) != store.PaymentPaid {
+			b.failed("Cancelled by operator", store.UnknownError)
+		}
+	})).Maybe()
+	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Position, error) {
+		b.did("queue")
+		b.at.Turn = &store.Turn{Kind: p.Kind, Granted: !b.taken}
+		return b.at, nil
+	}).Maybe()
+	b.OnActivity(transactions.FailTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, f activities.TransactionFailure) (activities.Position, error) {
+		b.did("fail")
+		class := store.Retryable
+		if strings.HasPrefix(f.Message, "Invalid") {
+			class = store.NonRetryable
+		}
+		b.failed(f.Message, class)
+		return b.at, nil
+	}).Maybe()
+	b.OnActivity(transactions.ReviewTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionReview) (activities.Position, error) {
+		b.did("review")
+		b.reasons = append(b.reasons, r.Reason)
+		b.at.NeedsReview, b.at.Turn = true, nil
+		return b.at, nil
+	}).Maybe()
+	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
+		b.did("retry")
+		if r.Actor == 13 {
+			return activities.Position{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
+		}
+		b.process(r.Attempt + 1)
+		return b.at, nil
+	}).Maybe()
+	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
+		b.did("resolve")
+		b.at.NeedsReview, b.at.Status = false, r.Outcome
+		if r.Outcome == store.TransactionFailed {
+			b.at.ErrorClass = store.NonRetryable
+		}
+		return b.at, nil
+	}).Maybe()
+
+	b.quote = func() (activities.Position, error) { b.at.Quoted = true; return b.at, nil }
+	b.pay = func(activities.Order) (activities.Payment, error) {
+		b.purchase(store.PaymentSigned)
+		return activities.Payment{Position: b.at}, nil
+	}
+	b.confirm = func() (activities.Position, error) { b.at.Status = store.TransactionProcessed; return b.at, nil }
+	b.OnActivity(cashier.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+		b.did("quote")
+		return b.quote()
+	}).Maybe()
+	pay := func(_ context.Context, o activities.Order) (activities.Payment, error) { b.did("pay"); return b.pay(o) }
+	b.OnActivity(cashier.PayOrder, mock.Anything, mock.Anything).Return(pay).Maybe()
+	b.OnActivity(cashier.PayRefund, mock.Anything, mock.Anything).Return(pay).Maybe()
+	b.OnActivity(cashier.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+		b.did("confirm")
+		return b.confirm()
+	}).Maybe()
+	b.OnActivity(cashier.ProveRefund, mock.Anything, hash).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
+	b.OnActivity(cashier.BroadcastPayment, mock.Anything, mock.Anything).Return(func(context.Context, activities.PaymentOf) (activities.BroadcastOutcome, error) {
+		b.did("broadcast")
+		return activities.BroadcastOutcome{Position: b.at, Over: strings.Count(b.done(), "broadcast") >= 3}, nil
+	}).Maybe()
+	return b
+}
+
+func (b *book) process(attempt int) {
+	now := b.Now()
+	b.at.Standing = store.Standing{Status: store.TransactionProcessing, Attempt: attempt, Since: &now}
+	b.at.Again = true
+}
+
+func (b *book) failed(message string, class store.ErrorClass) {
+	b.messages, b.failedAt = append(b.messages, message), b.Now()
+	b.at.Status, b.at.Error, b.at.ErrorClass, b.at.Turn = store.TransactionFailed, message, class, nil
+}
+
+func (b *book) purchase(state store.PaymentState) {
+	b.at.Purchase = &store.PaymentRef{ID: 1, Kind: store.Purchase, State: state}
+	if state == store.PaymentSigned {
+		b.at.Signed++
+	} else {
+		b.at.Turn = nil
+	}
+	b.at.Again = b.at.Signed < settings.Attempts
+}
+
+// later does something when so much time has passed.
+func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback(do, after) }
+
+// settles lets the chain decide, and the monitor tell of it.
+func (b *book) settles(after time.Duration, state store.PaymentState) {
+	b.later(after, func() { b.purchase(state); b.SignalWorkflow(SettledSignal, nil) })
+}
+
+// run runs the workflow to its end and compares what it did.
+func (b *book) run(t *testing.T, want string) error {
+	t.Helper()
+	b.ExecuteWorkflow(WorkflowType, hash)
+	if !b.IsWorkflowCompleted() {
+		t.Fatalf("it does not end: %s", b.done())
+	}
+	if got := b.done(); got != want {
+		t.Errorf("did  %s\nwant %s", got, want)
+	}
+	return b.GetWorkflowError()
+}
+
+func TestWorkflowBuys(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.settles(5*time.Second, store.PaymentPaid)
+	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(b.stages, " "); got != "processing processed" || len(b.attention) > 0 {
+		t.Error(got, b.attention)
+	}
+}
+
+func TestWorkflowAwaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.taken = true
+	b.later(time.Minute, func() { b.SignalWorkflow(TurnSignal, nil) }) // a mistake: it is not its turn
+	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(TurnSignal, nil) })
+	b.settles(2*time.Hour, store.PaymentPaid)
+	// Every half hour that it waits is too long for somebody to know of: once is enough.
+	if err := b.run(t, "lock quote queue look alert look pay broadcast broadcast broadcast look confirm"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWorkflowBroadcastsAgain looks at the pauses between broadcasts: they grow, and end with the payment's time.
+func TestWorkflowBroadcastsAgain(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	var at []time.Duration
+	start := b.Now()
+	b.settles(20*time.Minute, store.PaymentPaid)
+	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "BroadcastPayment" {
+			at = append(at, b.Now().Sub(start).Round(time.Second))
+		}
+	})
+	if err := b.run(t, "lock quote queue pay broadcast broadcast broadcast look confirm"); err != nil {
+		t.Error(err)
+	}
+	if len(at) != 3 || at[0] != 15*time.Second || at[1] != 45*time.Second || at[2] != 105*time.Second {
+		t.Error(at)
+	}
+}
+
+// TestWorkflowDeadPayments signs anew only what is proven dead, and gives up after as many as the record allows.
+func TestWorkflowDeadPayments(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.settles(time.Second, store.PaymentDead)
+	b.settles(2*time.Second, store.PaymentBounced)
+	b.settles(3*time.Second, store.PaymentDead)
+	b.later(4*time.Second, b.CancelWorkflow)
+	err := b.run(t, "lock quote queue pay look queue pay look queue pay look fail cancel")
+	if !temporal.IsCanceledError(err) || len(b.messages) != 1 || b.messages[0] != "Wallet service error: Could not send transaction" {
+		t.Error(err, b.messages)
+	}
+}
+
+// TestWorkflowQuoteFails has a line for each way a quote can go wrong.
+func TestWorkflowQuoteFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err     error
+		tries   int
+		took    time.Duration
+		message string
+	}{
+		"for good":    {temporal.NewNonRetryableApplicationError("Invalid username", "non-retryable", nil), 1, 0, "Invalid username"},
+		"for now":     {temporal.NewApplicationError("Failed to fetch: Network error", "retryable"), 3, 90 * time.Second, "Failed to fetch: Network error"},
+		"nobody says": {temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_START_TO_CLOSE, nil), 3, 90 * time.Second, "Unknown error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			b.quote = func() (activities.Position, error) { return activities.Position{}, c.err }
+			start := b.Now()
+			b.later(time.Hour, b.CancelWorkflow)
+			b.ExecuteWorkflow(WorkflowType, hash)
+			err := b.GetWorkflowError()
+			if tries := strings.Count(b.done(), "quote"); tries != c.tries || len(b.messages) != 1 || b.messages[0] != c.message {
+				t.Errorf("%s, %v", b.done(), b.messages)
+			}
+			if took := b.failedAt.Sub(start); took < c.took || took > c.took+time.Minute {
+				t.Errorf("took %s", took)
+			}
+			if failure, ok := errors.AsType[*temporal.ApplicationError](err); name == "for good" && (!ok || failure.Type() != "non-retryable" || failure.Message() != c.message) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWorkflowUnquoted lets an order wait for its turn without a quote: its payment finds one.
+func TestWorkflowUnquoted(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.quote = func() (activities.Position, error) { return b.at, nil }
+	b.settles(time.Second, store.PaymentPaid)
+	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWorkflowPayFails tries again after pauses that grow, as long as the activity says so. What only has to wait burns no try.
+func TestWorkflowPayFails(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	var tries []int
+	var at []time.Duration
+	start := b.Now()
+	b.pay = func(o activities.Order) (activities.Payment, error) {
+		tries, at = append(tries, o.Try), append(at, b.Now().Sub(start).Round(time.Second))
+		if len(tries) == 2 { // held: back in line
+			b.at.Turn.Granted = false
+			return activities.Payment{Position: b.at}, nil
+		}
+		b.at.Turn = nil
+		return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: o.Try < 3}, nil
+	}
+	b.later(10*time.Minute, func() { b.at.Turn.Granted = true; b.SignalWorkflow(TurnSignal, nil) })
+	b.later(24*time.Hour, b.CancelWorkflow)
+	err := b.run(t, "lock quote queue pay queue pay look pay queue pay fail cancel")
+	if !temporal.IsCanceledError(err) || b.messages[0] != "Failed to fetch: Network error" {
+		t.Error(err, b.messages)
+	}
+	want := []time.Duration{0, 30 * time.Second, 10 * time.Minute, 11 * time.Minute}
+	for i := range want {
+		if len(tries) != 4 || at[i] != want[i] || tries[i] != []int{1, 2, 2, 3}[i] {
+			t.Fatal(tries, at)
+		}
+	}
+}
+
+// TestWorkflowNotConfirmed asks an operator when the Stars do not come in time, and does what they find.
+func TestWorkflowNotConfirmed(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
+		t.Run(string(outcome), func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			tries := 0
+			b.confirm = func() (activities.Position, error) {
+				tries++
+				b.calls = b.calls[:len(b.calls)-1]
+				return activities.Position{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
+			}
+			b.settles(time.Second, store.PaymentPaid)
+			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
+			b.later(2*time.Hour, func() { b.ask(t, "retry", Input{}, fault.InvalidTransition) })
+			b.later(3*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: "pending"}, fault.Validation) })
+			b.later(4*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: outcome}, "") })
+			err := b.run(t, "lock quote queue pay look review alert cancel resolve")
+			if (err == nil) != (outcome == store.TransactionProcessed) || b.reasons[0] != activities.ReviewNotConfirmed || tries < 5 {
+				t.Error(err, b.reasons, tries)
+			}
+			if len(b.attention) != 2 || !b.attention[0] || b.attention[1] {
+				t.Error(b.attention)
+			}
+		})
+	}
+}
+
+// ask sends an update and compares the refusal, if there is to be one.
+func (b *book) ask(t *testing.T, name string, in Input, refusal fault.Code) {
+	t.Helper()
+	check := func(err error) {
+		failure, _ := errors.AsType[*temporal.ApplicationError](err)
+		if refusal == "" && err != nil || refusal != "" && (failure == nil || failure.Type() != string(refusal)) {
+			t.Errorf("%s: %v, want %s", name, err, refusal)
+		}
+	}
+	b.UpdateWorkflow(name, "", &testsuite.TestUpdateCallback{
+		OnAccept:   func() {},
+		OnReject:   check,
+		OnComplete: func(_ any, err error) { check(err) },
+	}, in)
+}
+
+// TestWorkflowRetried waits as long as it takes for an operator.
+func TestWorkflowRetried(t *testing.T) {
+	t.Parallel()
+	for name, retry := range map[string]func(*testing.T, *book){
+		"update": func(t *testing.T, b *book) { b.ask(t, "retry", Input{Actor: 1, Comment: "again"}, "") },
+		"signal": func(_ *testing.T, b *book) { b.SignalWorkflow(RetrySignal, Input{}) },
+		"refused first": func(t *testing.T, b *book) {
+			b.ask(t, "retry", Input{Actor: 13}, fault.InsufficientAccess)
+			b.SignalWorkflow(RetrySignal, Input{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			good := b.quote
+			b.quote = func() (activities.Position, error) {
+				return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
+			}
+			b.later(time.Nanosecond, func() { b.SignalWorkflow(RetrySignal, Input{}) }) // too early: means nothing
+			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
+			b.settles(1001*time.Hour, store.PaymentPaid)
+			want := "lock quote fail retry quote queue pay broadcast broadcast broadcast alert look confirm"
+			if name == "refused first" {
+				want = strings.Replace(want, "retry", "retry retry", 1)
+			}
+			if err := b.run(t, want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWorkflowCancelled stops what has not signed, and proves what has.
+func TestWorkflowCancelled(t *testing.T) {
+	t.Parallel()
+	t.Run("waiting", func(t *testing.T) {
+		t.Parallel()
+		b := newBook(t)
+		b.taken = true
+		b.later(time.Minute, b.CancelWorkflow)
+		if err := b.run(t, "lock quote queue cancel"); !temporal.IsCanceledError(err) || b.messages[0] != "Cancelled by operator" {
+			t.Error(err, b.messages)
+		}
+	})
+	t.Run("signed, then paid", func(t *testing.T) {
+		t.Parallel()
+		b := newBook(t)
+		b.later(time.Second, b.CancelWorkflow)
+		b.settles(5*time.Second, store.PaymentPaid)
+		if err := b.run(t, "lock quote queue pay cancel look confirm"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("signed, then dead", func(t *testing.T) {
+		t.Parallel()
+		b := newBook(t)
+		b.later(time.Second, b.CancelWorkflow)
+		b.settles(5*time.Second, store.PaymentDead)
+		if err := b.run(t, "lock quote queue pay cancel look fail"); !temporal.IsCanceledError(err) || b.messages[0] != "Cancelled by operator" {
+			t.Error(err, b.messages)
+		}
+	})
+}
+
+// TestWorkflowStuck alerts once, changes nothing, and takes the mark away at the end.
+func TestWorkflowStuck(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.settles(5*time.Hour, store.PaymentPaid)
+	if err := b.run(t, "lock quote queue pay broadcast broadcast broadcast alert look confirm"); err != nil {
+		t.Error(err)
+	}
+	if len(b.attention) != 2 || !b.attention[0] || b.attention[1] {
+		t.Error(b.attention)
+	}
+}
+
+// TestWorkflowGoesOn starts with the record in the middle of things: what an operator has ended or reset goes on from there.
+func TestWorkflowGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		begin func(*book)
+		want  string
+	}{
+		"granted": {func(b *book) {
+			b.at.Quoted, b.at.Turn = true, &store.Turn{Kind: store.Purchase, Granted: true}
+			b.settles(time.Second, store.PaymentPaid)
+		}, "lock pay look confirm"},
+		"signed": {func(b *book) { b.purchase(store.PaymentSigned); b.settles(time.Second, store.PaymentPaid) }, "lock look confirm"},
+		"paid":   {func(b *book) { b.purchase(store.PaymentPaid) }, "lock confirm"},
+		"dead": {func(b *book) {
+			b.at.Quoted = true
+			b.purchase(store.PaymentDead)
+			b.settles(time.Second, store.PaymentPaid)
+		}, "lock queue pay look confirm"},
+		"processed": {func(b *book) { b.at.Status = store.TransactionProcessed }, "lock"},
+		"found by itself": {func(b *book) { // the signal was lost
+			b.purchase(store.PaymentSigned)
+			b.later(20*time.Second, func() { b.purchase(store.PaymentPaid) })
+		}, "lock broadcast broadcast confirm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			b.process(1)
+			c.begin(b)
+			if err := b.run(t, c.want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWorkflowRefunds gives back what is owed, however long it takes, and nothing else.
+func TestWorkflowRefunds(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.process(1)
+	b.failed("Invalid username", store.NonRetryable)
+	b.at.RefundDue = 1000
+	tries := 0
+	b.pay = func(o activities.Order) (activities.Payment, error) {
+		if tries++; tries < 3 {
+			b.at.Turn = nil
+			return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+		}
+		b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}, 0
+		return activities.Payment{Position: b.at}, nil
+	}
+	b.later(5*time.Minute, func() { // dead: owed again
+		b.at.Refund, b.at.RefundDue, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentDead}, 1000, nil
+		b.SignalWorkflow(SettledSignal, nil)
+	})
+	b.later(6*time.Minute, b.CancelWorkflow) // what is owed is owed
+	b.later(time.Hour, func() {
+		b.at.Refund, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid}, nil
+		b.SignalWorkflow(SettledSignal, nil)
+	})
+	err := b.run(t, "lock queue pay queue pay queue pay broadcast broadcast broadcast look cancel queue pay broadcast look prove")
+	if err == nil || len(b.messages) != 1 {
+		t.Error(err, b.messages)
+	}
+}
+
+// TestWorkflowState follows the state query.
+func TestWorkflowState(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	view := func() (v View) {
+		value, err := b.QueryWorkflow(StateQuery)
+		if err != nil || value.Get(&v) != nil {
+			t.Error(err)
+		}
+		return v
+	}
+	b.later(time.Second, func() {
+		if got := view(); got.State != "processing" || got.Attempt != 1 || !strings.Contains(got.WaitsFor, "chain") {
+			t.Errorf("%+v", got)
+		}
+	})
+	b.settles(2*time.Second, store.PaymentPaid)
+	_ = b.run(t, "lock quote queue pay look confirm")
+	if got := view(); got.State != "processed" || got.WaitsFor != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestWorkflowContinues starts anew when its history is long, while it waits for an operator.
+func TestWorkflowContinues(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.quote = func() (activities.Position, error) {
+		return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
+	}
+	b.later(time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(TurnSignal, nil) })
+	err := b.run(t, "lock quote fail")
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); !ok || next.WorkflowType.Name != WorkflowType {
+		t.Error(err)
+	}
+}
+
+// TestMonitorContinues hands over from one activity to the next for ever.
+func TestMonitorContinues(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet{})
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflowWithOptions(Monitor, workflow.RegisterOptions{Name: MonitorType})
+	env.RegisterActivity(&activities.TonMonitor{})
+	env.OnActivity(monitor.WatchWallet, mock.Anything, "0:abc").Return(nil).Once()
+	env.ExecuteWorkflow(MonitorType, "0:abc")
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || next.WorkflowType.Name != MonitorType {
+		t.Error(env.GetWorkflowError())
+	}
+	env.AssertExpectations(t)
+}
+
+// quiet keeps the SDK's log out of the tests' output.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
