@@ -295,13 +295,13 @@ func (w *world) fails(hash, message string, class store.ErrorClass) store.Transa
 // over waits until a transaction's workflow has closed, and gives how.
 func (w *world) over(hash string) error {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	err := w.rig.client.GetWorkflow(ctx, store.TransactionWorkflowID(hash), "").Get(ctx, nil)
-	if ctx.Err() != nil {
-		w.Fatalf("the workflow of %.8s does not end: %v", hash, w.events(hash))
-	}
-	return err
+	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	w.eventually("its workflow is over: "+w.events(hash), func() bool {
+		description, err := w.rig.client.DescribeWorkflowExecution(w.Context(), store.TransactionWorkflowID(hash), "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	return w.rig.client.GetWorkflow(w.Context(), store.TransactionWorkflowID(hash), "").Get(w.Context(), nil)
 }
 
 func (w *world) payments(hash string) []store.Payment {

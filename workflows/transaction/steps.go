@@ -259,7 +259,7 @@ func (t *transaction) execute(ctx workflow.Context, summary string, act func(con
 // other way on.
 func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error {
 	over := false
-	for interval := t.settings.RebroadcastEvery; ; interval *= 2 {
+	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
 		told, err := true, error(nil)
 		if over {
 			err = workflow.Await(ctx, t.told)
