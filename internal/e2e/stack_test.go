@@ -156,6 +156,11 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
+			select {
+			case <-s.temporal.Done():
+				t.Log("the Temporal server does not run")
+			default:
+			}
 			t.Logf("logs of the services:\n%s", s.log.tail(6000))
 		}
 	})
@@ -217,6 +222,16 @@ func (s *stack) run(path string) *program {
 
 // kill ends the process as a crash would.
 func (p *program) kill() { p.Process.Kill(); <-p.done }
+
+// ended says whether the process runs no more.
+func (p *program) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // stop asks the process to end.
 func (p *program) stop() { p.Process.Signal(syscall.SIGTERM); <-p.done }

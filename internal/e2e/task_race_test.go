@@ -96,7 +96,7 @@ type taskRace struct {
 // newTaskRace starts everything but the services.
 func newTaskRace(t *testing.T, worker string) *taskRace {
 	t.Helper()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "warn"})
 	return &taskRace{stack: s, worker: worker, started: time.Now()}
 }
 
@@ -167,6 +167,11 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 		case <-over:
 			return
 		case <-time.After(2 * time.Second):
+		}
+		for _, one := range r.servers {
+			if one.ended() {
+				r.complain("the %s has ended by itself", one.name)
+			}
 		}
 		victim := r.servers[i%len(r.servers)]
 		victim.kill()

@@ -85,10 +85,8 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		before, meanwhile, back.Sub(killed).Round(time.Millisecond), late.Round(time.Millisecond))
 
 	for name, p := range map[string]*program{"worker": worker, "API": s.api} {
-		select {
-		case <-p.done:
+		if p.ended() {
 			t.Errorf("the %s has ended", name)
-		default:
 		}
 	}
 	fresh := ann.batch(calm, map[string]any{"ref": "fresh", "title": "Go on"})["fresh"]
