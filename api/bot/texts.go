@@ -156,7 +156,7 @@ var alertTexts = map[string]text{
 		"qBittorrent не принимает наши имя и пароль: загрузки ждут, пока настройку не исправят и не перезапустят worker.",
 	},
 	store.AlertDownloadsSpace: {
-		"There is little room left on qBittorrent's disk: new downloads wait until there is more.",
+		"There is little room left where qBittorrent keeps its files: new downloads wait until there is more.",
 		"На диске qBittorrent мало места: новые загрузки ждут, пока оно появится.",
 	},
 }
