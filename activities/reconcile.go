@@ -28,11 +28,13 @@ type Reconciler struct {
 	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
 	Downloads       DownloadKeeper
 	DownloadRecords *Downloads
-	Transactions    TransactionKeeper
-	Purchases       *Transactions
-	Wallet          string        // whose monitor must run; empty: none
-	StuckAfter      time.Duration // a transaction in processing for longer
-	Every           time.Duration // between two looks
+	// EnsureDownloadSync makes sure that the watcher runs; nil: downloads are off.
+	EnsureDownloadSync func(ctx context.Context) error
+	Transactions       TransactionKeeper
+	Purchases          *Transactions
+	Wallet             string        // whose monitor must run; empty: none
+	StuckAfter         time.Duration // a transaction in processing for longer
+	Every              time.Duration // between two looks
 }
 
 const (

@@ -17,8 +17,14 @@ type DownloadKeeper interface {
 	TellCancel(ctx context.Context, job store.Download) error
 }
 
-// downloads settles every live download whose workflow does not run, and tells those that have missed a wish to end them.
+// downloads settles every live download whose workflow does not run, and tells those that have missed a wish to end them. The
+// watcher of all of them runs again when somebody has ended it.
 func (r *Reconciler) downloads(ctx context.Context) error {
+	if r.EnsureDownloadSync != nil {
+		if err := r.EnsureDownloadSync(ctx); err != nil {
+			return err
+		}
+	}
 	running, err := r.running(ctx, "Download")
 	if err != nil {
 		return err

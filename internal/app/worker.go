@@ -75,7 +75,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	shop.Downloads, shop.DownloadSync = app.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
-		Downloads: app.downloads(), DownloadRecords: shop.Downloads,
+		Downloads: app.downloads(), DownloadRecords: shop.Downloads, EnsureDownloadSync: app.downloadSync(),
 		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
 	}
 	if shop.Monitor != nil {
@@ -105,8 +105,8 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
 		return err
 	}
-	if c.QBittorrent.URL != "" {
-		if err := startSingleton(ctx, app.temporal, download.SyncType, download.SyncID, "Watches over all downloads"); err != nil {
+	if ensure := app.downloadSync(); ensure != nil {
+		if err := ensure(ctx); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ const launchPatience = 5 * time.Second
 // Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the same
 // user, book and medium, may be about to end: its id is waited for a little.
 func (c *Client) Launch(ctx context.Context, job store.Download) error {
-	ctx, cancel := context.WithTimeout(ctx, launchPatience)
+	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	for {
 		_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -131,7 +131,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 			return c.Store.MarkDownloadStarted(ctx, job.ID)
 		}
 		// How it ends is told elsewhere.
-		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(ctx, nil); ctx.Err() != nil {
+		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
 			return away(err)
 		}
 	}
