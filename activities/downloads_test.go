@@ -159,16 +159,13 @@ func TestFullDisk(t *testing.T) {
 	for range 3 {
 		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	}
-	alerts, err := s.Store.TakeUnsentAlerts(t.Context())
-	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsSpace || s.reload(job).LastError != string(fault.NoFreeSpace) {
-		t.Errorf("%+v, %v", alerts, err)
+	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
+		t.Errorf("last error %q", got)
 	}
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.add(job))
-	s.must(s.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace)) // the last one is resolved: this is another
-	if alerts, err = s.Store.TakeUnsentAlerts(t.Context()); err != nil || len(alerts) != 1 {
-		t.Errorf("%+v, %v", alerts, err)
-	}
+	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
 }
