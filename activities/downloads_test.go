@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -160,18 +159,13 @@ func TestFullDisk(t *testing.T) {
 	for range 3 {
 		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	}
-	alerts, err := s.Store.TakeUnsentAlerts(t.Context())
-	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsSpace || s.reload(job).LastError != string(fault.NoFreeSpace) {
-		t.Errorf("%+v, %v", alerts, err)
+	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
+		t.Errorf("last error %q", got)
 	}
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.add(job))
-	s.must(s.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace)) // the last one is resolved: this is another
-	alerts, err = s.Store.TakeUnsentAlerts(t.Context())
-	slices.SortFunc(alerts, func(a, b store.Alert) int { return cmp.Compare(a.ID, b.ID) })
-	if err != nil || len(alerts) != 2 || !alerts[0].Over || !alerts[1].Begun || alerts[1].Over {
-		t.Errorf("%+v, %v", alerts, err)
-	}
+	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
 }

@@ -135,6 +135,9 @@ var (
 	textHeartbeat  = text{"Worker last heard of: %s", "Последний сигнал обработчика: %s"}
 	textToken      = text{"Storage token ends in: %s", "Токен хранилища истекает через: %s"}
 	textInState    = text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textTorrents   = text{"<b>Downloads</b>", "<b>Загрузки</b>"}
+	textAnswers    = text{"qBittorrent answers", "qBittorrent отвечает"}
+	textNoAnswer   = text{"⚠️ qBittorrent does not answer, last time: %s ago", "⚠️ qBittorrent не отвечает, последний ответ: %s назад"}
 	textTopErrors  = text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
 	textStuck      = text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
 	textSeconds    = text{"%.0f s", "%.0f с"}
