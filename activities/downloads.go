@@ -45,10 +45,12 @@ type DownloadRecord struct {
 	Reason fault.Code           `json:"reason,omitempty"` // of a failure
 	// CancelRequested says that somebody wants it to end.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
+	// Removing says that its torrent is being removed: all that is left is the end.
+	Removing bool `json:"removing,omitempty"`
 }
 
 func recordOf(job store.Download) DownloadRecord {
-	record := DownloadRecord{Status: job.Status, CancelRequested: job.CancelRequestedAt != nil}
+	record := DownloadRecord{Status: job.Status, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
 	}
@@ -87,7 +89,10 @@ func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (Downlo
 
 // steps walks a locked job through the rules and gives the events that this makes.
 func (d *Downloads) steps(job *store.Download, move DownloadMove) (events []store.Event, err error) {
-	if d.Rules.Terminal(job.Status) || move.Action == store.DownloadActionBegin && job.Status == store.DownloadDownloading {
+	switch {
+	case d.Rules.Terminal(job.Status),
+		move.Action == store.DownloadActionBegin && job.Status == store.DownloadDownloading,
+		move.Action == store.DownloadActionComplete && job.RemovingAt != nil:
 		return nil, nil
 	}
 	actions := []store.DownloadAction{move.Action}

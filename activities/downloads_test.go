@@ -159,16 +159,13 @@ func TestFullDisk(t *testing.T) {
 	for range 3 {
 		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	}
-	alerts, err := s.Store.TakeUnsentAlerts(t.Context())
-	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsSpace || s.reload(job).LastError != string(fault.NoFreeSpace) {
-		t.Errorf("%+v, %v", alerts, err)
+	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
+		t.Errorf("last error %q", got)
 	}
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.add(job))
-	s.must(s.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace)) // the last one is resolved: this is another
-	if alerts, err = s.Store.TakeUnsentAlerts(t.Context()); err != nil || len(alerts) != 1 {
-		t.Errorf("%+v, %v", alerts, err)
-	}
+	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
 }
@@ -223,7 +220,6 @@ func TestSharedTorrent(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, sim.QBittorrentOptions{})
-	ctx := t.Context()
 	job := s.added(magnet(1))
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
 	for range 2 {
@@ -242,13 +238,34 @@ func TestRemove(t *testing.T) {
 	s.must(s.remove(other))
 
 	moved := s.added(magnet(3))
-	must := s.Torrents.DeleteTags(ctx, "job-none")
-	s.must(must)
 	s.must(s.qb.Remove(moved.Tag()))
 	s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()}}))
 	s.must(s.remove(moved))
 	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 0 {
 		t.Errorf("another's torrent: %+v", got)
+	}
+}
+
+// TestRemovalAndCompletion lets one come after the other: the first wins, whoever is late.
+func TestRemovalAndCompletion(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, sim.QBittorrentOptions{})
+	completed, removed := s.added(magnet(1)), s.added(magnet(2))
+	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
+	s.move(completed, "complete", "")
+	value, err := s.env.ExecuteActivity(s.RemoveTorrent, completed.ID)
+	s.must(err)
+	var record DownloadRecord
+	s.must(value.Get(&record))
+	if record.Status != store.DownloadCompleted || s.torrent(completed.Tag()) == nil {
+		t.Errorf("%+v, %+v", record, s.qb.Torrents())
+	}
+	s.must(s.remove(removed))
+	if got := s.move(removed, "complete", ""); got.Status != store.DownloadQueued || !got.Removing {
+		t.Errorf("%+v", got)
+	}
+	if got := s.move(removed, "cancel", ""); got.Status != store.DownloadCanceled {
+		t.Errorf("%+v", got)
 	}
 }
 

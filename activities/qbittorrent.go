@@ -233,12 +233,18 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 }
 
 // RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is so. A
-// failure is recorded, for whoever waits for the end.
-func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) error {
-	job, there, err := d.find(ctx, jobID)
-	if err == nil && job.CancelRequestedAt == nil { // by an operator, or the program itself
-		err = d.Store.RequestDownloadCancel(ctx, jobID, nil, false)
+// failure is recorded, for whoever waits for the end. A job that is over already keeps what it has: the answer tells. Its
+// workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then, stands in the
+// record all the same.
+func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (DownloadRecord, error) {
+	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
+		return DownloadRecord{}, patient(ctx, err)
 	}
+	job, err := d.Store.DownloadByID(ctx, jobID)
+	if err != nil || d.Rules.Terminal(job.Status) {
+		return recordOf(job), patient(ctx, err)
+	}
+	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	if err == nil && there != nil && d.Torrents.Ours(*there) {
 		err = d.letGo(ctx, job, *there)
 	}
@@ -252,7 +258,7 @@ func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) error {
 	if note != job.CancelError {
 		err = errors.Join(err, d.Store.NoteDownloadCancelError(ctx, jobID, note))
 	}
-	return patient(ctx, err)
+	return recordOf(job), patient(ctx, err)
 }
 
 // letGo deletes a torrent unless another job holds it.

@@ -27,7 +27,7 @@ func newDev() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run everything on this machine: PostgreSQL, Temporal, stand-ins, worker, API, bot",
+		Short: "Run everything on this machine: PostgreSQL, Temporal, qBittorrent, stand-ins, worker, API, bot",
 		Long: `Run everything on this machine until Ctrl-C, and show each workload at work.
 
 The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
@@ -100,6 +100,7 @@ func (s *stack) greet(o devOptions, after time.Duration) {
 		{"Temporal Web UI", s.info.WebUI},
 		{"API and its docs", s.info.Docs},
 		{"Telegram chat", s.chatURL()},
+		{"qBittorrent", s.info.StandIns.QBittorrent},
 		{"state", s.shown(s.state)},
 		{"logs", s.shown(s.logDir())},
 		{"addresses, tokens", s.shown(filepath.Join(s.state, devInfoFile))},

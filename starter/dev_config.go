@@ -37,13 +37,20 @@ func (s *stack) config() (config.Config, error) {
 		"STAGECOACH_YANDEX_ACCESS_TOKEN":  "",
 		"STAGECOACH_YANDEX_REFRESH_TOKEN": s.kept.RefreshToken,
 		"STAGECOACH_YANDEX_ROOT":          "disk:/",
+
+		"STAGECOACH_QBITTORRENT_URL":          s.torrents.url,
+		"STAGECOACH_QBITTORRENT_USERNAME":     s.torrents.username,
+		"STAGECOACH_QBITTORRENT_PASSWORD":     s.torrents.password,
+		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
+		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
 	}
 	suggested := map[string]string{
-		"STAGECOACH_ADMIN_IDS":           strconv.Itoa(demoAdmin),
-		"STAGECOACH_LISTING_TTL":         "1s",
-		"STAGECOACH_EDIT_EVERY":          "1s",
-		"STAGECOACH_WORKER_STOP_TIMEOUT": "3s",
-		"STAGECOACH_SPOOL_DIR":           filepath.Join(s.state, "spool"),
+		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
+		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
+		"STAGECOACH_LISTING_TTL":            "1s",
+		"STAGECOACH_EDIT_EVERY":             "1s",
+		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
+		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.state, "spool"),
 	}
 	c, err := config.Load(func(name string) (string, bool) {
 		if value, ok := decided[name]; ok {

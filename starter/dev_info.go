@@ -23,8 +23,10 @@ type devInfo struct {
 	AdminToken  string `json:"admin_token"`
 	UserToken   string `json:"user_token"`
 	StandIns    struct {
-		Telegram string `json:"telegram"`
-		Yandex   string `json:"yandex"`
+		Telegram    string `json:"telegram"`
+		Yandex      string `json:"yandex"`
+		QBittorrent string `json:"qbittorrent"` // the real one where it is installed
+		WebSeed     string `json:"web_seed"`    // of torrents to try
 	} `json:"stand_ins"`
 }
 

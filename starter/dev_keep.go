@@ -27,12 +27,14 @@ type kept struct {
 
 // portsKept are the ports of the last run: wishes, for they may be busy now.
 type portsKept struct {
-	API      int `json:"api"`
-	Temporal int `json:"temporal"`
-	WebUI    int `json:"web_ui"`
-	Postgres int `json:"postgres"`
-	Telegram int `json:"telegram"`
-	Yandex   int `json:"yandex"`
+	API         int `json:"api"`
+	Temporal    int `json:"temporal"`
+	WebUI       int `json:"web_ui"`
+	Postgres    int `json:"postgres"`
+	Telegram    int `json:"telegram"`
+	Yandex      int `json:"yandex"`
+	QBittorrent int `json:"qbittorrent"`
+	WebSeed     int `json:"web_seed"`
 }
 
 func keptFile(state string) string { return filepath.Join(state, "keep.json") }
@@ -69,7 +71,7 @@ func newKept() kept {
 		ClientSecret:  rand.Text(),
 		RefreshToken:  rand.Text(),
 		// The customary ports, so that tools find their server without being told.
-		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082},
+		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084},
 	}
 }
 

@@ -20,11 +20,12 @@ import (
 	"stagecoach/internal/sim"
 )
 
-// startServers starts PostgreSQL and Temporal side by side: each takes seconds.
+// startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
 func (s *stack) startServers(ctx context.Context) error {
 	var postgres *dev.Postgres
 	var temporal *dev.Temporal
-	s.screen.draw("  PostgreSQL and Temporal start")
+	var qbittorrent *dev.QBittorrent
+	s.screen.draw("  PostgreSQL, Temporal and qBittorrent start")
 	servers, ctx := errgroup.WithContext(ctx)
 	if own := os.Getenv("DATABASE_URL"); own != "" {
 		s.info.DatabaseURL = own
@@ -39,14 +40,21 @@ func (s *stack) startServers(ctx context.Context) error {
 		temporal, err = s.startTemporal(ctx)
 		return err
 	})
+	servers.Go(func() (err error) {
+		qbittorrent, err = s.startQBittorrent(ctx)
+		return err
+	})
 	err := servers.Wait()
 	s.screen.draw()
-	// What did start is ours to stop, also when the other did not.
+	// What did start is ours to stop, also when another did not.
 	if postgres != nil {
 		s.started("PostgreSQL", s.guard("PostgreSQL", postgres.Done(), postgres.Stop))
 	}
 	if temporal != nil {
 		s.started("Temporal", s.guard("Temporal", temporal.Done(), temporal.Stop))
+	}
+	if qbittorrent != nil {
+		s.started("qBittorrent", s.guard("qBittorrent", qbittorrent.Done(), qbittorrent.Stop))
 	}
 	return err
 }
@@ -159,32 +167,45 @@ func (s *stack) startStandIns(tokens oauth2.Token) error {
 	if err != nil {
 		return err
 	}
-	s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex)
-	return err
+	if s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
+		return err
+	}
+	return s.startTorrentStandIns()
 }
 
 // serveStandIn serves a stand-in on the port it had the last time, or on a free one, and notes which.
 func (s *stack) serveStandIn(name string, handler standIn, port *int) (address string, err error) {
 	var stop func()
-	for wish := *port; ; wish = 0 {
-		free, err := dev.PreferPort(wish)
-		if err != nil {
-			return "", errors.Join(err, handler.Close())
-		}
-		address, stop, err = sim.Start(loopback(free), handler)
-		if err == nil {
-			*port = free
-			break
-		}
-		if wish == 0 { // somebody else was quicker even with a port that was free a moment ago
-			return "", errors.Join(err, handler.Close())
-		}
+	err = onPort(port, func(at string) (err error) {
+		address, stop, err = sim.Start(at, handler)
+		return err
+	})
+	if err != nil {
+		return "", errors.Join(err, handler.Close())
 	}
 	s.started(name+" stand-in", func() error {
 		stop()
 		return handler.Close()
 	})
 	return address, nil
+}
+
+// onPort starts something on the port it had the last time, or on a free one, and notes which.
+func onPort(port *int, start func(address string) error) error {
+	for wish := *port; ; wish = 0 {
+		free, err := dev.PreferPort(wish)
+		if err != nil {
+			return err
+		}
+		err = start(loopback(free))
+		if err == nil {
+			*port = free
+			return nil
+		}
+		if wish == 0 { // somebody else was quicker even with a port that was free a moment ago
+			return err
+		}
+	}
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

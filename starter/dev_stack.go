@@ -26,6 +26,7 @@ type stack struct {
 	kept     kept
 	info     devInfo
 	telegram *sim.Telegram
+	torrents torrents
 
 	recordSince time.Time // when the database first saw the demo user: another database, another time
 
@@ -122,7 +123,7 @@ func (s *stack) openLogs() error {
 		return err
 	}
 	s.logs = map[string]*os.File{}
-	for _, name := range []string{"postgresql", "temporal", "worker", "api"} {
+	for _, name := range []string{"postgresql", "temporal", "qbittorrent", "worker", "api"} {
 		file, err := os.OpenFile(s.logFile(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err

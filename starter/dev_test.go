@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 )
 
@@ -48,6 +49,18 @@ func received(t *testing.T, state string) (documents []sim.Document) {
 	return documents
 }
 
+// newState makes a state folder whose first dev takes any free ports: tests that run side by side do not race for the
+// customary ones.
+func newState(t *testing.T) string {
+	t.Helper()
+	state, keep := t.TempDir(), newKept()
+	keep.Ports = portsKept{}
+	if err := keep.save(state); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
 func skipInShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real servers")
@@ -57,14 +70,14 @@ func skipInShort(t *testing.T) {
 
 func TestDevOnceTwice(t *testing.T) {
 	skipInShort(t)
-	state := t.TempDir()
+	state := newState(t)
 	put(t, filepath.Join(state, "yandex", "a folder", nastyName), bytes.Repeat([]byte("x"), 100_000))
 
 	first := launch(t, "dev", "--once", "--state", state)
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "All 7 ended as they should"} {
+	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "All 8 ended as they should"} {
 		if !strings.Contains(first.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}
@@ -92,6 +105,18 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed"} {
+		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
+			t.Errorf("dev.json does not know %s", name)
+		}
+	}
+	if _, _, err := dev.FindQBittorrent(t.Context()); err == nil {
+		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", demoTorrent)
+		if file, err := os.Stat(brought); err != nil || file.Size() != torrentSize {
+			t.Errorf("%v, %v", file, err)
+		}
+	}
+
 	sizes := map[int64]int{}
 	for _, d := range received(t, state) {
 		sizes[d.Size]++
@@ -101,7 +126,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	second := launch(t, "dev", "--once", "--state", state)
-	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 7") {
+	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 8") {
 		t.Errorf("exit code %d of the second run", code)
 	}
 	if n := len(received(t, state)); n != 2 {
@@ -201,7 +226,7 @@ func TestDevStays(t *testing.T) {
 
 func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	skipInShort(t)
-	state := t.TempDir()
+	state := newState(t)
 	dev := launch(t, "dev", "--no-demo", "--state", state)
 	dev.running(state)
 	child := children(dev.cmd.Process.Pid)
@@ -219,7 +244,7 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 
 func TestDevStoppedInMidDelivery(t *testing.T) {
 	skipInShort(t)
-	state := t.TempDir()
+	state := newState(t)
 	dev := launch(t, "dev", "--state", state)
 	info := dev.running(state)
 	// The demo's file is asked for half a second later at the earliest, and too large to be sent before the stop shows.
@@ -242,12 +267,63 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	}
 }
 
+func TestDevStoppedInMidDownload(t *testing.T) {
+	skipInShort(t)
+	state := newState(t)
+	first := launch(t, "dev", "--state", state)
+	info := first.running(state)
+	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its time.
+	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
+	if response, err := http.Post(info.StandIns.WebSeed+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	eventually(t, time.Minute, "the download is under way", func() bool {
+		return strings.Contains(first.output(), "download 1  downloading")
+	})
+	for line, want := range map[string]string{
+		"book list": "Noise, a demonstration", "download list --in-status downloading": "Noise, a demonstration (id 1)", "download show 1": "download/1/1/text",
+		"download events 1": "started", "status": "answers",
+	} {
+		if code, out, errs := starter(t, append(strings.Fields(line), "--state", state)...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
+	}
+	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := first.wait(20 * time.Second); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+	again := launch(t, "dev", "--once", "--state", state)
+	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
+		t.Errorf("exit code %d: the download did not go on", code)
+	}
+}
+
+func TestDevWithoutQBittorrent(t *testing.T) {
+	skipInShort(t)
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, "qbittorrent-nox"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := "PATH=" + broken + string(os.PathListSeparator) + os.Getenv("PATH")
+	dev := launchWith(t, []string{path}, "dev", "--once", "--state", newState(t))
+	if code := dev.wait(2 * time.Minute); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"a stand-in, which moves no bytes", "download 1  completed"} {
+		if !strings.Contains(dev.output(), want) {
+			t.Errorf("%q is not in the output", want)
+		}
+	}
+}
+
 func TestDevRefusesWrongSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}
 	t.Setenv("STAGECOACH_DELIVERY_PARALLEL", "many")
-	dev := launch(t, "dev", "--no-demo", "--state", t.TempDir())
+	dev := launch(t, "dev", "--no-demo", "--state", newState(t))
 	if code := dev.wait(time.Minute); code != 2 || !strings.Contains(dev.output(), "STAGECOACH_DELIVERY_PARALLEL") {
 		t.Errorf("exit code %d", code)
 	}

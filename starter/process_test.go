@@ -54,12 +54,19 @@ func (p *process) output() string {
 // launch starts the built program; it is killed when the test ends before it does.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
+	return launchWith(t, nil, args...)
+}
+
+// launchWith adds variables to the program's environment.
+func launchWith(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
 	binary, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.Env = append(os.Environ(), env...)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

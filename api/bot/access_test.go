@@ -95,7 +95,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.bot())
 	w.writes(boss, "en", "/status")
-	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s", "STORAGE_TIMEOUT", "#7")
+	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s", "STORAGE_TIMEOUT", "#7", "does not answer, last time: 700 s ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12")
 	w.writes(anna, "ru", "/status")
 	w.sees(anna, "только администраторы")
 	w.writes(anna, "ru", "/approve 1")

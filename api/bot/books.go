@@ -36,7 +36,7 @@ func (b *Bot) book(ctx context.Context, r *request) error {
 
 // makeBook adds "<title> / <author>" to the library.
 func (b *Bot) makeBook(ctx context.Context, r *request, said, key string) (store.Book, error) {
-	title, author := strings.Join(strings.Fields(said), " "), ""
+	title, author := " "+strings.Join(strings.Fields(said), " "), ""
 	if cut := strings.LastIndex(title, " / "); cut >= 0 {
 		title, author = title[:cut], title[cut+len(" / "):]
 	}
@@ -79,7 +79,7 @@ func (b *Bot) findBook(ctx context.Context, r *request, w wish) error {
 // turnBooks is the button of a page; without a place it shows the whole library.
 func (b *Bot) turnBooks(ctx context.Context, r *request, args []string) error {
 	w, _ := r.wishOf()
-	w.Book, w.Medium = 0, ""
+	w.Book = 0
 	before := number(args, 0)
 	if before < 0 {
 		w.Words, before = "", 0
@@ -156,7 +156,10 @@ func (b *Bot) chooseBook(ctx context.Context, r *request, args []string) error {
 	if r.message != r.conv.MessageID {
 		w, r.message = wish{Key: r.wishKey()}, 0
 	}
-	w.Book, w.Medium = number(args, 0), ""
+	if w.Book != 0 { // on the way back
+		w.Medium = ""
+	}
+	w.Book = number(args, 0)
 	return b.pursue(ctx, r, w)
 }
 

@@ -106,9 +106,11 @@ func part(files []store.File, limit, offset int) []store.File {
 type steady struct{}
 
 func (steady) Now(context.Context) (status.Status, error) {
-	age := 4.2
+	age, silence := 4.2, 700.0
 	return status.Status{
 		QueueDepth: 3, WorkerHeartbeatAge: &age, JobsInState: map[store.JobState]int64{store.JobQueued: 3},
 		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
+		DownloadsInStatus: map[store.DownloadStatus]int64{store.DownloadDownloading: 12},
+		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 	}, nil
 }

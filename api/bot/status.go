@@ -36,6 +36,12 @@ func statusText(language string, s status.Status) string {
 	for _, state := range store.JobStates {
 		lines = append(lines, fmt.Sprintf("%s: %d", state, s.JobsInState[state]))
 	}
+	if q := s.QBittorrent; q != nil {
+		lines = append(lines, "", textTorrents.in(language), torrentServer(language, *q))
+		for _, state := range store.DownloadStatuses {
+			lines = append(lines, fmt.Sprintf("%s: %d", state, s.DownloadsInStatus[state]))
+		}
+	}
 	if len(s.TopErrors) > 0 {
 		lines = append(lines, "", textTopErrors.in(language))
 	}
@@ -50,6 +56,18 @@ func statusText(language string, s status.Status) string {
 		lines = append(lines, "", textStuck.in(language, len(s.StuckJobs), strings.Join(stuck, ", ")))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// torrentServer tells whether qBittorrent answers.
+func torrentServer(language string, q status.QBittorrent) string {
+	if q.Answers {
+		return textAnswers.in(language)
+	}
+	line := textNoAnswer.in(language, secondsIn(language, q.AnswerAge))
+	if q.Error != "" {
+		line += " (<code>" + q.Error + "</code>)"
+	}
+	return line
 }
 
 func secondsIn(language string, seconds *float64) string {

@@ -100,12 +100,6 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	w, space, stop := newTeam(t)
 	made := w.task(boss, space, store.NewTask{Title: "Paint the fence"})
 	stop()
-	press := func(id int, data string, on int) telego.Update {
-		return telego.Update{UpdateID: id, CallbackQuery: &telego.CallbackQuery{
-			ID: number64(int64(id)), From: telego.User{ID: anna, LanguageCode: "en"}, Data: data,
-			Message: &telego.Message{MessageID: on, Chat: telego.Chat{ID: anna, Type: telego.ChatTypePrivate}},
-		}}
-	}
 	handle := func(updates ...telego.Update) {
 		t.Helper()
 		if err := w.bot().handleBatch(t.Context(), updates); err != nil {
@@ -117,7 +111,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle(press(200_000_002, "ta:1:comment", int(menu.MessageID)))
+	handle(pressOf(200_000_002, anna, "ta:1:comment", menu.MessageID))
 	asked, err := w.store.Conversation(t.Context(), anna)
 	if err != nil || !asksForComment(asked.Ask) {
 		t.Fatal(asked, err)

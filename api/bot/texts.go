@@ -135,6 +135,9 @@ var (
 	textHeartbeat  = text{"Worker last heard of: %s", "Последний сигнал обработчика: %s"}
 	textToken      = text{"Storage token ends in: %s", "Токен хранилища истекает через: %s"}
 	textInState    = text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textTorrents   = text{"<b>Downloads</b>", "<b>Загрузки</b>"}
+	textAnswers    = text{"qBittorrent answers", "qBittorrent отвечает"}
+	textNoAnswer   = text{"⚠️ qBittorrent does not answer, last time: %s ago", "⚠️ qBittorrent не отвечает, последний ответ: %s назад"}
 	textTopErrors  = text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
 	textStuck      = text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
 	textSeconds    = text{"%.0f s", "%.0f с"}
@@ -160,8 +163,8 @@ var alertTexts = map[string]text{
 		"qBittorrent не принимает наши имя и пароль: загрузки ждут, пока настройку не исправят и не перезапустят worker.",
 	},
 	store.AlertDownloadsSpace: {
-		"There is little room left on the disk of the download program: new downloads wait until there is more.",
-		"На диске qBittorrent мало места: новые загрузки ждут, пока оно появится.",
+		"There is little room left on the disk of qBittorrent. New downloads wait until there is more.",
+		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
 }
 

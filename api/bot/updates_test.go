@@ -19,6 +19,13 @@ func message(id int, person int64, words string) telego.Update {
 	}}
 }
 
+func pressOf(id int, person int64, data string, on int64) telego.Update {
+	return telego.Update{UpdateID: id, CallbackQuery: &telego.CallbackQuery{
+		ID: number64(int64(id)), From: telego.User{ID: person, LanguageCode: "en"}, Data: data,
+		Message: &telego.Message{MessageID: int(on), Chat: telego.Chat{ID: person, Type: telego.ChatTypePrivate}},
+	}}
+}
+
 func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

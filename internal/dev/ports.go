@@ -72,5 +72,5 @@ func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 // to listen on the port chosen for it.
 func portTaken(err error) bool {
 	var exit *exitError
-	return errors.As(err, &exit) && strings.Contains(strings.ToLower(exit.output), "address already in use")
+	return errors.As(err, &exit) && strings.Contains(strings.ToLower(exit.output), "already in use")
 }

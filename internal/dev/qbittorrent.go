@@ -113,8 +113,8 @@ func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 		}
 		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
 		// Somebody may take the port between our look and the server's, which
-		// then ends without a word about it.
-		if err = q.start(ctx); err == nil || portIsFree(q.port) || ctx.Err() != nil {
+		// may then end without a word about it.
+		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -222,8 +222,8 @@ func (q *QBittorrent) post(ctx context.Context, method string, form io.Reader, c
 	return response, response.Body.Close()
 }
 
-// Stop shuts the server down cleanly and waits for that. Stopping a stopped
-// server does nothing.
+// Stop shuts the server down and waits for that. Stopping a stopped server
+// does nothing.
 func (q *QBittorrent) Stop() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,15 +232,21 @@ func (q *QBittorrent) Stop() error {
 
 func (q *QBittorrent) stop() error {
 	return q.end(func(p *process) error {
-		// Its handling of signals is not safe, so that one comes second.
-		if q.callOnce(context.Background(), "app/shutdown") == nil {
-			select {
-			case <-p.done:
-				return nil
-			case <-time.After(20 * time.Second):
-			}
+		select {
+		case <-p.done:
+			return p.exited()
+		default:
 		}
-		return p.stop(ask{syscall.SIGTERM, 10 * time.Second})
+		// Its handling of signals is not safe, so that one comes second.
+		if q.callOnce(context.Background(), "app/shutdown") != nil {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone in this moment: fine
+		}
+		select {
+		case <-p.done:
+		case <-time.After(10 * time.Second):
+			p.kill() // version 4.5 sometimes hangs at its end; that its torrents survive
+		}
+		return nil
 	})
 }
 

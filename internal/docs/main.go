@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/internal/config"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 )
 
@@ -28,6 +29,7 @@ type part struct {
 var parts = []part{
 	{"delivery rules", delivery.Rules.Markdown},
 	{"task rules", task.Rules.Markdown},
+	{"download rules", download.Rules.Markdown},
 	{"settings", settingsTable},
 }
 

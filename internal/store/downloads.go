@@ -82,6 +82,7 @@ type Download struct {
 	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
 	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the program itself
 	CancelToldAt      *time.Time `db:"cancel_told_at"`      // the workflow knows
+	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last try to remove the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
@@ -107,7 +108,8 @@ const DownloadTagPrefix = "job-"
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
-	cancel_requested_at, cancel_requested_by, cancel_told_at, cancel_error, keep_files, coalesce(request_key, '') AS request_key, workflow_started_at,
+	cancel_requested_at, cancel_requested_by, cancel_told_at, removing_at, cancel_error, keep_files,
+	coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
 

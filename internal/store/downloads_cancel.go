@@ -17,6 +17,14 @@ func (s *Store) MarkDownloadCancelTold(ctx context.Context, id int64) error {
 	return unavailable(err)
 }
 
+// BeginDownloadRemoval records that an active job's torrent is being removed. From then on it cannot complete: a worker that
+// was given up, and writes late, changes nothing.
+func (s *Store) BeginDownloadRemoval(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET removing_at = coalesce(removing_at, now()),
+		cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1 AND status IN ('queued', 'downloading')`, id)
+	return unavailable(err)
+}
+
 // NoteDownloadCancelError remembers why the torrent could not be removed now; empty: it was.
 func (s *Store) NoteDownloadCancelError(ctx context.Context, id int64, code string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET cancel_error = $2 WHERE id = $1`, id, code)

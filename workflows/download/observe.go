@@ -87,7 +87,7 @@ func (r *run) found(life workflow.Context) error {
 func (r *run) lookAgain(life workflow.Context) error {
 	r.grace = nil
 	var look activities.DownloadLook
-	err := workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id).Get(life, &look)
+	err := r.do(life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &look)
 	switch {
 	case r.stopping(life):
 		return nil
@@ -98,7 +98,7 @@ func (r *run) lookAgain(life workflow.Context) error {
 	case look.Wait > 0:
 		r.arm(life, look.Wait)
 		return nil
-	case len(r.news) > 0: // what was seen meanwhile comes first
+	case r.news.Len() > 0: // what was seen meanwhile comes first
 		r.arm(life, time.Second)
 		return nil
 	default:
@@ -115,7 +115,7 @@ func (r *run) mend(life workflow.Context, again bool) error {
 		return nil // the first one, told twice
 	}
 	r.Resumed = true
-	err := workflow.ExecuteActivity(untilDone(life, "let the torrent go on"), downloads.ResumeTorrent, r.id).Get(life, nil)
+	err := r.do(life, workflow.ExecuteActivity(untilDone(life, "let the torrent go on"), downloads.ResumeTorrent, r.id), nil)
 	if r.stopping(life) {
 		return nil
 	}
@@ -160,6 +160,9 @@ func (r *run) move(ctx workflow.Context, action store.DownloadAction, reason fau
 
 // enter makes the record's status the workflow's, and shows a new one to operators.
 func (r *run) enter(ctx workflow.Context, record activities.DownloadRecord) {
+	if record.Removing && r.canceled == "" { // as after a reset
+		r.canceled = fault.CancelledByUser
+	}
 	if record.Status == r.Status {
 		return
 	}

@@ -39,23 +39,27 @@ type run struct {
 	*Workflow
 	Carried
 	id       int64
-	reason   fault.Code // of a failure
-	canceled fault.Code // why somebody, or the program itself, wants the end; empty: nobody does
-	news     []activities.Observation
+	reason   fault.Code      // of a failure
+	canceled fault.Code      // why somebody, or the program itself, wants the end; empty: nobody does
 	grace    workflow.Future // while the torrent is missing
 	disarm   workflow.CancelFunc
+
+	cancels, news workflow.ReceiveChannel
+	stop          workflow.CancelFunc // ends what waits for qBittorrent
 }
 
 // Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped it,
 // and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with the job's
 // id alone; what a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (activities.DownloadRecord, error) {
-	r := &run{Workflow: w, id: jobID, Carried: Carried{Status: store.DownloadQueued, Since: workflow.Now(ctx).UTC()}}
+	life, stop := workflow.WithCancel(ctx)
+	r := &run{
+		Workflow: w, id: jobID, Carried: Carried{Status: store.DownloadQueued, Since: workflow.Now(ctx).UTC()}, stop: stop,
+		cancels: workflow.GetSignalChannel(ctx, CancelSignal), news: workflow.GetSignalChannel(ctx, ObservedSignal),
+	}
 	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
 		return activities.DownloadRecord{}, err
 	}
-	life, stop := workflow.WithCancel(ctx) // what waits for qBittorrent ends with a cancel
-	r.listen(ctx, stop)
 	var err error
 	if carried == nil {
 		r.describe(ctx)
@@ -78,28 +82,28 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (act
 	return activities.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }
 
-// listen takes a person's cancel, and what the watcher has seen. A cancel may name the job that it is for: the id of the
-// workflow is also that of the job before.
-func (r *run) listen(ctx workflow.Context, stop workflow.CancelFunc) {
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for r.canceled == "" {
-			var job any
-			workflow.GetSignalChannel(ctx, CancelSignal).Receive(ctx, &job)
-			if id, named := job.(float64); !named || int64(id) == r.id {
-				r.canceled = fault.CancelledByUser
-				stop()
-			}
+// hear takes cancels. One may name the job that it is for: the id of the workflow is also that of the job before. Signals are
+// received by nobody else and nowhere beside, so that their channels tell truly whether any is left for the next run.
+func (r *run) hear() {
+	for r.cancels.Len() > 0 {
+		var job any
+		r.cancels.ReceiveAsync(&job)
+		if id, named := job.(float64); r.canceled == "" && (!named || int64(id) == r.id) {
+			r.canceled = fault.CancelledByUser
+			r.stop()
 		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var seen activities.Observation
-			workflow.GetSignalChannel(ctx, ObservedSignal).Receive(ctx, &seen)
-			if seen.JobID == r.id {
-				r.news = append(r.news, seen)
-			}
+	}
+}
+
+// do runs an activity that waits for qBittorrent, until it is done or a cancel ends it.
+func (r *run) do(life workflow.Context, activity workflow.Future, result any) error {
+	for !activity.IsReady() && !r.stopping(life) {
+		err := workflow.Await(life, func() bool { return activity.IsReady() || r.cancels.Len() > 0 })
+		if r.hear(); err != nil {
+			break // the workflow is cancelled, and so is the activity
 		}
-	})
+	}
+	return activity.Get(life, result)
 }
 
 // enqueue hands the torrent to qBittorrent. How long that may take, and when it makes no sense to go on, the activity
@@ -132,7 +136,7 @@ func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err 
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
 		Summary:             "hand the torrent to qBittorrent",
 	})
-	err = workflow.ExecuteActivity(adding, downloads.AddTorrent, r.id).Get(life, &record)
+	err = r.do(life, workflow.ExecuteActivity(adding, downloads.AddTorrent, r.id), &record)
 	return record, err
 }
 
@@ -148,17 +152,20 @@ func (r *run) goOn(life workflow.Context, carried Carried) {
 // step waits for whatever comes next, and does what it asks for.
 func (r *run) step(life workflow.Context) error {
 	err := workflow.Await(life, func() bool {
-		return len(r.news) > 0 || r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
+		return r.cancels.Len() > 0 || r.news.Len() > 0 || r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
 	})
+	r.hear()
 	switch {
 	case r.stopping(life):
 		return nil
 	case err != nil:
 		return err
-	case len(r.news) > 0:
-		seen := r.news[0]
-		r.news = r.news[1:]
-		return r.observe(life, seen)
+	case r.news.Len() > 0:
+		var seen activities.Observation
+		if r.news.ReceiveAsync(&seen); seen.JobID == r.id {
+			return r.observe(life, seen)
+		}
+		return nil
 	case r.grace != nil && r.grace.IsReady():
 		return r.lookAgain(life)
 	default:
@@ -168,8 +175,7 @@ func (r *run) step(life workflow.Context) error {
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
 func (r *run) mayContinue(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && len(r.news) == 0 && !r.stopping(ctx) &&
-		workflow.GetSignalChannel(ctx, CancelSignal).Len() == 0 && workflow.GetSignalChannel(ctx, ObservedSignal).Len() == 0
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.cancels.Len() == 0 && r.news.Len() == 0 && !r.stopping(ctx)
 }
 
 // stopping says whether the job is to end: a person, an operator or the program itself wants it.
@@ -182,8 +188,14 @@ func (r *run) remove(ctx workflow.Context) error {
 	}
 	r.describe(ctx)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	if err := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id).Get(ctx, nil); err != nil {
+	var record activities.DownloadRecord
+	err := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id).Get(ctx, &record)
+	if err != nil {
 		return err
+	}
+	if Rules.Terminal(record.Status) { // it had its end before
+		r.enter(ctx, record)
+		return nil
 	}
 	return r.move(ctx, store.DownloadActionCancel, r.canceled)
 }

@@ -63,8 +63,9 @@ func newPlay(t *testing.T) *play {
 	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadLook, error) {
 		return p.look(p.did("look", ""))
 	}).Maybe()
-	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
-		return p.remove(p.did("remove", ""))
+	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+		err := p.remove(p.did("remove", ""))
+		return p.record, err
 	}).Maybe()
 	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
 		return p.resume(p.did("resume", ""))
@@ -485,6 +486,18 @@ func TestStalls(t *testing.T) {
 		p.run("add", "stalled", "remove", "cancel stalled")
 		p.wantCanceled()
 	})
+}
+
+// TestForgottenCompletion cancels a job whose completion stands in the record, although the workflow does not know.
+func TestForgottenCompletion(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.after(time.Second, func() {
+		p.record = activities.DownloadRecord{Status: store.DownloadCompleted}
+		p.SignalWorkflow(CancelSignal, nil)
+	})
+	p.run("add", "remove")
+	p.wantCompleted()
 }
 
 // TestEndsElsewhere takes over an end that the record has already.

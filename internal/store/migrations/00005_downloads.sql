@@ -67,6 +67,7 @@ CREATE TABLE download_jobs (
     cancel_requested_at    timestamptz,
     cancel_requested_by    bigint REFERENCES users (id),           -- NULL: an operator, or the program itself
     cancel_told_at         timestamptz,                            -- the workflow knows
+    removing_at            timestamptz,                            -- its torrent is being removed: it cannot complete any more
     cancel_error           text        NOT NULL DEFAULT '',        -- a fault code: why the last try to remove the torrent failed
     keep_files             boolean     NOT NULL DEFAULT false,
 

@@ -1,0 +1,73 @@
+package activities
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// wantAlerts compares what the administrators have not been told yet.
+func (s *shelf) wantAlerts(when string, want ...store.Alert) {
+	s.t.Helper()
+	got, err := s.Store.TakeUnsentAlerts(s.t.Context())
+	s.must(err)
+	for i := range got {
+		got[i].ID = 0
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("%s: alerts %+v, want %+v", when, got, want)
+	}
+}
+
+// TestLongOutageIsTold waits before it alarms anybody, and tells when it is over, also after a restart of the worker.
+func TestLongOutageIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{})
+	w.look()
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+	w.look()
+	w.wantAlerts("a moment")
+	w.failed = w.failed.Add(-2 * time.Hour)
+	for range 2 {
+		w.look()
+	}
+	w.wantAlerts("for long", store.Alert{Kind: store.AlertDownloadsAway, Begun: true})
+	w.DownloadSync = &DownloadSync{
+		Store: w.shelf.Store, Torrents: w.shelf.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler), Settings: w.DownloadSync.Settings,
+	}
+	w.qb.ClearFaults()
+	w.look()
+	w.wantAlerts("it answers", store.Alert{Kind: store.AlertDownloadsAway, Over: true})
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+	w.look()
+	w.wantAlerts("another moment")
+}
+
+// TestRefusedLoginIsTold alarms at once, whoever meets it, and tells when it is over.
+func TestRefusedLoginIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w.look()
+	job := w.job(magnet(1))
+	refused := store.Alert{Kind: store.AlertDownloadsLogin}
+	for _, meet := range []func() error{
+		func() error { return w.add(job) },
+		func() error { poll, _ := w.look(); return poll.Err },
+	} {
+		w.qb.AddFault(sim.Fault{Kind: "401"})
+		if err := meet(); err == nil {
+			t.Error("it was let in")
+		}
+		refused.Begun, refused.Over = true, false
+		w.wantAlerts("refused", refused)
+		w.qb.ClearFaults()
+		w.must(meet())
+		refused.Begun, refused.Over = false, true
+		w.wantAlerts("let in", refused)
+	}
+}

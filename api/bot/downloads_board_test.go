@@ -1,0 +1,244 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// sql changes the record behind everybody's back.
+func (w *world) sql(statement string, args ...any) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(w.t.Context()) }()
+	if _, err := conn.Exec(w.t.Context(), statement, args...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestABoardFollowsItsDownload(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	job := w.starts(boris, w.addsBook(boris, "<Колёса>", "")) // through another door
+	w.sees(boris, "📥 №1 <b>&lt;Колёса&gt;</b> (текст)\n🕓 Ждёт начала", "✖️ Отменить")
+	if _, err := w.store.NoteDownloadTrouble(t.Context(), job.ID, string(fault.NoFreeSpace), false); err != nil {
+		t.Fatal(err)
+	}
+	w.sees(boris, "№1", "Мало свободного места")
+	if err := w.store.MarkDownloadAdded(t.Context(), job.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.sees(boris, "№1", "🔎 Ищу, кто раздаёт")
+	w.becomes(job, store.Event{Type: "started", To: string(store.DownloadDownloading)}, nil)
+	w.sees(boris, "№1", "⏳ Началась")
+	left := int64(3*86400 + 5*3600)
+	w.progresses(job, store.DownloadProgress{Size: 4 << 30, Progress: 0.256, Speed: 1_500_000, ETA: &left})
+	w.sees(boris, "№1", "▓▓▓░░░░░░░░░\n⬇️ 25% (1,0 ГБ из 4,0 ГБ)\n1,4 МБ в секунду · осталось 3 д 5 ч", "✖️ Отменить")
+	w.becomes(job, store.Event{Type: store.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now })
+	w.sees(boris, "№1", "Сейчас её нет в программе загрузки")
+	w.becomes(job, store.Event{Type: store.DownloadFoundAgain}, func(d *store.Download) { d.FirstNotFoundAt = nil })
+	w.progresses(job, store.DownloadProgress{Progress: 0.999})
+	w.becomes(job, store.Event{Type: store.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
+	w.completes(job)
+	last := w.sees(boris, "📥 №1", "✅ В библиотеке, 4,0 ГБ")
+	if len(last.Buttons) != 0 || len(w.board(boris, "📥 №1")) != 1 {
+		t.Errorf("the board: %+v", w.board(boris, "📥 №1"))
+	}
+	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.\n4,0 ГБ") // a message of its own
+	w.presses(boris, "📖 Открыть книгу")
+	w.sees(boris, "📖 <b>&lt;Колёса&gt;</b>", "текст: ✅ в библиотеке", "аудио: пока нет")
+	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.")
+}
+
+// TestADownloadIsLookedAtSeldom: its progress comes by the poll, and people may have many for days.
+func TestADownloadIsLookedAtSeldom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.EditEvery = 500 * time.Millisecond
+	w.run(w.bot())
+	w.known(anna, "en")
+	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
+	w.sees(anna, "📥 #1")
+	w.becomes(job, store.Event{Type: "started", To: string(store.DownloadDownloading)}, nil)
+	for i := range 60 {
+		w.progresses(job, store.DownloadProgress{Size: 1000, Progress: float64(i) / 100})
+		time.Sleep(50 * time.Millisecond)
+	}
+	w.sees(anna, "📥 #1", "⬇️ 59%")
+	edits := w.board(anna, "📥 #1")[0].Edits
+	for i, edit := range edits[1:] {
+		if gap := edit.At.Sub(edits[i].At); gap < 1950*time.Millisecond {
+			t.Errorf("edit %d came %v after the one before", i+1, gap)
+		}
+	}
+	w.fails(job, string(fault.MissingExternalJob)) // the end does not wait
+	w.sees(anna, "📥 #1", "❌ Not downloaded\nIt disappeared from the download program.")
+}
+
+func TestOwnersHearOfTheEnd(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	w.writes(boss, "en", "/books") // the menu: notices leave it alone
+	reason := func(code fault.Code) *string { text := string(code); return &text }
+	for title, c := range map[string]struct {
+		code   fault.Code
+		detail fault.Code
+		said   string
+	}{
+		"Gone":    {fault.MissingExternalJob, "", "It disappeared from the download program."},
+		"Refused": {fault.EnqueueFailed, fault.SourceRefused, "It could not be begun. The site does not give out this torrent file. Check the link."},
+		"Late":    {fault.EnqueueUnavailable, fault.ProviderUnavailable, "The download program could not be reached for long. Try again later."},
+		"Broken":  {fault.ProviderError, "", "The download program could not go on: an error on its side."},
+		"Removed": {fault.BookGone, "", "The book was removed meanwhile."},
+		"Odd":     {"something_else", "", "Something went wrong on our side. Try again later."},
+	} {
+		job := w.starts(anna, w.addsBook(boss, title, ""))
+		w.becomes(job, store.Event{Type: "failed", To: string(store.DownloadFailed)}, func(d *store.Download) {
+			d.FailureReason, d.LastError = reason(c.code), string(c.detail)
+		})
+		w.sees(anna, "❌ <b>"+title+"</b> (text) was not downloaded.\n"+c.said, "🔁 Try again")
+	}
+
+	own, theirs, operators := w.starts(anna, w.addsBook(boss, "Own", "")), w.starts(anna, w.addsBook(boss, "Theirs", "")), w.starts(anna, w.addsBook(boss, "Operators", ""))
+	idle := w.starts(anna, w.addsBook(boss, "Idle", ""))
+	w.cancels(own, &own.UserID, string(fault.CancelledByUser))
+	bossID := w.user(boss).ID
+	w.cancels(theirs, &bossID, string(fault.CancelledByUser))
+	w.cancels(operators, nil, string(fault.CancelledByUser))
+	w.becomes(idle, store.Event{Type: store.DownloadStalled}, nil)
+	w.cancels(idle, nil, string(fault.Stalled))
+	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator stopped it.", "🔁")
+	w.sees(anna, "🚫 The download of <b>Operators</b> (text) was cancelled.\nAn operator stopped it.")
+	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for long")
+
+	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
+	w.becomes(slow, store.Event{Type: store.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) stands still.\nThere has been no progress for long", "✖️ Cancel")
+	w.presses(anna, "dx:"+number64(slow.ID))
+	w.notes(anna, "is being stopped")
+
+	if told := w.downloadNotices(anna); len(told) != 10 {
+		t.Errorf("%d notices: %+v", len(told), told)
+	} else if slices.ContainsFunc(told, func(m sim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
+		t.Errorf("a notice is edited, or without need: %+v", told)
+	}
+	if n := len(w.downloadNotices(boss)); n != 0 {
+		t.Errorf("%d notices of others' downloads", n)
+	}
+	w.presses(anna, "🔁 Try again")
+	w.notes(anna, "has begun")
+}
+
+func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
+	t.Parallel()
+	w, stop := newReader(t)
+	stop()
+	for _, title := range []string{"One", "Two", "Three"} { // nobody serves the bot
+		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
+	}
+	due, err := w.store.DueNotices(t.Context(), []string{store.DownloadNotices}, 10)
+	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
+		t.Fatal(due, err)
+	}
+	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil { // and one dies while it sends the first
+		t.Fatal(err)
+	}
+	w.sql(`UPDATE boards SET state = 'lost'`) // the messages about the jobs would come in between
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
+	stop = w.run(w.bot())
+	w.sees(anna, "<b>Two</b> (text) is in the library")
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
+	w.sees(anna, "<b>Three</b> (text) is in the library")
+	stop()
+	w.run(w.bot())
+	w.completes(w.starts(anna, w.addsBook(anna, "Four", "")))
+	w.sees(anna, "<b>Four</b> (text) is in the library")
+	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sending unknown sent sent" })
+	for title, want := range map[string]int{"One": 0, "Two": 1, "Three": 1, "Four": 1} {
+		if n := len(w.board(anna, "✅ <b>"+title+"</b>")); n != want {
+			t.Errorf("%s was told %d times", title, n)
+		}
+	}
+}
+
+func TestWhoIsNotToldOfDownloads(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	job := w.starts(anna, w.addsBook(boss, "Wheels", ""))
+	w.sees(anna, "📥 #1")
+	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+		t.Fatal(err)
+	}
+	w.completes(job)
+	other := w.starts(boris, w.addsBook(boss, "Carts", ""))
+	w.sees(boris, "📥 №2", "✖️")
+	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
+	w.completes(other)
+	w.eventually("two lost notices", func() bool { return strings.Join(w.noticeStates(), " ") == "lost lost" })
+	// A workload of a release to come holds nobody up.
+	w.sql(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'another', 'x', 1, '-infinity')`, w.user(boss).ID)
+	w.completes(w.starts(boss, w.addsBook(boss, "Last", "")))
+	w.sees(boss, "✅ <b>Last</b> (text) is in the library.")
+}
+
+// TestNoticesOfTheReleaseBefore are taken over when a bot of this one begins.
+func TestNoticesOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	w, space, stop := newTeam(t)
+	w.task(boss, space, store.NewTask{Title: "Paint the fence"})
+	w.told(boss, "")
+	stop()
+	for state, person := range map[string]int64{"due": anna, "sending": boris} {
+		w.sql(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, 1, 1, $2, now())`, w.user(person).ID, state)
+	}
+	w.run(w.bot())
+	w.sees(anna, "#1 <b>Paint the fence</b>", "🎁")
+	if n := len(w.told(boris, "")); n != 0 {
+		t.Errorf("%d notices that may have been sent", n)
+	}
+	if got := strings.Join(w.noticeStates(), " "); got != "sent sending" {
+		t.Errorf("the record says: %s", got)
+	}
+}
+
+func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	for range 2 {
+		if err := w.store.RaiseAlert(t.Context(), store.AlertDownloadsAway); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.sees(boss, "🚨 qBittorrent has not answered for some minutes")
+	for range 2 {
+		if err := w.store.ResolveAlert(t.Context(), store.AlertDownloadsAway); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.sees(boss, "✅ qBittorrent answers again.")
+	if len(w.messages(boss)) != 3 || len(w.messages(anna)) != 1 {
+		t.Errorf("%+v", w.messages(boss))
+	}
+}
+
+func TestTimesForPeople(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int64]string{
+		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min", 86400: "1 d 0 h", 172799: "2 d 0 h",
+	} {
+		if got := durationIn(english, seconds); got != want {
+			t.Errorf("%d s: %q, want %q", seconds, got, want)
+		}
+	}
+}

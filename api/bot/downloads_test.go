@@ -1,0 +1,328 @@
+package bot
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mymmrac/telego"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/serviceerror"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// newReader is a world with a bot that runs, and people it knows.
+func newReader(t *testing.T) (*world, func()) {
+	t.Helper()
+	w := newWorld(t)
+	w.hearCancels()
+	stop := w.run(w.bot())
+	w.known(boss, "en")
+	w.known(anna, "en")
+	w.known(boris, "ru")
+	return w, stop
+}
+
+func TestADownloadIsAskedForStepByStep(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	w.writes(anna, "en", "/books")
+	w.sees(anna, "📚 <b>Books</b>", "There are none yet")
+	w.writes(anna, "en", "/book new Wheels & <Carts> / A. Cartwright")
+	w.sees(anna, "✅ The book is added.", "<b>Wheels &amp; &lt;Carts&gt;</b>\nA. Cartwright", "text: none yet", "Send me a magnet link")
+	w.writes(anna, "en", "carts") // the card asks for a link
+	w.sees(anna, "not a link that I can use")
+	w.presses(anna, "⬇️ audio")
+	w.sees(anna, "· audio\n\nSend me a magnet link")
+	w.writes(anna, "en", "magnet:?dn=x")
+	w.sees(anna, "⚠️ This is not a link", "· audio\n\nSend me a magnet link")
+	w.presses(anna, "⬅️ Back")
+	w.sees(anna, "audio: none yet", "dm:1:text")
+	w.presses(anna, "⬇️ audio")
+	w.writes(anna, "en", otherMagnet)
+	card := w.sees(anna, "✅ Download #1 has begun.", "📥 #1 (audio)", "🕓 Waiting to begin")
+	if strings.Contains(card.Text, "Send me") {
+		t.Error("it asks on:", card.Text)
+	}
+	w.sees(anna, "📥 #1 <b>Wheels &amp; &lt;Carts&gt;</b> (audio)", "✖️ Cancel")
+	if jobs := w.downloads(); len(jobs) != 1 || jobs[0].MediaType != store.MediaAudio || jobs[0].SourceURL != otherMagnet || jobs[0].UserID != w.user(anna).ID {
+		t.Errorf("%+v", jobs)
+	}
+	w.writes(anna, "en", "wheels") // the question is over: files are searched for again
+	w.sees(anna, "🔎 <b>wheels</b>", "Nothing was found.")
+
+	// A link out of the blue is for a book that is chosen then.
+	w.writes(boris, "ru", "http://example.org/a.torrent")
+	w.sees(boris, "📚 <b>Книги</b>", "Wheels & <Carts> — A. Cartwright")
+	w.writes(boris, "ru", "горы")
+	w.sees(boris, "🔎 <b>горы</b>", "Такой книги нет")
+	w.writes(boris, "ru", "горы / Н. Горный")
+	w.presses(boris, "➕ Добавить «горы / Н. Горный»")
+	w.sees(boris, "📖 <b>горы</b>\nН. Горный", "Что по вашей ссылке?")
+	w.writes(boris, "ru", "Аудио")
+	w.sees(boris, "Загрузка №2 началась")
+	if jobs := w.downloads(); len(jobs) != 2 || jobs[1].BookID != 2 || jobs[1].MediaType != store.MediaAudio || jobs[1].SourceURL != "http://example.org/a.torrent" {
+		t.Errorf("%+v", jobs)
+	}
+}
+
+func TestWhatADownloadCommandUnderstands(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	for _, title := range []string{"War and Peace", "War of the Worlds", "Audio", "1984"} {
+		w.addsBook(boss, title, "")
+	}
+	begun := func(book int64, medium string) {
+		t.Helper()
+		jobs := w.downloads()
+		last := jobs[len(jobs)-1]
+		w.sees(anna, "Download #"+number64(last.ID)+" has begun.")
+		if last.BookID != book || last.MediaType != medium {
+			t.Errorf("%+v", last)
+		}
+	}
+	for _, c := range []struct {
+		words, medium string
+		book          int64
+	}{
+		{"/download #1 " + magnet, "text", 1}, {"/download 1 " + magnet + " AUDIO", "audio", 1}, {"/download worlds " + magnet, "text", 2},
+		{"/download Audio " + magnet, "text", 3}, {"/download 1984 " + magnet + " аудио", "audio", 4},
+	} {
+		before := len(w.downloads())
+		w.writes(anna, "en", c.words)
+		w.eventually("a download by "+c.words, func() bool { return len(w.downloads()) > before })
+		begun(c.book, c.medium)
+	}
+	w.writes(anna, "en", "/download #1 "+magnet)
+	w.sees(anna, "This is download #1, asked for already.")
+
+	w.writes(anna, "en", "/download war "+magnet+" audio") // two books
+	w.sees(anna, "🔎 <b>war</b>", "War and Peace", "War of the Worlds")
+	w.presses(anna, "War of the Worlds")
+	w.eventually("a download", func() bool { return len(w.downloads()) == 6 })
+	begun(2, "audio")
+
+	w.writes(anna, "en", "/download 4 audio")
+	w.sees(anna, "<b>1984</b> · audio", "Send me a magnet link")
+	w.writes(anna, "en", "/download 4 ftp://a/b")
+	w.sees(anna, "⚠️ This is not a link", "<b>1984</b> · text")
+	w.writes(anna, "en", "/download none "+magnet)
+	w.sees(anna, "🔎 <b>none</b>", "There is no such book", "➕ Add “none”")
+	w.writes(anna, "en", "/book 99")
+	w.sees(anna, "🔎 <b>99</b>", "There is no such book")
+	w.writes(anna, "en", "/book new  ")
+	w.sees(anna, "🔎 <b>new</b>")
+	w.writes(anna, "en", "/book new / nobody")
+	w.sees(anna, "A book has a title")
+	w.writes(anna, "en", "/book new "+strings.Repeat("x", 501))
+	w.sees(anna, "A book has a title")
+	if len(w.downloads()) != 6 {
+		t.Errorf("%d downloads", len(w.downloads()))
+	}
+	for i := range 9 {
+		w.addsBook(boss, "Volume "+number64(int64(i)), "")
+	}
+	w.writes(anna, "en", "/books volume")
+	w.sees(anna, "Volume 8", "Volume 1", "Older")
+	w.presses(anna, "Older")
+	w.presses(anna, "Volume 0")
+	w.sees(anna, "<b>Volume 0</b>", "Book 5")
+	w.presses(anna, "📚 Books")
+	w.sees(anna, "📚 <b>Books</b>", "Volume 8")
+	w.presses(anna, "Older")
+	w.sees(anna, "1984", "Newest")
+}
+
+// TestOneAnswerOneDownload lets the process die before it can remember that an answer is handled, and the download fail meanwhile.
+func TestOneAnswerOneDownload(t *testing.T) {
+	t.Parallel()
+	w, stop := newReader(t)
+	book := w.addsBook(boss, "Wheels", "")
+	w.addsBook(boss, "Carts", "")
+	stop()
+	handle := func(update telego.Update) {
+		t.Helper()
+		if err := w.bot().handleBatch(t.Context(), []telego.Update{update}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory := func() store.Conversation {
+		t.Helper()
+		c, err := w.store.Conversation(t.Context(), anna)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	three := func(update telego.Update) {
+		t.Helper()
+		before := memory()
+		for range 3 {
+			if err := w.store.SaveConversation(t.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+			handle(update)
+			if jobs := w.downloads(); jobs[len(jobs)-1].Status == store.DownloadQueued {
+				w.fails(jobs[len(jobs)-1], string(fault.EnqueueFailed))
+			}
+		}
+	}
+	three(message(200_000_001, anna, "/download "+number64(book.ID)+" "+magnet))
+	handle(message(200_000_002, anna, otherMagnet))
+	handle(pressOf(200_000_003, anna, "bk:2", memory().MessageID))
+	three(pressOf(200_000_004, anna, "dm:2:audio", memory().MessageID))
+	jobs := w.downloads()
+	if len(jobs) != 2 {
+		t.Fatalf("%d downloads", len(jobs))
+	}
+	three(pressOf(200_000_005, anna, "dr:"+number64(jobs[0].ID), 1))
+	handle(pressOf(200_000_006, anna, "dr:"+number64(jobs[0].ID), 1)) // pressed once more
+	if n := len(w.downloads()); n != 3 {
+		t.Errorf("%d downloads", n)
+	}
+	for _, foreign := range []int64{boris, boss} { // not even for an administrator
+		handle(pressOf(200_000_007, foreign, "dr:"+number64(jobs[0].ID), 1))
+	}
+	if n := len(w.downloads()); n != 3 {
+		t.Errorf("%d downloads", n)
+	}
+}
+
+func TestListingAndCancellingDownloads(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	w.writes(anna, "en", "/downloads")
+	w.sees(anna, "<b>Your downloads</b>", "There are none yet: /books")
+	var jobs []store.Download
+	for _, title := range []string{"A", "B", "C", "D", "E", "F", "G"} {
+		jobs = append(jobs, w.starts(anna, w.addsBook(boss, title, "")))
+	}
+	foreign := w.starts(boss, w.addsBook(boss, "Secret", ""))
+	w.writes(anna, "en", "/downloads")
+	list := w.sees(anna, "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin", "📥 #2 <b>B</b>", "✖️ Cancel #7", "Older", "🔄 Refresh")
+	if strings.Contains(list.Text, "Secret") || strings.Contains(list.Text, "#1 ") {
+		t.Error(list.Text)
+	}
+	w.presses(anna, "Older")
+	w.sees(anna, "📥 #1 <b>A</b>", "Newest")
+	w.presses(anna, "Newest")
+	w.sees(anna, "✖️ Cancel #7")
+	menu, err := w.store.Conversation(t.Context(), anna)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, anna, "dx:7", menu.MessageID)}); err != nil {
+		t.Fatal(err)
+	}
+	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin\n🚫 stopping…")
+	w.cancels(jobs[6], &jobs[6].UserID, string(fault.CancelledByUser))
+	w.presses(anna, "🔄 Refresh")
+	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🚫 Cancelled")
+
+	// Another's is out of reach, and what is over stays so.
+	for i, c := range [][2]string{
+		{"dx:" + number64(foreign.ID), "There is no such download"}, {"dx:99", "There is no such download"}, {"dx", "There is no such download"},
+		{"dr:" + number64(foreign.ID), "There is no such download"}, {"dm:1:video", "out of date"}, {"dm", "out of date"}, {"bk:99", "There is no such book"},
+		{"bn", "out of date"}, {"dx:7", "ended already"},
+	} {
+		w.answersPress(pressOf(200_000_001+i, anna, c[0], 1), anna, c[1])
+	}
+	if now, err := w.store.DownloadByID(t.Context(), foreign.ID); err != nil || now.CancelRequestedAt != nil {
+		t.Error(now, err)
+	}
+	w.presses(boss, "dx:"+number64(foreign.ID))
+	w.notes(boss, "is being stopped")
+	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, boss, "dx:6", 1)}); err != nil { // an administrator may
+		t.Fatal(err)
+	}
+	if now, err := w.store.DownloadByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", store.OutcomeDone) {
+		t.Error(now, err)
+	}
+}
+
+func TestACancelThatIsNotConfirmedYet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.bot()
+	b.downloads.CancelPatience = 10e9
+	w.run(b)
+	w.known(anna, "en")
+	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
+	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		Return(errors.New("connection refused")).Once()
+	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		Run(func(mock.Arguments) {
+			if err := w.store.NoteDownloadCancelError(t.Context(), job.ID, string(fault.ProviderUnavailable)); err != nil {
+				t.Error(err)
+			}
+		}).Return(nil)
+	w.presses(anna, "dx:1")
+	w.notes(anna, "Download #1 is to be stopped.")
+	board := w.sees(anna, "📥 #1", "🚫 stopping…\nThe download program cannot be reached now")
+	if len(board.Buttons) != 0 {
+		t.Errorf("the board: %+v", board)
+	}
+	w.cancels(job, &job.UserID, string(fault.CancelledByUser))
+	w.sees(anna, "📥 #1", "🚫 Cancelled")
+}
+
+func TestDownloadsAreForActivePeople(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.ActivateAtOnce = false
+	w.run(w.bot())
+	w.known(boss, "en")
+	w.writes(anna, "en", "/start")
+	w.sees(anna, "An administrator will look")
+	book := w.addsBook(boss, "Wheels", "")
+	for _, words := range []string{"/download 1 " + magnet, "/downloads", "/books", "/book new Carts", magnet} {
+		before := len(w.messages(anna))
+		w.writes(anna, "en", words)
+		w.eventually("a refusal of "+words, func() bool {
+			m := w.messages(anna)
+			return len(m) == before+1 && strings.Contains(m[before].Text, "not approved you yet")
+		})
+	}
+	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+		t.Fatal(err)
+	}
+	for i, data := range []string{"bk:1", "dm:1:text", "dl:0", "dr:1", "dx:1", "bn"} {
+		w.answersPress(pressOf(200_000_000+i, anna, data, 1), anna, "You have no access.")
+	}
+	if books, err := w.store.Books(t.Context(), store.BookFilter{Limit: 10}); err != nil || len(books) != 1 || books[0].ID != book.ID || len(w.downloads()) != 0 {
+		t.Errorf("%+v, %v", books, err)
+	}
+	for _, action := range []string{"bot:/download", "bot:/downloads", "bot:/books", "bot:/book"} {
+		if !w.audited(action, "", store.OutcomeRefused) {
+			t.Errorf("the refusal of %s is not audited", action)
+		}
+	}
+}
+
+func TestWhereThereAreNoDownloads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.bot()
+	b.downloads.Off = true
+	w.run(b)
+	w.known(anna, "en")
+	w.addsBook(anna, "Wheels", "")
+	w.writes(anna, "en", "/download 1 "+magnet)
+	w.sees(anna, "Downloads are switched off here.")
+}
+
+func TestADownloadWaitsForTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.temporal.ExpectedCalls = slices.DeleteFunc(w.temporal.ExpectedCalls, func(c *mock.Call) bool { return c.Method == "ExecuteWorkflow" })
+	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("none"))
+	w.run(w.bot())
+	w.known(anna, "en")
+	w.addsBook(anna, "Wheels", "")
+	w.writes(anna, "en", "/download 1 "+magnet)
+	w.sees(anna, "Download #1 has begun.") // it is recorded; the reconciler starts it
+	w.sees(anna, "📥 #1 <b>Wheels</b>", "🕓 Waiting to begin")
+}

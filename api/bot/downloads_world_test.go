@@ -1,0 +1,129 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mymmrac/telego"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/serviceerror"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+const (
+	magnet      = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a"
+	otherMagnet = "magnet:?xt=urn:btih:d12fe1c06bba254a9dc9f519b335aa7c1367a88a"
+)
+
+// hearCancels lets Temporal take signals to workflows that are not there.
+func (w *world) hearCancels() {
+	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		Return(serviceerror.NewNotFound("none")).Maybe()
+}
+
+// addsBook lets a person add a book through another door.
+func (w *world) addsBook(person int64, title, author string) store.Book {
+	w.t.Helper()
+	book, err := w.bot().downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return book
+}
+
+// starts lets a person start a download through another door.
+func (w *world) starts(person int64, book store.Book) store.Download {
+	w.t.Helper()
+	job, _, err := w.bot().downloads.Start(w.t.Context(), w.user(person), download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return job
+}
+
+// becomes writes a transition, or a note, as a workflow would.
+func (w *world) becomes(job store.Download, event store.Event, change func(*store.Download)) {
+	w.t.Helper()
+	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
+		event.From = string(d.Status)
+		if event.To == "" {
+			event.To = event.From
+		}
+		d.Status = store.DownloadStatus(event.To)
+		if change != nil {
+			change(d)
+		}
+		return []store.Event{event}, nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) completes(job store.Download) {
+	w.t.Helper()
+	w.becomes(job, store.Event{Type: "completed", To: string(store.DownloadCompleted)}, func(d *store.Download) {
+		d.CompletedAt, d.ContentPath, d.Progress = &d.Now, "/books/x", 1
+	})
+}
+
+func (w *world) fails(job store.Download, reason string) {
+	w.t.Helper()
+	w.becomes(job, store.Event{Type: "failed", To: string(store.DownloadFailed), Comment: reason}, func(d *store.Download) {
+		d.FailureReason = &reason
+	})
+}
+
+func (w *world) cancels(job store.Download, actor *int64, reason string) {
+	w.t.Helper()
+	w.becomes(job, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: actor, Comment: reason}, nil)
+}
+
+// progresses writes what a poll would.
+func (w *world) progresses(job store.Download, seen store.DownloadProgress) {
+	w.t.Helper()
+	seen.ID = job.ID
+	if _, err := w.store.SaveDownloadProgress(w.t.Context(), []store.DownloadProgress{seen}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) downloads() []store.Download {
+	w.t.Helper()
+	jobs, err := w.store.Downloads(w.t.Context(), store.DownloadFilter{Limit: 100})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	slices.Reverse(jobs)
+	return jobs
+}
+
+// downloadNotices waits until nothing more is to be told, and gives the messages that tell of downloads.
+func (w *world) downloadNotices(person int64) (found []sim.Message) {
+	w.t.Helper()
+	w.eventually("rest", func() bool {
+		return !slices.Contains(w.noticeStates(), store.NoticeDue) && !slices.Contains(w.noticeStates(), store.NoticeSending)
+	})
+	for _, m := range w.messages(person) {
+		if strings.Contains(m.Text, ") is in the library.") || strings.Contains(m.Text, ") was not downloaded.") ||
+			strings.HasPrefix(m.Text, "🚫 The download of ") || strings.HasPrefix(m.Text, "⚠️ The download of ") {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// answersPress lets a bot handle a press that Telegram does not know, of a button that is nowhere: it is answered by a message.
+func (w *world) answersPress(press telego.Update, person int64, words string) {
+	w.t.Helper()
+	before := len(w.messages(person))
+	if err := w.bot().handleBatch(w.t.Context(), []telego.Update{press}); err != nil {
+		w.t.Fatal(err)
+	}
+	if !slices.ContainsFunc(w.messages(person)[before:], func(m sim.Message) bool { return strings.Contains(m.Text, words) }) {
+		w.t.Errorf("%s is not answered %q", press.CallbackQuery.Data, words)
+	}
+}

@@ -1,0 +1,80 @@
+package download_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+// TestReconcile lets the reconciler find a download that was never started, one whose workflow was terminated, and one
+// that was never told of its cancel, and leave one alone that runs.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	ctx := t.Context()
+	begin := func(n int64) store.Download {
+		w.book = w.newBook()
+		job := w.start(magnet(n))
+		return w.becomes(job, store.DownloadDownloading)
+	}
+	running, terminated, untold := begin(1), begin(2), begin(3)
+	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
+	w.must(w.store.RequestDownloadCancel(ctx, untold.ID, &w.reader.ID, false))
+	w.book = w.newBook()
+	unstarted, _, err := w.store.CreateDownload(ctx, store.Download{
+		UserID: w.reader.ID, BookID: w.book.ID, MediaType: store.MediaText, Source: "test", SourceURL: magnet(4),
+	}, store.Event{Type: "enqueued", To: "queued"})
+	w.must(err)
+	w.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
+
+	reconciler := &activities.Reconciler{
+		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: w.jobs.Log,
+		Downloads: w.jobs, DownloadRecords: w.acts, Every: 500 * time.Millisecond,
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	looking, stop := context.WithCancel(ctx)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
+	}()
+	w.becomes(unstarted, store.DownloadDownloading)
+	got := w.becomes(terminated, store.DownloadFailed)
+	w.becomes(untold, store.DownloadCanceled)
+	stop()
+	<-ended
+	if *got.FailureReason != "terminated_by_operator" || w.reload(running).Status != store.DownloadDownloading {
+		t.Errorf("%+v", got)
+	}
+	w.eventually("its torrent is put aside", func() bool {
+		for _, torrent := range w.qb.Torrents() {
+			if torrent.InfohashV1 == terminated.InfohashV1 {
+				return torrent.Category == "done" && torrent.State == "pausedDL" && len(torrent.Tags) == 0
+			}
+		}
+		return false
+	})
+
+	// The next job for the same book begins where this one was left.
+	w.exec(`UPDATE books SET title = title`)
+	next, created, err := w.jobs.Start(ctx, w.reader, download.Ask{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)})
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	w.becomes(next, store.DownloadDownloading)
+	if torrent := w.torrent(next); torrent == nil || torrent.SavePath != "/books/"+terminated.Tag() {
+		t.Errorf("%+v", torrent)
+	}
+}

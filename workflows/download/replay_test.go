@@ -1,0 +1,156 @@
+package download_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+)
+
+// TestReplay replays every saved history: what runs in the wild must go on under this code. The histories were made with
+// a grace of two seconds: no setting decides between commands.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	histories, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(histories) == 0 {
+		t.Fatalf("no saved histories: %v", err)
+	}
+	for _, path := range histories {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			replayer := worker.NewWorkflowReplayer()
+			replayer.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: time.Hour}}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
+			replayer.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
+			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRecordHistories saves the histories that TestReplay replays. It runs only on request: a history once saved is
+// what a workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+func TestRecordHistories(t *testing.T) {
+	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	dynamic = []string{"limit.historyCount.suggestContinueAsNew=40"}
+	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	ctx := t.Context()
+	save := func(name string, events []*historypb.HistoryEvent) {
+		t.Helper()
+		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
+		w.must(err)
+		text = regexp.MustCompile(`"identity":(\s*)"[^"]*"`).ReplaceAll(text, []byte(`"identity":$1"recorded"`))
+		w.must(os.WriteFile(filepath.Join("testdata", version+"-"+name+".json"), text, 0o644))
+	}
+	over := func(job store.Download) []*historypb.HistoryEvent {
+		t.Helper()
+		w.closed(job)
+		return w.history(job.WorkflowID(), "")
+	}
+	n := int64(0)
+	begin := func() store.Download {
+		t.Helper()
+		n++
+		w.book = w.newBook()
+		return w.becomes(w.start(magnet(n)), store.DownloadDownloading)
+	}
+	shows := func(job store.Download, state string) {
+		t.Helper()
+		w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &state}))
+	}
+	had := func(job store.Download, event string) {
+		t.Helper()
+		w.eventually(event, func() bool { types := w.events(job); return types[len(types)-1] == event })
+	}
+
+	job := begin()
+	shows(job, "stalledUP")
+	save("completed", over(job))
+
+	job = begin()
+	w.must(w.qb.Remove(job.Tag()))
+	save("missing", over(job))
+
+	job = begin()
+	w.must(w.qb.Restart(1))
+	had(job, "found_again")
+	shows(job, "uploading")
+	save("lost-in-a-restart-and-completed", over(job))
+
+	job = begin()
+	shows(job, "error")
+	w.eventually("it is told to go on", func() bool { return w.reload(job).ResumedAt != nil })
+	shows(job, "error")
+	w.exec(`UPDATE download_jobs SET resumed_at = now() - interval '1 minute'`)
+	save("broken-twice", over(job))
+
+	job = begin()
+	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 days' WHERE id = $1`, job.ID)
+	had(job, "stalled")
+	_, err := w.jobs.Cancel(ctx, w.reader, job.ID, false)
+	w.must(err)
+	save("stalled-and-cancelled", over(job))
+
+	job = begin()
+	w.must(w.client.CancelWorkflow(ctx, job.WorkflowID(), ""))
+	save("cancelled-by-operator", over(job))
+
+	w.book = w.newBook()
+	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(1000)[20:], Name: "theirs", Size: 5, Category: "films"}))
+	save("not-begun", over(w.start(magnet(1000))))
+
+	job = begin()
+	first := w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().FirstExecutionRunId
+	for range 6 {
+		w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 days' WHERE id = $1`, job.ID)
+		had(job, "stalled")
+		w.exec(`UPDATE download_jobs SET progress_at = now() WHERE id = $1`, job.ID)
+		had(job, "recovered")
+	}
+	shows(job, "stalledUP")
+	save("after-continue-as-new", over(job))
+	before := w.history(job.WorkflowID(), first)
+	if last := before[len(before)-1].EventType; last != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
+		t.Errorf("the first run ended with %s", last)
+	}
+	save("before-continue-as-new", before)
+
+	// The watcher's hour is over at once.
+	w.must(w.client.TerminateWorkflow(ctx, w.syncID(), "", "the next one is to be recorded"))
+	w.stopWorker()
+	hasty := worker.New(w.client, lifecycle.MainQueue, worker.Options{})
+	hasty.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
+	hasty.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "SyncDownloads"})
+	w.must(hasty.Start())
+	defer hasty.Stop()
+	sync, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, download.SyncType)
+	w.must(err)
+	w.eventually("the watcher has begun anew", func() bool {
+		watcher := w.history(w.syncID(), sync.GetRunID())
+		if watcher[len(watcher)-1].EventType != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
+			return false
+		}
+		save("sync", watcher)
+		return true
+	})
+}

@@ -1,0 +1,300 @@
+package download_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/dev"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+)
+
+// rig is a real Temporal server, shared by the tests of this package.
+type rig struct {
+	temporal *dev.Temporal
+	client   client.Client
+	stop     []func()
+}
+
+var (
+	sharedRig = sync.OnceValues(startRig)
+	rigUsed   atomic.Bool
+	dynamic   []string // of the server's configuration
+)
+
+func TestMain(m *testing.M) {
+	testdb.Main(m, func() {
+		if !rigUsed.Load() {
+			return
+		}
+		if r, _ := sharedRig(); r != nil {
+			for _, stop := range r.stop {
+				stop()
+			}
+		}
+	})
+}
+
+func startRig() (r *rig, err error) {
+	rigUsed.Store(true)
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "stagecoach-download-")
+	if err != nil {
+		return nil, err
+	}
+	r = &rig{}
+	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	if err != nil {
+		return nil, err
+	}
+	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
+	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: client.DefaultNamespace, SearchAttributes: map[string]enumspb.IndexedValueType{
+			"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
+		},
+	})
+	return r, err
+}
+
+// world is a library, a qBittorrent that is played, and a worker that polls it several times a second.
+type world struct {
+	*testing.T
+	*rig
+	database   string
+	store      *store.Store
+	qb         *sim.QBittorrent
+	torrents   *qbittorrent.Client
+	jobs       *download.Client
+	acts       *activities.Downloads
+	worker     worker.Worker
+	stopWorker func()
+	book       store.Book
+	reader     store.User
+}
+
+// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
+var rigTurn sync.Mutex
+
+// pollEvery is often enough for tests.
+const pollEvery = 200 * time.Millisecond
+
+func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	rigTurn.Lock()
+	t.Cleanup(rigTurn.Unlock)
+	r, err := sharedRig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, rig: r, database: testdb.URL(t)}
+	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
+	w.must(err)
+	t.Cleanup(w.store.Close)
+	// Ids of this test's own: they name workflows, and the server remembers those of the tests before.
+	w.exec(fmt.Sprintf(`ALTER TABLE books ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
+	w.qb, err = sim.NewQBittorrent(o)
+	w.must(err)
+	server := httptest.NewServer(w.qb)
+	t.Cleanup(func() { _ = w.qb.Close(); server.Close() })
+	quiet := slog.New(slog.DiscardHandler)
+	w.jobs = &download.Client{Temporal: r.client, Store: w.store, Log: quiet, CancelPatience: 30 * time.Second}
+	w.torrents = qbittorrent.New(qbittorrent.Options{
+		URL: server.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
+	})
+	w.acts = &activities.Downloads{
+		Store: w.store, Rules: download.Rules, Torrents: w.torrents, Metrics: metrics.New(), Log: quiet,
+		Fetcher:  fetch.New(fetch.Options{AllowPrivate: true}),
+		Settings: activities.DownloadSettings{SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute},
+	}
+	w.startWorker()
+	w.reader = w.user(store.RoleUser)
+	w.book = w.newBook()
+	_, err = r.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, download.SyncType)
+	w.must(err)
+	t.Cleanup(func() {
+		_ = r.client.TerminateWorkflow(context.WithoutCancel(t.Context()), w.syncID(), "", "the test is over")
+	})
+	return w
+}
+
+var firstID atomic.Int64
+
+func (w *world) syncID() string { return download.SyncID + "/" + w.Name() }
+
+func (w *world) startWorker() {
+	w.Helper()
+	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: 2 * time.Second})
+	w.worker.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
+	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
+	w.worker.RegisterActivity(w.acts)
+	w.worker.RegisterActivity(&activities.DownloadSync{
+		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New(), Log: w.jobs.Log,
+		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour, ObservedSignal: download.ObservedSignal},
+	})
+	w.must(w.worker.Start())
+	stop := sync.OnceFunc(w.worker.Stop)
+	w.stopWorker = stop
+	w.Cleanup(stop)
+}
+
+func (w *world) user(role string) store.User {
+	w.Helper()
+	user, err := w.store.CreateUser(w.Context(), store.User{Role: role, Status: store.UserActive}, store.NewToken())
+	w.must(err)
+	return user
+}
+
+func (w *world) newBook() store.Book {
+	w.Helper()
+	book, err := w.jobs.CreateBook(w.Context(), w.reader, "A book of a test", "Nobody", "")
+	w.must(err)
+	return book
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.Helper()
+	conn, err := pgx.Connect(w.Context(), w.database)
+	w.must(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(w.Context(), sql, args...)
+	w.must(err)
+}
+
+// start asks for a download of the world's book.
+func (w *world) start(link string) store.Download {
+	w.Helper()
+	job, created, err := w.jobs.Start(w.Context(), w.reader, download.Ask{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link})
+	w.must(err)
+	if !created {
+		w.Fatal("there was one")
+	}
+	return job
+}
+
+func magnet(n int64) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
+
+func (w *world) reload(job store.Download) store.Download {
+	w.Helper()
+	found, err := w.store.DownloadByID(w.Context(), job.ID)
+	w.must(err)
+	return found
+}
+
+// becomes waits for a status, and gives the job as it is then.
+func (w *world) becomes(job store.Download, status store.DownloadStatus) (got store.Download) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("download %d is %s", job.ID, status), func() bool {
+		got = w.reload(job)
+		return got.Status == status
+	})
+	return got
+}
+
+// torrent gives the only torrent with the job's mark; nil: there is none.
+func (w *world) torrent(job store.Download) *sim.Torrent {
+	for _, t := range w.qb.Torrents() {
+		for _, tag := range t.Tags {
+			if tag == job.Tag() {
+				return &t
+			}
+		}
+	}
+	return nil
+}
+
+// closed waits for the end of a job's workflow, and gives how it is: "Completed", "Canceled", "Failed" …
+func (w *world) closed(job store.Download) string {
+	w.Helper()
+	var status enumspb.WorkflowExecutionStatus
+	w.eventually("the workflow has ended", func() bool {
+		description, err := w.client.DescribeWorkflowExecution(w.Context(), job.WorkflowID(), "")
+		w.must(err)
+		status = description.WorkflowExecutionInfo.Status
+		return status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	return status.String()
+}
+
+// events lists the types of a job's events.
+func (w *world) events(job store.Download) (types []string) {
+	w.Helper()
+	events, err := w.store.EventsOf(w.Context(), "download", fmt.Sprint(job.ID))
+	w.must(err)
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+// history gives the events of a workflow's newest run.
+func (w *world) history(workflowID, runID string) (events []*historypb.HistoryEvent) {
+	w.Helper()
+	pages := w.client.GetWorkflowHistory(w.Context(), workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		w.must(err)
+		events = append(events, event)
+	}
+	return events
+}
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("it never came to this: %s", what)
+		}
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v %v", err, cause(err))
+	}
+}
+
+func cause(err error) error {
+	if f := fault.As(err); f != nil {
+		return f.Cause
+	}
+	return nil
+}
+
+func (w *world) wantCode(err error, code fault.Code) {
+	w.Helper()
+	if fault.CodeOf(err) != code {
+		w.Errorf("got %v %v, want %s", err, cause(err), code)
+	}
+}
