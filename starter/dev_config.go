@@ -52,6 +52,7 @@ func (s *stack) config() (config.Config, error) {
 		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.state, "spool"),
 	}
+	s.shopSettings(decided, suggested)
 	c, err := config.Load(func(name string) (string, bool) {
 		if value, ok := decided[name]; ok {
 			return value, true

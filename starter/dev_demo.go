@@ -30,7 +30,7 @@ type result struct {
 
 // demos lists what dev shows.
 func demos(s *stack, once bool) []demo {
-	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s)}
+	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
 }
 
 // showDemos runs round after round until ctx ends, or one round of each and judges it.

@@ -27,6 +27,8 @@ type devInfo struct {
 		Yandex      string `json:"yandex"`
 		QBittorrent string `json:"qbittorrent"` // the real one where it is installed
 		WebSeed     string `json:"web_seed"`    // of torrents to try
+		TonCenter   string `json:"toncenter"`
+		Fragment    string `json:"fragment"`
 	} `json:"stand_ins"`
 }
 

@@ -22,6 +22,7 @@ type kept struct {
 	ClientID      string    `json:"client_id"`
 	ClientSecret  string    `json:"client_secret"`
 	RefreshToken  string    `json:"refresh_token"` // the first one: the current one is in the database
+	TonKey        string    `json:"ton_key"`       // the seed of the wallet on the chain of dev, in hex
 	Ports         portsKept `json:"ports"`
 }
 
@@ -34,6 +35,8 @@ type portsKept struct {
 	Telegram    int `json:"telegram"`
 	Yandex      int `json:"yandex"`
 	QBittorrent int `json:"qbittorrent"`
+	TonCenter   int `json:"toncenter"`
+	Fragment    int `json:"fragment"`
 	WebSeed     int `json:"web_seed"`
 }
 
@@ -70,8 +73,9 @@ func newKept() kept {
 		ClientID:      "stagecoach-dev",
 		ClientSecret:  rand.Text(),
 		RefreshToken:  rand.Text(),
+		TonKey:        newTonKey(),
 		// The customary ports, so that tools find their server without being told.
-		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084},
+		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086},
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"golang.org/x/oauth2"
 
@@ -47,10 +48,18 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 }
 
 // introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
-func (s *stack) introducePeople() {
-	for _, id := range []int64{demoAdmin, demoUser} {
-		if len(s.telegram.Chat(id).Messages) == 0 {
-			s.telegram.SendMessage(id, "/start")
+func (s *stack) introducePeople(ctx context.Context) error {
+	telegram := &client{base: s.info.StandIns.Telegram}
+	for id, username := range map[int64]string{demoAdmin: "", demoUser: demoUsername} {
+		if len(s.telegram.Chat(id).Messages) > 0 {
+			continue
+		}
+		_, _, err := telegram.send(ctx, call{
+			method: http.MethodPost, path: fmt.Sprintf("/_/users/%d/messages", id), body: map[string]string{"text": "/start", "username": username},
+		})
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -94,7 +94,7 @@ func (s *stack) startPostgres(ctx context.Context) (*dev.Postgres, error) {
 func (s *stack) startTemporal(ctx context.Context) (*dev.Temporal, error) {
 	began := time.Now()
 	temporal, err := dev.StartTemporal(ctx, dev.TemporalOptions{
-		DBFile: s.temporalFile(), Log: s.logs["temporal"],
+		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
 		Progress: func(step string) {
 			if s.screen.live {
@@ -116,15 +116,14 @@ func (s *stack) startTemporal(ctx context.Context) (*dev.Temporal, error) {
 	return temporal, pointTemporalClients(temporal.Address)
 }
 
-// temporalFile names the file of Temporal's own database. Workflows name rows of our record by their ids, so each record
-// needs a Temporal of its own.
-func (s *stack) temporalFile() string {
-	name := "temporal.db"
+// ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids, and the
+// chain's transfers are rows, so each record needs a Temporal and a chain of its own.
+func (s *stack) ofRecord(name, extension string) string {
 	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
 		sum := sha256.Sum256([]byte(own.Host + own.Path))
-		name = fmt.Sprintf("temporal-%x.db", sum[:4])
+		name = fmt.Sprintf("%s-%x", name, sum[:4])
 	}
-	return filepath.Join(s.state, name)
+	return filepath.Join(s.state, name+extension)
 }
 
 // pointTemporalClients makes the services of this process talk to our server, whatever the environment or the profile
@@ -146,7 +145,7 @@ func pointTemporalClients(address string) error {
 
 // startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
 // that both agree whichever of them was replaced.
-func (s *stack) startStandIns(tokens oauth2.Token) error {
+func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(s.state, "telegram"), Token: s.kept.TelegramToken})
 	if err != nil {
 		return err
@@ -155,7 +154,9 @@ func (s *stack) startStandIns(tokens oauth2.Token) error {
 		return err
 	}
 	s.telegram = telegram
-	s.introducePeople()
+	if err := s.introducePeople(ctx); err != nil {
+		return err
+	}
 
 	if tokens.RefreshToken == "" {
 		tokens.RefreshToken = s.kept.RefreshToken
@@ -170,7 +171,10 @@ func (s *stack) startStandIns(tokens oauth2.Token) error {
 	if s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
 		return err
 	}
-	return s.startTorrentStandIns()
+	if err := s.startTorrentStandIns(); err != nil {
+		return err
+	}
+	return s.startShop()
 }
 
 // serveStandIn serves a stand-in on the port it had the last time, or on a free one, and notes which.

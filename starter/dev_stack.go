@@ -27,6 +27,7 @@ type stack struct {
 	info     devInfo
 	telegram *sim.Telegram
 	torrents torrents
+	shop     shop
 
 	recordSince time.Time // when the database first saw the demo user: another database, another time
 
@@ -55,7 +56,7 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.startStandIns(tokens); err != nil {
+	if err := s.startStandIns(ctx, tokens); err != nil {
 		return err
 	}
 	c, err := s.config()

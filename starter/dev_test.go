@@ -77,7 +77,10 @@ func TestDevOnceTwice(t *testing.T) {
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "All 8 ended as they should"} {
+	for _, want := range []string{
+		"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
+		"Username not found", "it can be gifted Stars now", "All 11 ended as they should",
+	} {
 		if !strings.Contains(first.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}
@@ -105,7 +108,7 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed"} {
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment"} {
 		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
 			t.Errorf("dev.json does not know %s", name)
 		}
@@ -126,7 +129,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	second := launch(t, "dev", "--once", "--state", state)
-	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 8") {
+	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
 		t.Errorf("exit code %d of the second run", code)
 	}
 	if n := len(received(t, state)); n != 2 {

@@ -273,7 +273,7 @@ func canceledAtOnce(l *library) {
 func canceledHybrid(l *library) {
 	job, made := l.hybrid("canceled-hybrid.epub")
 	l.torrents.release(l, made)
-	job = l.completes(job)
+	l.completes(job)
 	other := l.added(l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)) // adopted under an id that its link does not tell
 	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), other.Tag()) {
 		l.Errorf("the torrent is %+v", there)

@@ -61,10 +61,7 @@ var Rules = lifecycle.Table[store.TransactionStatus, store.TransactionAction, Fa
 	},
 }
 
-type (
-	rule    = lifecycle.Rule[store.TransactionStatus, store.TransactionAction, Facts]
-	request = lifecycle.Request[store.TransactionStatus, store.TransactionAction]
-)
+type request = lifecycle.Request[store.TransactionStatus, store.TransactionAction]
 
 // factsOf reads what the guards want to know of a standing.
 func factsOf(s store.Standing) Facts {
