@@ -31,6 +31,9 @@ const taskPatience = 25 * time.Second
 // are too few when a thousand deadlines fall due at once.
 const stickyPatience = 10 * time.Second
 
+// quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
+const quotesAtOnce = 2
+
 // Worker runs workflows and activities until ctx ends.
 func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	app, err := newCommon(ctx, c, log)
@@ -87,6 +90,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	})
 	activities.RegisterDelivery(streaming, courier)
 
+	quotes := worker.New(app.temporal, transaction.QuoteQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: quotesAtOnce,
+		DisableWorkflowWorker:              true,
+		WorkerStopTimeout:                  c.Worker.StopTimeout,
+	})
+	activities.RegisterQuotes(quotes, shop.Cashier)
+
 	if err := main.Start(); err != nil {
 		return err
 	}
@@ -95,6 +105,10 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer streaming.Stop()
+	if err := quotes.Start(); err != nil {
+		return err
+	}
+	defer quotes.Stop()
 	if err := startReconciler(ctx, app.temporal); err != nil {
 		return err
 	}
@@ -107,7 +121,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
 		defer stop()
 	}
-	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue}, "parallel", c.Delivery.Parallel)
+	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue}, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	return nil
 }
