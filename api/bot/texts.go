@@ -166,6 +166,38 @@ var alertTexts = map[string]text{
 		"There is little room left on the disk of qBittorrent. New downloads wait until there is more.",
 		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
+	store.AlertFragmentSession: {
+		"Fragment does not accept our session: purchases are held until somebody logs in again.",
+		"Fragment не принимает нашу сессию: покупки остановлены, пока кто-то не войдёт заново.",
+	},
+	store.AlertPaymentRefused: {
+		"Fragment asked for a payment that does not pass our checks. Nothing was paid.",
+		"Fragment запросил платёж, который не прошёл проверку. Ничего не оплачено.",
+	},
+	store.AlertDailyLimit: {
+		"The limit of purchases for 24 hours is reached: they are held for a while.",
+		"Достигнут суточный лимит покупок: они пока остановлены.",
+	},
+	store.AlertWalletEmpty: {
+		"The wallet does not hold enough for a payment.",
+		"В кошельке не хватает средств на платёж.",
+	},
+	store.AlertTransactionStuck: {
+		"A transaction has been in processing for too long.",
+		"Транзакция обрабатывается слишком долго.",
+	},
+	store.AlertTransactionReview: {
+		"A transaction needs review: the Stars are paid for and not confirmed.",
+		"Транзакция требует проверки: звёзды оплачены, но не подтверждены.",
+	},
+	store.AlertRefund: {
+		"A refund cannot be made; it is tried again.",
+		"Возврат не удаётся; попытки продолжаются.",
+	},
+	store.AlertChain: {
+		"The wallet's history on the chain cannot be followed: deposits and payments wait.",
+		"Не удаётся следить за кошельком в блокчейне: поступления и платежи ждут.",
+	},
 }
 
 func alertText(kind string) text {

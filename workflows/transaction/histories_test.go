@@ -136,7 +136,7 @@ func TestRecordHistories(t *testing.T) {
 
 	monitor := transaction.MonitorID(w.wallet.Address().Raw())
 	watching := w.rig.client.GetWorkflow(ctx, monitor, "").GetRunID()
-	w.worker.Stop()
+	w.stopWorker()
 	w.startWorker()
 	w.eventually("the monitor has handed over", func() bool {
 		description, err := w.rig.client.DescribeWorkflowExecution(ctx, monitor, "")

@@ -105,6 +105,7 @@ type world struct {
 	purchases *activities.Transactions
 	monitor   *activities.TonMonitor
 	worker    worker.Worker
+	quotes    worker.Worker
 	admin     store.User
 	logs      *logs
 
@@ -191,7 +192,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 			},
 		}),
 	}
-	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings}
+	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Log: log}
 	w.monitor = &activities.TonMonitor{
 		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: r.client, Log: log,
 		Start: w.client.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
@@ -225,6 +226,16 @@ func (w *world) startWorker() {
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
+	w.quotes = worker.New(w.rig.client, transaction.QuoteQueue, worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
+	})
+	activities.RegisterQuotes(w.quotes, w.cashier)
+	w.must(w.quotes.Start())
+}
+
+func (w *world) stopWorker() {
+	w.worker.Stop()
+	w.quotes.Stop()
 }
 
 // leaveNothing ends what this test's world has left on the shared server.
@@ -234,7 +245,7 @@ func (w *world) leaveNothing() {
 		_ = w.rig.client.TerminateWorkflow(ctx, id, "", "the test is over")
 	}
 	if w.worker != nil {
-		w.worker.Stop()
+		w.stopWorker()
 	}
 	if w.Failed() {
 		w.Log(w.logs.String())
