@@ -182,6 +182,8 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 	}
 	if s.failing {
 		s.Log.Info("qBittorrent answers again")
+	}
+	if s.failing || s.polled.IsZero() {
 		if err := s.Store.ResolveAlert(ctx, store.AlertDownloadsLogin); err != nil {
 			return err
 		}
