@@ -4,6 +4,7 @@ import (
 	"context"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -34,7 +35,8 @@ func (r *Reconciler) downloads(ctx context.Context) error {
 	}, func(job store.Download) int64 {
 		var err error
 		switch {
-		case job.WorkflowStartedAt == nil: // what runs under its id may be the job before
+		case job.WorkflowStartedAt == nil: // what runs under its id may be the job before, which is waited for
+			activity.RecordHeartbeat(ctx)
 			err = r.Downloads.Launch(ctx, job)
 		case !running[job.WorkflowID()]:
 			err = r.download(ctx, job)
