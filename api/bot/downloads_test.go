@@ -88,8 +88,11 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 		words, medium string
 		book          int64
 	}{
-		{"/download #1 " + magnet, "text", 1}, {"/download 1 " + magnet + " AUDIO", "audio", 1}, {"/download worlds " + magnet, "text", 2},
-		{"/download Audio " + magnet, "text", 3}, {"/download 1984 " + magnet + " аудио", "audio", 4},
+		{"/download #1 " + magnet, "text", 1},
+		{"/download 1 " + magnet + " AUDIO", "audio", 1},
+		{"/download worlds " + magnet, "text", 2},
+		{"/download Audio " + magnet, "text", 3},
+		{"/download 1984 " + magnet + " аудио", "audio", 4},
 	} {
 		before := len(w.downloads())
 		w.writes(anna, "en", c.words)
@@ -224,9 +227,15 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 
 	// Another's is out of reach, and what is over stays so.
 	for i, c := range [][2]string{
-		{"dx:" + number64(foreign.ID), "There is no such download"}, {"dx:99", "There is no such download"}, {"dx", "There is no such download"},
-		{"dr:" + number64(foreign.ID), "There is no such download"}, {"dm:1:video", "out of date"}, {"dm", "out of date"}, {"bk:99", "There is no such book"},
-		{"bn", "out of date"}, {"dx:7", "ended already"},
+		{"dx:" + number64(foreign.ID), "There is no such download"},
+		{"dx:99", "There is no such download"},
+		{"dx", "There is no such download"},
+		{"dr:" + number64(foreign.ID), "There is no such download"},
+		{"dm:1:video", "out of date"},
+		{"dm", "out of date"},
+		{"bk:99", "There is no such book"},
+		{"bn", "out of date"},
+		{"dx:7", "ended already"},
 	} {
 		w.answersPress(pressOf(200_000_001+i, anna, c[0], 1), anna, c[1])
 	}
