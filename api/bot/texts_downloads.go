@@ -32,8 +32,8 @@ var mediaNames = map[string]text{
 
 // mediaWords are what people call the media.
 var mediaWords = map[string][]string{
-	store.MediaText:  {"text", "текст"},
-	store.MediaAudio: {"audio", "аудио"},
+	store.MediaText:  {"text", "ebook", "текст"},
+	store.MediaAudio: {"audio", "audiobook", "аудио", "аудиокнига"},
 }
 
 // mediaStates say what became of a medium.
