@@ -69,7 +69,9 @@ func fromFile(l *library) {
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 3*time.Second)
 	}
-	job = l.becomes(job, "growing", func(d store.Download) bool { return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.Status == store.DownloadDownloading })
+	job = l.becomes(job, "growing", func(d store.Download) bool {
+		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.Status == store.DownloadDownloading
+	})
 	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
 		l.Errorf("on the way: %+v", job)
 	}
