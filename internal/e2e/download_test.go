@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,23 +30,24 @@ func TestDownloads(t *testing.T) {
 			l := newLibrary(t, start(t), nil)
 			l.startWorker()
 			l.parts(t, map[string]func(*library){
-				"file":             fromFile,
-				"magnet":           fromMagnet,
-				"hybrid magnet":    fromHybridMagnet,
-				"version 2":        fromVersion2,
-				"there already":    thereAlready,
-				"twice":            askedTwice,
-				"two readers":      sharedByTwo,
-				"cancel":           canceled,
-				"cancel and keep":  canceledAndKept,
-				"cancel at once":   canceledAtOnce,
-				"cancel hybrid":    canceledHybrid,
-				"removed by hand":  removedByHand,
-				"put back by hand": putBackByHand,
-				"foreign":          alreadyForeign,
-				"no torrent":       noTorrent,
-				"bad path":         badPath,
-				"two at a time":    startedAtOnce,
+				"file":              fromFile,
+				"magnet":            fromMagnet,
+				"hybrid magnet":     fromHybridMagnet,
+				"version 2":         fromVersion2,
+				"there already":     thereAlready,
+				"twice":             askedTwice,
+				"two readers":       sharedByTwo,
+				"cancel":            canceled,
+				"cancel and keep":   canceledAndKept,
+				"cancel at once":    canceledAtOnce,
+				"cancel hybrid":     canceledHybrid,
+				"removed by hand":   removedByHand,
+				"put back by hand":  putBackByHand,
+				"foreign":           alreadyForeign,
+				"no torrent":        noTorrent,
+				"bad path":          badPath,
+				"asked at once":     askedAtOnce,
+				"cancel at the end": canceledAtTheEnd,
 			})
 			l.wantTidy()
 			for _, storm := range []struct {
@@ -352,10 +357,48 @@ func badPath(l *library) {
 	}
 }
 
-// startedAtOnce asks fifty times at once for the same.
-func startedAtOnce(l *library) {
+// canceledAtTheEnd cancels downloads at about the moment at which they are complete: one end each, as its caller was told.
+func canceledAtTheEnd(l *library) {
+	const races = 20
+	ann := l.reader()
+	var racing sync.WaitGroup
+	var canceled atomic.Int32
+	for i := range races {
+		racing.Go(func() {
+			made := l.torrent(fmt.Sprintf("at-the-end-%d.epub", i), sim.TorrentSpec{Size: seedSpeed / 2})
+			job := l.ask(ann, made.URL)
+			if stand, ok := l.torrents.(*standIn); ok {
+				stand.pace(l, made, 500*time.Millisecond)
+			}
+			l.becomes(job, "nearly complete", func(d store.Download) bool {
+				there := l.tagged(job)
+				return d.Status != store.DownloadQueued || there != nil && there.Progress > 0.5
+			})
+			time.Sleep(rand.N(3 * pollEvery))
+			got, err := l.downloads.Cancel(l.Context(), ann, job.ID, false)
+			job = l.over(job)
+			for _, trouble := range l.disagreements(job) {
+				l.Error(trouble)
+			}
+			if job.Status == store.DownloadCanceled {
+				canceled.Add(1)
+				l.wantFiles(job, made, false)
+			} else {
+				l.wantContent(job, made)
+			}
+			if told := err == nil; told != (job.Status == store.DownloadCanceled) || !told && fault.CodeOf(err) != fault.InvalidTransition {
+				l.Errorf("download %d is %s, its caller was told %s, %v", job.ID, job.Status, got.Status, err)
+			}
+		})
+	}
+	racing.Wait()
+	l.Logf("%d of %d were canceled", canceled.Load(), races)
+}
+
+// askedAtOnce asks fifty times at once for the same.
+func askedAtOnce(l *library) {
 	const times = 50
-	ann, made := l.reader(), l.unseeded("started-at-once.epub")
+	ann, made := l.reader(), l.unseeded("asked-at-once.epub")
 	book := l.book(ann)
 	type start struct {
 		job     store.Download
@@ -370,7 +413,7 @@ func startedAtOnce(l *library) {
 		}()
 	}
 	var job store.Download
-	made1 := 0
+	makers := 0
 	for range times {
 		got := <-starts
 		must(l, got.err)
@@ -378,11 +421,11 @@ func startedAtOnce(l *library) {
 			l.Errorf("download %d beside download %d", got.job.ID, job.ID)
 		}
 		if job = got.job; got.created {
-			made1++
+			makers++
 		}
 	}
-	if made1 != 1 {
-		l.Errorf("%d starts have made the download", made1)
+	if makers != 1 {
+		l.Errorf("%d starts have made a download", makers)
 	}
 	l.downloading(job)
 	l.torrents.release(l, made)
