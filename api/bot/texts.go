@@ -166,6 +166,38 @@ var alertTexts = map[string]text{
 		"There is little room left on the disk of qBittorrent. New downloads wait until there is more.",
 		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
+	store.AlertFragmentSession: {
+		"Fragment does not accept our session any more: purchases of Stars wait until the cookies are renewed and the worker restarted.",
+		"Fragment больше не принимает наш вход: покупки звёзд ждут, пока cookies не обновят и не перезапустят worker.",
+	},
+	store.AlertPaymentRefused: {
+		"A payment that Fragment asked for did not pass our checks, and was not made. Look at it: /tx",
+		"Платёж, который запросил Fragment, не прошёл наши проверки и не сделан. Посмотрите: /tx",
+	},
+	store.AlertDailyLimit: {
+		"The limit of payments for a day is reached: purchases of Stars wait.",
+		"Достигнут дневной предел платежей: покупки звёзд ждут.",
+	},
+	store.AlertWalletEmpty: {
+		"There is too little TON in the wallet: purchases of Stars wait until it is filled up.",
+		"В кошельке не хватает TON: покупки звёзд ждут, пока его не пополнят.",
+	},
+	store.AlertTransactionStuck: {
+		"A transaction has been in processing for too long. Nothing was reset; look at it: /tx",
+		"Транзакция обрабатывается слишком долго. Ничего не сброшено; посмотрите: /tx",
+	},
+	store.AlertTransactionReview: {
+		"A transaction needs review: it is never bought again before you resolve it. Look at it: /tx",
+		"Транзакция требует разбора: до вашего решения её не купят повторно. Посмотрите: /tx",
+	},
+	store.AlertRefund: {
+		"A refund could not be paid. Look at the transactions: /tx",
+		"Не удалось вернуть деньги. Посмотрите транзакции: /tx",
+	},
+	store.AlertChain: {
+		"The TON wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
+		"За кошельком TON не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
+	},
 }
 
 func alertText(kind string) text {
@@ -182,6 +214,15 @@ var alertOverTexts = map[string]text{
 	store.AlertDownloadsAway:  {"qBittorrent answers again.", "qBittorrent снова отвечает."},
 	store.AlertDownloadsLogin: {"qBittorrent lets us in again.", "qBittorrent снова нас пускает."},
 	store.AlertDownloadsSpace: {"There is room again on qBittorrent's disk.", "На диске qBittorrent снова есть место."},
+
+	store.AlertFragmentSession:   {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
+	store.AlertPaymentRefused:    {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
+	store.AlertDailyLimit:        {"Payments are below the limit for a day again.", "Платежи снова в пределах дневного лимита."},
+	store.AlertWalletEmpty:       {"There is enough TON in the wallet again.", "В кошельке снова достаточно TON."},
+	store.AlertTransactionStuck:  {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
+	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
+	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
+	store.AlertChain:             {"The TON wallet is followed again.", "За кошельком TON снова удаётся следить."},
 }
 
 func alertOverText(kind string) text {
