@@ -33,6 +33,12 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 	if created && user.Status == store.UserPending {
 		b.announce(ctx, user)
 	}
+	if username := strings.ToLower(from.Username); username != user.Username { // who pays for Stars is known by it
+		if err := b.store.SaveUsername(ctx, user.ID, username); err != nil {
+			return user, err
+		}
+		user.Username = username
+	}
 	var change store.UserChange
 	if language := languageOf(from); language != "" && language != user.Language {
 		change.Language = language

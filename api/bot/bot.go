@@ -25,6 +25,7 @@ import (
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 // Catalog shows the shared folder.
@@ -49,6 +50,7 @@ type Options struct {
 	Deliveries     *delivery.Client
 	Tasks          *task.Client
 	Downloads      *download.Client
+	Transactions   *transaction.Client
 	Catalog        Catalog
 	Status         StatusSource
 	Log            *slog.Logger
@@ -66,6 +68,7 @@ type Bot struct {
 	deliveries     *delivery.Client
 	tasks          *task.Client
 	downloads      *download.Client
+	transactions   *transaction.Client
 	catalog        Catalog
 	status         StatusSource
 	log            *slog.Logger
@@ -90,17 +93,17 @@ const (
 // New makes the bot; Run lets it work.
 func New(o Options) *Bot {
 	b := &Bot{
-		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads,
+		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads, transactions: o.Transactions,
 		catalog: o.Catalog, status: o.Status, log: o.Log,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
 		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),
 		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
 	}
-	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.adminCommands())
-	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.adminButtons())
+	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(), b.adminCommands())
+	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons())
 	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard(), store.DownloadBoards: b.downloadBoard()}
-	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews}
+	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews}
 	b.pace = newPace(b.editEvery)
 	return b
 }

@@ -167,36 +167,36 @@ var alertTexts = map[string]text{
 		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
 	store.AlertFragmentSession: {
-		"Fragment does not accept our session: purchases are held until somebody logs in again.",
-		"Fragment не принимает нашу сессию: покупки остановлены, пока кто-то не войдёт заново.",
+		"Fragment does not accept our session any more: purchases of Stars wait until the cookies are renewed and the worker restarted.",
+		"Fragment больше не принимает наш вход: покупки звёзд ждут, пока cookies не обновят и не перезапустят worker.",
 	},
 	store.AlertPaymentRefused: {
-		"Fragment asked for a payment that does not pass our checks. Nothing was paid.",
-		"Fragment запросил платёж, который не прошёл проверку. Ничего не оплачено.",
+		"A payment that Fragment asked for did not pass our checks, and was not made. Look at it: /tx",
+		"Платёж, который запросил Fragment, не прошёл наши проверки и не сделан. Посмотрите: /tx",
 	},
 	store.AlertDailyLimit: {
-		"The limit of purchases for 24 hours is reached: they are held for a while.",
-		"Достигнут суточный лимит покупок: они пока остановлены.",
+		"The limit of payments for a day is reached: purchases of Stars wait.",
+		"Достигнут дневной предел платежей: покупки звёзд ждут.",
 	},
 	store.AlertWalletEmpty: {
-		"The wallet does not hold enough for a payment.",
-		"В кошельке не хватает средств на платёж.",
+		"There is too little TON in the wallet: purchases of Stars wait until it is filled up.",
+		"В кошельке не хватает TON: покупки звёзд ждут, пока его не пополнят.",
 	},
 	store.AlertTransactionStuck: {
-		"A transaction has been in processing for too long.",
-		"Транзакция обрабатывается слишком долго.",
+		"A transaction has been in processing for too long. Nothing was reset; look at it: /tx",
+		"Транзакция обрабатывается слишком долго. Ничего не сброшено; посмотрите: /tx",
 	},
 	store.AlertTransactionReview: {
-		"A transaction needs review: the Stars are paid for and not confirmed.",
-		"Транзакция требует проверки: звёзды оплачены, но не подтверждены.",
+		"A transaction needs review: it is never bought again before you resolve it. Look at it: /tx",
+		"Транзакция требует разбора: до вашего решения её не купят повторно. Посмотрите: /tx",
 	},
 	store.AlertRefund: {
-		"A refund cannot be made; it is tried again.",
-		"Возврат не удаётся; попытки продолжаются.",
+		"A refund could not be paid. Look at the transactions: /tx",
+		"Не удалось вернуть деньги. Посмотрите транзакции: /tx",
 	},
 	store.AlertChain: {
-		"The wallet's history on the chain cannot be followed: deposits and payments wait.",
-		"Не удаётся следить за кошельком в блокчейне: поступления и платежи ждут.",
+		"The TON wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
+		"За кошельком TON не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
 	},
 }
 
@@ -214,6 +214,15 @@ var alertOverTexts = map[string]text{
 	store.AlertDownloadsAway:  {"qBittorrent answers again.", "qBittorrent снова отвечает."},
 	store.AlertDownloadsLogin: {"qBittorrent lets us in again.", "qBittorrent снова нас пускает."},
 	store.AlertDownloadsSpace: {"There is room again on qBittorrent's disk.", "На диске qBittorrent снова есть место."},
+
+	store.AlertFragmentSession:   {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
+	store.AlertPaymentRefused:    {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
+	store.AlertDailyLimit:        {"Payments are below the limit for a day again.", "Платежи снова в пределах дневного лимита."},
+	store.AlertWalletEmpty:       {"There is enough TON in the wallet again.", "В кошельке снова достаточно TON."},
+	store.AlertTransactionStuck:  {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
+	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
+	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
+	store.AlertChain:             {"The TON wallet is followed again.", "За кошельком TON снова удаётся следить."},
 }
 
 func alertOverText(kind string) text {

@@ -46,7 +46,7 @@ func literals(t *testing.T, file string) (pairs [][2]string) {
 func TestTextsAgreeInBothLanguages(t *testing.T) {
 	t.Parallel()
 	var pairs [][2]string
-	for _, file := range []string{"texts.go", "texts_faults.go", "texts_tasks.go", "texts_downloads.go"} {
+	for _, file := range []string{"texts.go", "texts_faults.go", "texts_tasks.go", "texts_downloads.go", "texts_transactions.go"} {
 		pairs = append(pairs, literals(t, file)...)
 	}
 	if len(pairs) < 80 {

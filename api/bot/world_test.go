@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -45,6 +47,7 @@ type world struct {
 	catalog  *shelf
 	options  Options
 	log      *logBuffer
+	unpriced atomic.Bool // Fragment does not tell what Stars cost
 }
 
 func newWorld(t *testing.T) *world {
@@ -73,6 +76,8 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.store.Close)
 	w.temporal = mocks.NewClient(t)
 	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	w.temporal.On("NewWithStartWorkflowOperation", mock.Anything, mock.Anything, mock.Anything).Return(nil).Maybe()
+	w.temporal.On("UpdateWithStartWorkflow", mock.Anything, mock.Anything).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &shelf{store: w.store}
 	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond}
@@ -92,6 +97,10 @@ func (w *world) bot() *Bot {
 	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log}
 	o.Tasks = &task.Client{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
 	o.Downloads = &download.Client{Temporal: w.temporal, Store: w.store, Log: log}
+	o.Transactions = &transaction.Client{
+		Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000,
+		Price: w.price, Friendly: func(string) string { return "UQwallet" },
+	}
 	o.Status = steady{}
 	return New(o)
 }

@@ -59,7 +59,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		hasty.CancelPatience, hastyDownloads.CancelPatience = botPatience, botPatience
 		telegramBot := bot.New(bot.Options{
 			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
-			Catalog: files, Status: whole, Log: log,
+			Transactions: transactions, Catalog: files, Status: whole, Log: log,
 			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })

@@ -18,8 +18,9 @@ type Notice struct {
 
 // Workloads of the notices: what they tell of.
 const (
-	TaskNotices     = tasks
-	DownloadNotices = downloads
+	TaskNotices        = tasks
+	DownloadNotices    = downloads
+	TransactionNotices = transactions
 )
 
 // NoticeReady stands among the numbers of events for the news that a task's last blocker is DONE.

@@ -18,6 +18,7 @@ type writing struct {
 	tx pgx.Tx
 	lockedWallet
 	Transaction
+	news bool // the next event is one that the user is told of
 }
 
 // write lets change do its work under the wallet's lock and gives where the record stands then.
@@ -71,6 +72,10 @@ func (w *writing) save(ctx context.Context, e Event) error {
 	batch := &pgx.Batch{}
 	queueNamedEvent(batch, transactions, w.Hash, w.RowVersion, w.UserID, e)
 	w.queueRow(batch)
+	if w.news && w.UserID != nil {
+		queueNotice(batch, TransactionNotices, w.Hash, w.RowVersion, *w.UserID, e.ActorID, 0)
+	}
+	w.news = false
 	return w.tx.SendBatch(ctx, batch).Close()
 }
 
@@ -92,11 +97,26 @@ func (w *writing) process(ctx context.Context, e Event) error {
 
 // end leaves processing: the review is over and the place in the queue free.
 func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error {
+	var err error
+	if w.news, err = w.isNews(ctx, to); err != nil {
+		return err
+	}
 	w.NeedsReview, w.ReviewReason = false, ""
 	if err := w.become(ctx, to, e); err != nil {
 		return err
 	}
 	return w.passTurn(ctx, Purchase, Refund)
+}
+
+// isNews says whether the user is told of an end. Of failures that may pass only the first one is news: an operator tries again
+// as often as it takes.
+func (w *writing) isNews(ctx context.Context, to TransactionStatus) (news bool, err error) {
+	if w.UserID == nil || to != TransactionFailed || w.ErrorClass == NonRetryable {
+		return w.UserID != nil, nil
+	}
+	err = w.tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND type = $3)`,
+		transactions, w.Hash, TransactionFailure).Scan(&news)
+	return news, err
 }
 
 // spent finds the purchase that may have moved money, or has; nil: nothing was bought.

@@ -1,0 +1,77 @@
+package bot
+
+import (
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+)
+
+// What the commands about Stars are for, and how they are used.
+var (
+	aboutStars = text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}
+	aboutTx    = text{"look at a transaction: /tx <hash>; without a hash: those that need you", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}
+	aboutRetry = text{"try a failed transaction again: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}
+
+	textRetryUsage = text{"Name the transaction by its hash, like this: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
+)
+
+// Labels of buttons.
+var (
+	labelRetryYes = text{"✅ Yes, try again", "✅ Да, повторить"}
+	labelRetryNo  = text{"↩️ No", "↩️ Нет"}
+)
+
+// How to pay.
+var (
+	textStars        = text{"⭐ <b>Telegram Stars for TON</b>\nSend TON with a comment; the Stars are bought by themselves.", "⭐ <b>Звёзды Telegram за TON</b>\nОтправьте TON с комментарием, и звёзды купятся сами."}
+	textStarsAddress = text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
+	textStarsComment = text{
+		"With this comment: the username that the Stars are for, and how many if you like. Without a number you get as many as the TON buy.\n<code>%s</code>\n<code>%s %d</code>",
+		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит TON.\n<code>%s</code>\n<code>%s %d</code>",
+	}
+	textPrice        = text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
+	textPriceUnknown = text{"The price cannot be looked up at this moment.", "Цену сейчас узнать не удалось."}
+	textStarsBounds  = text{"At least %d Stars, at most %d. %s of each transfer go to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
+)
+
+// News for whom Stars were paid.
+var (
+	textStarsBought    = text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
+	textStarsNotBought = text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
+	textMoneyWaits     = text{"There is no need to pay again: the administrators see it, and the purchase may be tried again.", "Платить ещё раз не нужно: администраторы это видят, покупку могут повторить."}
+	textMoneyBack      = text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
+	textMoneyAsk       = text{"It will not be tried again. About the money, please write to an administrator.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
+	textStarsTrouble   = text{"Something went wrong on our side.", "Что-то пошло не так на нашей стороне."}
+)
+
+// failureTexts say in plain words why Stars were not bought, by the message in the record.
+var failureTexts = map[string]text{
+	stars.InvalidUsername.Message:       {"Stars can be bought for people only: this name belongs to a channel or a bot.", "Звёзды можно купить только человеку: это имя канала или бота."},
+	stars.InvalidUsernameFormat.Message: {"The comment does not begin with a username.", "Комментарий начинается не с имени пользователя."},
+	stars.UsernameNotFound.Message:      {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
+	stars.TooFewStars.Message:           {"Fewer than 50 Stars are not sold.", "Меньше 50 звёзд не продаётся."},
+	stars.TooManyStars.Message:          {"So many Stars are not sold at once.", "Столько звёзд за один раз не продаётся."},
+	stars.InvalidComment.Message:        {"The comment could not be understood: a username, then perhaps a number.", "Комментарий не удалось понять: нужны имя пользователя и, если хотите, число."},
+	stars.InsufficientAmount.Message:    {"The transfer was too small for that many Stars.", "Перевода не хватило на столько звёзд."},
+	stars.CannotGift.Message:            {"This account cannot be given Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
+}
+
+// transactionStates name the statuses.
+var transactionStates = map[store.TransactionStatus]text{
+	store.TransactionPending:    {"🕓 pending", "🕓 ожидает"},
+	store.TransactionProcessing: {"⏳ processing", "⏳ обрабатывается"},
+	store.TransactionProcessed:  {"✅ processed", "✅ выполнена"},
+	store.TransactionFailed:     {"❌ failed", "❌ не удалась"},
+}
+
+// Transactions, for administrators.
+var (
+	textTransactions   = text{"<b>Transactions that need somebody</b>", "<b>Транзакции, которые требуют внимания</b>"}
+	textNoTransactions = text{"No transaction needs anybody.", "Ни одна транзакция не требует внимания."}
+	textTransaction    = text{"%s came in. Stars: %s, for %s. Tries: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
+	textNeedsReview    = text{"🔎 Needs review: %s. It is resolved over the API or with <code>starter tx resolve</code>.", "🔎 Требует разбора: %s. Решение принимают через API или командой <code>starter tx resolve</code>."}
+	textRefundDue      = text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
+	textPaidBy         = text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
+	textNoRetry        = text{"It cannot be tried again as it stands.", "В этом состоянии её нельзя повторить."}
+	textRetryQuestion  = text{"Try to buy again? Money will be spent if it works.", "Повторить покупку? Если получится, деньги будут потрачены."}
+	textRetried        = text{"It is being tried again.", "Пробуем ещё раз."}
+)

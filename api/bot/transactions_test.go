@@ -1,0 +1,302 @@
+package bot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/transaction"
+)
+
+const coin int64 = 1_000_000_000 // nanoTON
+
+var wallet = "0:" + hashOf("wallet")
+
+func hashOf(of ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(of...)))
+	return hex.EncodeToString(sum[:])
+}
+
+func (w *world) price(context.Context, int64) (int64, error) {
+	if w.unpriced.Load() {
+		return 0, fault.New(fault.FragmentUnavailable, "Fragment is away").Retry()
+	}
+	return 460_900_000, nil
+}
+
+// transactionWorkflows decide at once about retries.
+type transactionWorkflows struct{ store *store.Store }
+
+func (s *transactionWorkflows) update(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
+	in := o.UpdateOptions.Args[0].(transaction.Input)
+	t, err := s.store.TransactionByHash(ctx, hash)
+	if err == nil {
+		_, err = s.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment})
+	}
+	if refusal := fault.As(err); refusal != nil {
+		err = lifecycle.Refusal(refusal)
+	}
+	return decided{err: err}, nil
+}
+
+type decided struct {
+	client.WorkflowUpdateHandle
+	err error
+}
+
+func (d decided) Get(context.Context, any) error { return d.err }
+
+// opens begins the record of the wallet.
+func (w *world) opens() {
+	w.t.Helper()
+	if _, err := w.store.OpenWallet(w.t.Context(), wallet, store.WalletStart{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// deposits makes the n-th transaction: half a TON for a username, priced and in processing.
+func (w *world) deposits(n int64, username string) (hash string) {
+	w.t.Helper()
+	chain := store.ChainTransaction{
+		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username,
+		In: store.InMessage{Hash: hashOf("in", n), Source: "0:" + hashOf("customer"), Nano: coin / 2},
+	}
+	if n > 1 {
+		chain.PrevLT, chain.PrevHash = n-1, hashOf("chain", n-1)
+	}
+	_, err := w.store.IngestChain(w.t.Context(), wallet, []store.ChainTransaction{chain}, chain.At)
+	if err == nil {
+		_, err = w.store.LockTransaction(w.t.Context(), chain.Hash)
+	}
+	if err == nil {
+		_, err = w.store.SaveQuote(w.t.Context(), store.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return chain.Hash
+}
+
+func (w *world) failsWith(hash, message string, class store.ErrorClass, refund bool) {
+	w.t.Helper()
+	t, err := w.store.TransactionByHash(w.t.Context(), hash)
+	if err == nil {
+		_, err = w.store.FailTransaction(w.t.Context(), store.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// calledSo lets a person write to the bot under a username.
+func (w *world) calledSo(person int64, language, username, words string) {
+	w.t.Helper()
+	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language, "username": username})
+	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
+	if err != nil || answer.StatusCode != http.StatusOK {
+		w.t.Fatal(answer, err)
+	}
+	_ = answer.Body.Close()
+}
+
+func (w *world) shows(person int64, part string) (n int) {
+	for _, m := range w.messages(person) {
+		if strings.Contains(m.Text, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestHowToPayForStars(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.calledSo(anna, "en", "Anna_reads", "/stars")
+	w.sees(anna, "Stars are not sold here.")
+	w.opens()
+	w.calledSo(anna, "en", "Anna_reads", "/stars")
+	w.sees(anna, "<code>UQwallet</code>", "<code>Anna_reads</code>", "<code>Anna_reads 100</code>", "50 Stars cost 0.4609 TON", "at least 0.49 TON", "0.02 TON of each")
+	w.unpriced.Store(true)
+	w.writes(boris, "ru", "/stars")
+	w.sees(boris, "<code>UQwallet</code>", "<code>durov 100</code>", "Цену сейчас узнать не удалось", "0,02 TON")
+	if user := w.user(anna); user.Username != "anna_reads" {
+		t.Errorf("Anna is known as %q", user.Username)
+	}
+	w.calledSo(boris, "ru", "ANNA_reads", "/help")
+	w.eventually("the name at its new owner", func() bool {
+		return w.user(boris).Username == "anna_reads" && w.user(anna).Username == ""
+	})
+}
+
+func TestWhoIsToldOfStars(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.opens()
+	w.calledSo(anna, "en", "anna", "/start")
+	w.calledSo(boris, "ru", "boris", "/start")
+	w.eventually("their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" })
+	stranger := w.deposits(1, "stranger")
+	w.failsWith(stranger, "Username not found", store.NonRetryable, false)
+	w.failsWith(w.deposits(2, "anna"), "Insufficient amount", store.NonRetryable, false)
+	w.sees(anna, "❌ The transfer of 0.5 TON", "@anna", "too small", "write to an administrator")
+	w.failsWith(w.deposits(3, "Boris"), "Stars amount should be at least 50", store.NonRetryable, true)
+	w.sees(boris, "Перевод 0,5 TON", "Меньше 50", "Деньги вернутся")
+
+	hash := w.deposits(4, "boris")
+	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	w.sees(boris, "Что-то пошло не так", "Платить ещё раз не нужно")
+	for range 2 { // what fails again is not told again
+		t4, err := w.store.TransactionByHash(t.Context(), hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: t4.Attempt}); err != nil {
+			t.Fatal(err)
+		}
+		w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	}
+	good := w.deposits(5, "anna")
+	w.pays(good, 5)
+	w.sees(anna, "⭐ 50 Stars for @anna have been bought")
+	time.Sleep(3 * noticeTick)
+	for what, n := range map[string]int{"have been bought": w.shows(anna, "have been bought"), "too small": w.shows(anna, "too small"), "trouble": w.shows(boris, "Что-то пошло не так")} {
+		if n != 1 {
+			t.Errorf("%s was told %d times", what, n)
+		}
+	}
+	if got := strings.Join(w.noticeStates(), " "); got != "sent sent sent sent" {
+		t.Errorf("the record says: %s", got)
+	}
+}
+
+// pays takes a transaction in processing to its end, after the n-th transaction of the wallet.
+func (w *world) pays(hash string, n int64) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	must := func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	_, err := w.store.EnterQueue(ctx, hash, store.Purchase)
+	must(err)
+	payment, err := w.store.SignPayment(ctx, store.PaymentOrder{
+		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3, GasNano: coin / 100,
+	}, store.Limits{}, func(uint32) (store.Signed, error) {
+		return store.Signed{BoC: []byte{1}, HashNorm: hashOf("message"), BodyHash: hashOf("body"), ValidUntil: time.Now().Add(time.Hour)}, nil
+	})
+	must(err)
+	_, err = w.store.IngestChain(ctx, wallet, []store.ChainTransaction{{
+		LT: n + 1, Hash: hashOf("chain", n+1), PrevLT: n, PrevHash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, FeeNano: 1000,
+		In:  store.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
+		Out: []store.OutMessage{{Hash: hashOf("out"), Destination: payment.Destination, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
+	}}, time.Now())
+	must(err)
+	_, err = w.store.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+	must(err)
+	_, err = w.store.FinishTransaction(ctx, hash, 1)
+	must(err)
+}
+
+func TestAdministratorsLookAfterTransactions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.opens()
+	w.writes(boss, "en", "/tx")
+	w.sees(boss, "No transaction needs anybody.")
+	hash := w.deposits(1, "durov")
+	w.writes(boss, "en", "/tx "+strings.ToUpper(hash))
+	w.sees(boss, hash, "⏳ processing", "0.5 TON came in. Stars: 50, for durov. Tries: 1")
+	w.writes(boss, "en", "/retry "+hash)
+	w.sees(boss, "cannot be tried again")
+	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	w.writes(boss, "ru", "/tx")
+	w.presses(boss, "xt:")
+	w.sees(boss, hash, "❌ не удалась", "Failed to fetch: Network error (retryable)")
+	w.presses(boss, "xr:")
+	w.sees(boss, "Повторить покупку?")
+	w.presses(boss, "xt:")
+	w.eventually("the question to go", func() bool { return w.shows(boss, "Повторить покупку?") == 0 })
+	w.writes(boss, "en", "/retry "+hash)
+	yes := findButton(w.sees(boss, "Try to buy again?"), "xy:")
+	for range 3 {
+		if err := w.telegram.Click(boss, yes); err != nil {
+			break // the question has gone
+		}
+	}
+	w.notes(boss, "It is being tried again.")
+	w.eventually("the second attempt", func() bool {
+		found, err := w.store.TransactionByHash(t.Context(), hash)
+		return err == nil && found.Status == store.TransactionProcessing && found.Attempt == 2
+	})
+	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	b := w.bot()
+	r := &request{incoming: incoming{chat: boss, click: "late"}, user: w.user(boss)}
+	if err := b.retryTransaction(t.Context(), r, strings.Split(yes, ":")[1:]); err != nil {
+		t.Error(err)
+	}
+	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.Status != store.TransactionFailed || found.Attempt != 2 {
+		t.Errorf("a late press did something: %+v, %v", found, err)
+	}
+	for words, said := range map[string]string{
+		"/retry": "Name the transaction by its hash", "/retry x": "There is no such transaction", "/tx " + hashOf("x"): "There is no such transaction",
+	} {
+		w.writes(boss, "en", words)
+		w.sees(boss, said)
+	}
+	if !w.audited("bot:/retry", "transaction/"+hash, store.OutcomeDone) {
+		t.Error("the retry is not audited")
+	}
+	w.writes(anna, "en", "/retry "+hash)
+	w.sees(anna, "for administrators only")
+	if !w.audited("bot:/retry", "", store.OutcomeRefused) {
+		t.Error("the refusal is not audited")
+	}
+}
+
+func TestHashesInButtons(t *testing.T) {
+	t.Parallel()
+	hash := hashOf("x")
+	if data := press("x", "xy", packHash(hash), 999_999)[0].CallbackData; len(data) > 64 || unpackHash(strings.Split(data, ":")[1:]) != hash {
+		t.Errorf("%q", data)
+	}
+	for _, args := range [][]string{nil, {""}, {"%"}} {
+		if got := unpackHash(args); got != "" {
+			t.Errorf("%q gave %q", args, got)
+		}
+	}
+}
+
+func TestEveryAlertHasWords(t *testing.T) {
+	t.Parallel()
+	for kind := range alertTexts {
+		if _, known := alertOverTexts[kind]; !known {
+			t.Errorf("%s has no words for its end", kind)
+		}
+	}
+	for _, kind := range []string{
+		store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertTransactionStuck,
+		store.AlertTransactionReview, store.AlertRefund, store.AlertChain,
+	} {
+		if _, known := alertTexts[kind]; !known {
+			t.Errorf("%s has no words", kind)
+		}
+	}
+}
