@@ -107,8 +107,18 @@ func TestTold(t *testing.T) {
 		state string
 		told  []string
 	}{
-		{"queuedDL", nil}, {"downloading", []string{"downloading"}}, {"stalledDL", nil}, {"queuedDL", nil}, {"pausedDL", nil}, {"forcedDL", nil},
-		{"checkingUP", nil}, {"moving", nil}, {"unknown", nil}, {"stalledUP", []string{"complete"}}, {"uploading", nil}, {"missingFiles", []string{"lost"}},
+		{"queuedDL", nil},
+		{"downloading", []string{"downloading"}},
+		{"stalledDL", nil},
+		{"queuedDL", nil},
+		{"pausedDL", nil},
+		{"forcedDL", nil},
+		{"checkingUP", nil},
+		{"moving", nil},
+		{"unknown", nil},
+		{"stalledUP", []string{"complete"}},
+		{"uploading", nil},
+		{"missingFiles", []string{"lost"}},
 	} {
 		w.change(job, state(step.state))
 		for range 2 {

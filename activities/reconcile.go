@@ -28,7 +28,9 @@ type Reconciler struct {
 	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
 	Downloads       DownloadKeeper
 	DownloadRecords *Downloads
-	Every           time.Duration // between two looks
+	// EnsureDownloadSync makes sure that the watcher runs; nil: downloads are off.
+	EnsureDownloadSync func(ctx context.Context) error
+	Every              time.Duration // between two looks
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -17,8 +18,14 @@ type DownloadKeeper interface {
 	TellCancel(ctx context.Context, job store.Download) error
 }
 
-// downloads settles every live download whose workflow does not run, and tells those that have missed a wish to end them.
+// downloads settles every live download whose workflow does not run, and tells those that have missed a wish to end them. The
+// watcher of all of them runs again when somebody has ended it.
 func (r *Reconciler) downloads(ctx context.Context) error {
+	if r.EnsureDownloadSync != nil {
+		if err := r.EnsureDownloadSync(ctx); err != nil {
+			return err
+		}
+	}
 	running, err := r.running(ctx, "Download")
 	if err != nil {
 		return err
@@ -28,7 +35,8 @@ func (r *Reconciler) downloads(ctx context.Context) error {
 	}, func(job store.Download) int64 {
 		var err error
 		switch {
-		case job.WorkflowStartedAt == nil: // what runs under its id may be the job before
+		case job.WorkflowStartedAt == nil: // what runs under its id may be the job before, which is waited for
+			activity.RecordHeartbeat(ctx)
 			err = r.Downloads.Launch(ctx, job)
 		case !running[job.WorkflowID()]:
 			err = r.download(ctx, job)

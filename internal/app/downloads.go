@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	"stagecoach/activities"
@@ -19,6 +20,16 @@ func (a *common) downloads() *download.Client {
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnStarted:      func(mediaType string) { a.metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },
+	}
+}
+
+// downloadSync gives what makes sure that the watcher runs; nil: downloads are off.
+func (a *common) downloadSync() func(context.Context) error {
+	if a.config.QBittorrent.URL == "" {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		return startSingleton(ctx, a.temporal, download.SyncType, download.SyncID, "Watches over all downloads")
 	}
 }
 

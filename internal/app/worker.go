@@ -64,7 +64,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	downloads, downloadSync := app.downloadActivities()
 	activities.RegisterMain(main, records, tasks, downloads, downloadSync, &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
-		Downloads: app.downloads(), DownloadRecords: downloads, Every: 15 * time.Second,
+		Downloads: app.downloads(), DownloadRecords: downloads, EnsureDownloadSync: app.downloadSync(), Every: 15 * time.Second,
 	})
 	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
@@ -86,8 +86,8 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
 		return err
 	}
-	if c.QBittorrent.URL != "" {
-		if err := startSingleton(ctx, app.temporal, download.SyncType, download.SyncID, "Watches over all downloads"); err != nil {
+	if ensure := app.downloadSync(); ensure != nil {
+		if err := ensure(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,11 +3,11 @@ package store
 import "context"
 
 // RequestDownloadCancel records that somebody wants the job to end; actor nil: an operator, or the program itself. Asking
-// again adds nothing, except that files once to be kept stay kept, and that the next try to remove the torrent is awaited.
+// again adds nothing, except that files once to be kept stay kept.
 func (s *Store) RequestDownloadCancel(ctx context.Context, id int64, actor *int64, keepFiles bool) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()),
 		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL THEN $2 ELSE cancel_requested_by END,
-		keep_files = keep_files OR $3, cancel_error = '' WHERE id = $1 AND status IN ('queued', 'downloading')`, id, actor, keepFiles)
+		keep_files = keep_files OR $3 WHERE id = $1 AND status IN ('queued', 'downloading')`, id, actor, keepFiles)
 	return unavailable(err)
 }
 

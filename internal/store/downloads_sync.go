@@ -32,12 +32,12 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// WatchedDownloads lists active jobs that qBittorrent has taken, with ids above after, ascending.
+// WatchedDownloads lists active jobs that qBittorrent has taken and is not to give up again, with ids above after, ascending.
 func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return list[WatchedDownload](ctx, s, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
 		now() - resumed_at AS resumed FROM download_jobs
-		WHERE status IN ('queued', 'downloading') AND added_at IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+		WHERE status IN ('queued', 'downloading') AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // DownloadProgress is what the watcher has seen of one job.

@@ -102,7 +102,7 @@ const launchPatience = 5 * time.Second
 // Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the same
 // user, book and medium, may be about to end: its id is waited for a little.
 func (c *Client) Launch(ctx context.Context, job store.Download) error {
-	ctx, cancel := context.WithTimeout(ctx, launchPatience)
+	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	for {
 		_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -131,7 +131,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 			return c.Store.MarkDownloadStarted(ctx, job.ID)
 		}
 		// How it ends is told elsewhere.
-		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(ctx, nil); ctx.Err() != nil {
+		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
 			return away(err)
 		}
 	}
@@ -149,8 +149,8 @@ func (c *Client) drivenBy(ctx context.Context, workflowID, runID string) (jobID 
 }
 
 // Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs that
-// hold it. It answers with the job once that is confirmed. When qBittorrent cannot be reached now it is PROVIDER_UNAVAILABLE
-// (or PROVIDER_UNAUTHORIZED): the wish is recorded and tried until it is confirmed, the answer holds the job as it is.
+// hold it. It answers with the job once that is confirmed. When that is not possible now it is PROVIDER_UNAVAILABLE, with the
+// reason's code in the details: the wish is recorded and tried until it is confirmed, the answer holds the job as it is.
 // When patience runs out before, the job in the answer is still active, with CancelRequestedAt set. A job that is over,
 // or ends otherwise meanwhile, is INVALID_TRANSITION.
 func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
@@ -180,7 +180,8 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 			_, err := Rules.Decide(job.Status, wanted, job)
 			return job, err
 		case job.CancelError != "":
-			return job, unconfirmed(fault.Code(job.CancelError))
+			return job, fault.New(fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed").
+				Retry().With("reason", job.CancelError)
 		case time.Now().After(deadline):
 			return job, nil
 		}
@@ -190,11 +191,6 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 		case <-time.After(pause):
 		}
 	}
-}
-
-// unconfirmed tells why a torrent could not be removed yet.
-func unconfirmed(code fault.Code) error {
-	return fault.New(code, "the torrent cannot be removed now: this is tried again until it is confirmed").Retry()
 }
 
 // TellCancel tells a job's workflow that it is to end, and remembers that it knows. A workflow that was never started is

@@ -89,7 +89,7 @@ func TestParallelStarts(t *testing.T) {
 // qBittorrent agree on it.
 func TestCancelAgainstCompletion(t *testing.T) {
 	t.Parallel()
-	const races = 200
+	const races = 100
 	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
 	ctx := t.Context()
 	w.exec(`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID, races)
@@ -101,6 +101,9 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	for i := range jobs {
 		starting.Go(func() (err error) {
 			jobs[i], _, err = w.jobs.Start(ctx, w.reader, download.Ask{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))})
+			if err == nil { // there is no reconciler here, and the machine may be busy
+				err = w.jobs.Launch(ctx, jobs[i])
+			}
 			return err
 		})
 	}
@@ -189,6 +192,16 @@ func TestCancels(t *testing.T) {
 	if end := w.closed(again); end != "Canceled" || len(w.qb.Torrents()) != 0 {
 		t.Errorf("%s, %+v", end, w.qb.Torrents())
 	}
+
+	w.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "timeout"})
+	early := w.start(magnet(7)) // while it is being handed over
+	w.eventually("qBittorrent is asked", func() bool {
+		return slices.ContainsFunc(w.qb.Requests(), func(r sim.Request) bool { return r.Path == "/api/v2/torrents/add" && !r.Done })
+	})
+	if got, err := w.jobs.Cancel(ctx, w.reader, early.ID, false); err != nil || got.Status != store.DownloadCanceled || w.closed(early) != "Canceled" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.qb.ClearFaults()
 
 	byOperator := w.start(magnet(2))
 	w.becomes(byOperator, store.DownloadDownloading)

@@ -140,8 +140,7 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 	w.startWorker()
 	w.reader = w.user(store.RoleUser)
 	w.book = w.newBook()
-	_, err = r.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, download.SyncType)
-	w.must(err)
+	w.must(w.startSync(t.Context()))
 	t.Cleanup(func() {
 		_ = r.client.TerminateWorkflow(context.WithoutCancel(t.Context()), w.syncID(), "", "the test is over")
 	})
@@ -151,6 +150,14 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 var firstID atomic.Int64
 
 func (w *world) syncID() string { return download.SyncID + "/" + w.Name() }
+
+// startSync starts the watcher, unless it runs.
+func (w *world) startSync(ctx context.Context) error {
+	_, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: w.syncID(), TaskQueue: lifecycle.MainQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, download.SyncType)
+	return err
+}
 
 func (w *world) startWorker() {
 	w.Helper()
