@@ -64,7 +64,7 @@ docs: ## Write the tables in README.md anew from the code.
 
 histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2
 	@test -n "$(VERSION)" || { echo "name the version of the histories: make histories VERSION=v2" ; exit 1 ; }
-	STAGECOACH_RECORD=$(VERSION) go test ./internal/e2e -count=1 -run TestRecordHistories
+	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./internal/e2e ./workflows/task ./workflows/transaction -count=1 -run TestRecordHistories
 
 clean: ## Remove what was built here; what dev keeps in .stagecoach/ stays.
 	rm -rf bin

@@ -2,10 +2,18 @@
 // exported method is an activity, registered under its bare name.
 package activities
 
-import "go.temporal.io/sdk/worker"
+import (
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+)
 
 // RegisterDelivery adds the streaming activity to the worker of the delivery queue.
 func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(courier) }
+
+// RegisterQuotes adds what quotes orders to the worker of the queue where they wait for that.
+func RegisterQuotes(w worker.Registry, cashier *Cashier) {
+	w.RegisterActivityWithOptions(cashier.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
+}
 
 // Main are the activities of the main queue; a nil Monitor: there is no wallet to watch.
 type Main struct {

@@ -41,6 +41,19 @@ func interruption(ctx context.Context, err error) error {
 	return err
 }
 
+// again is toTemporal for activities that move money: what is nobody's known fault is tried again until a person has looked,
+// and never ends a workflow. So is what the worker's own end has cut short.
+func again(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f := asFault(err)
+	if fault.As(err) == nil {
+		f = f.Retry()
+	}
+	return toTemporal(f)
+}
+
 // isRefusal says whether err is one of these faults.
 func isRefusal(err error, codes ...fault.Code) bool {
 	return slices.Contains(codes, fault.CodeOf(err))

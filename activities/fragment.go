@@ -17,17 +17,20 @@ import (
 // is let through without a quote: it will have one when its turn comes.
 func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 	defer beat(ctx)()
-	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
-	if err == nil && transaction.Attempt == o.Attempt && transaction.Status == store.TransactionProcessing {
-		_, err = c.quote(ctx, transaction)
-	}
+	err := store.Patiently(ctx, func() error {
+		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
+		if err == nil && transaction.Attempt == o.Attempt && transaction.Status == store.TransactionProcessing {
+			_, err = c.quote(ctx, transaction)
+		}
+		return err
+	})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, isRefusal(err, fault.StoreUnavailable):
-		return Position{}, toTemporal(asFault(err))
+		return Position{}, again(ctx, err)
 	case fragment.ClassOf(err) == fragment.Hold:
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
-			return Position{}, toTemporal(asFault(err))
+			return Position{}, again(ctx, err)
 		}
 	default:
 		c.Log.Info("order not quoted", "transaction", o.Hash, "error", err)
@@ -159,7 +162,7 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
 	if err != nil {
-		return Position{}, toTemporal(asFault(err))
+		return Position{}, again(ctx, err)
 	}
 	if payment == nil || payment.State != store.PaymentPaid { // it bounced, or was never paid
 		return c.look(ctx, o.Hash)
@@ -176,12 +179,12 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 	}
 	if err != nil && fragment.ClassOf(err) == fragment.Hold {
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
-			return Position{}, toTemporal(asFault(err))
+			return Position{}, again(ctx, err)
 		}
 		err = notYet // the money is paid: there is nothing else to do but to ask again
 	}
 	if err != nil {
-		return Position{}, toTemporal(asFault(err))
+		return Position{}, again(ctx, err)
 	}
 	return c.look(ctx, o.Hash)
 }

@@ -60,7 +60,7 @@ func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastO
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
-		return BroadcastOutcome{}, toTemporal(asFault(err))
+		return BroadcastOutcome{}, again(ctx, err)
 	}
 	over := true
 	if payment != nil && payment.State == store.PaymentSigned {
@@ -117,7 +117,7 @@ type signature struct {
 func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
 	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
 	if err != nil {
-		return Payment{}, toTemporal(asFault(err))
+		return Payment{}, again(ctx, err)
 	}
 	if payment == nil {
 		var position Position
@@ -213,7 +213,7 @@ func (c *Cashier) stopped(ctx context.Context) error {
 // unpaid decides what an error means for an order that was not signed.
 func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
 	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
-		return Payment{}, toTemporal(asFault(err))
+		return Payment{}, again(ctx, err)
 	}
 	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
 	code := fault.CodeOf(err)
@@ -225,7 +225,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		return c.waitAgain(ctx, o, kind)
 	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold:
 		if err := c.hold(ctx, code); err != nil {
-			return Payment{}, toTemporal(asFault(err))
+			return Payment{}, again(ctx, err)
 		}
 		return c.waitAgain(ctx, o, kind)
 	case code == fault.InsufficientFunds:
@@ -242,7 +242,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		c.raise(ctx, store.AlertRefund)
 	}
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, toTemporal(asFault(err))
+		return Payment{}, again(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position, Failure: failure.Message, Retry: !failure.Final && o.Try < c.Settings.Attempts}, err
@@ -251,7 +251,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 // waitAgain puts an order back to its old place in line: nothing of this was its fault.
 func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, toTemporal(asFault(err))
+		return Payment{}, again(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position}, err
@@ -293,7 +293,7 @@ func (c *Cashier) resolveAlerts(ctx context.Context) {
 func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
 	standing, err := c.Store.StandingOf(ctx, hash)
 	if err != nil {
-		return Position{}, toTemporal(asFault(err))
+		return Position{}, again(ctx, err)
 	}
 	return c.Settings.position(standing), nil
 }
@@ -333,7 +333,7 @@ func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error
 		}
 	}
 	if err != nil {
-		return Position{}, toTemporal(asFault(err))
+		return Position{}, again(ctx, err)
 	}
 	return c.look(ctx, hash)
 }

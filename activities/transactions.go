@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -14,6 +15,7 @@ import (
 type Transactions struct {
 	Store    *store.Store
 	Settings TransactionSettings
+	Log      *slog.Logger
 }
 
 // TransactionSettings are the limits of the workload. Amounts are nanoTON.
@@ -38,9 +40,12 @@ type Position struct {
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
 }
 
-func (t *Transactions) position(s store.Standing, err error) (Position, error) {
+func (t *Transactions) position(ctx context.Context, s store.Standing, err error) (Position, error) {
 	if err != nil {
-		return Position{}, toTemporal(asFault(err))
+		if fault.As(err) == nil {
+			t.Log.Error("the record of a transaction failed", "error", err)
+		}
+		return Position{}, again(ctx, err)
 	}
 	return t.Settings.position(s), nil
 }
@@ -51,12 +56,14 @@ func (s TransactionSettings) position(standing store.Standing) Position {
 
 // LockTransaction takes a pending transaction into processing.
 func (t *Transactions) LockTransaction(ctx context.Context, hash string) (Position, error) {
-	return t.position(t.Store.LockTransaction(ctx, hash))
+	standing, err := t.Store.LockTransaction(ctx, hash)
+	return t.position(ctx, standing, err)
 }
 
 // LookAtTransaction changes nothing.
 func (t *Transactions) LookAtTransaction(ctx context.Context, hash string) (Position, error) {
-	return t.position(t.Store.StandingOf(ctx, hash))
+	standing, err := t.Store.StandingOf(ctx, hash)
+	return t.position(ctx, standing, err)
 }
 
 // PaymentOf names a payment of a transaction, made or to be made.
@@ -68,7 +75,7 @@ type PaymentOf struct {
 // QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
 func (t *Transactions) QueuePayment(ctx context.Context, p PaymentOf) (Position, error) {
 	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return t.position(store.Standing{}, err)
+		return t.position(ctx, store.Standing{}, err)
 	}
 	return t.LookAtTransaction(ctx, p.Hash)
 }
@@ -87,7 +94,7 @@ func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure
 	if t.Settings.Refund && failure.Class == store.NonRetryable {
 		transaction, err := t.Store.TransactionByHash(ctx, f.Hash)
 		if err != nil {
-			return t.position(store.Standing{}, err)
+			return t.position(ctx, store.Standing{}, err)
 		}
 		failure.Refund = transaction.AmountNano > t.Settings.Reserve // else nothing would be left to give back
 	}
@@ -95,7 +102,7 @@ func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure
 	if isRefusal(err, fault.PaymentUndecided) {
 		return t.LookAtTransaction(ctx, f.Hash)
 	}
-	return t.position(standing, err)
+	return t.position(ctx, standing, err)
 }
 
 // CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
@@ -125,22 +132,23 @@ const ReviewNotConfirmed = "not_confirmed"
 // ReviewTransaction asks for an operator.
 func (t *Transactions) ReviewTransaction(ctx context.Context, r TransactionReview) (Position, error) {
 	if err := t.Store.RaiseAlert(ctx, store.AlertTransactionReview); err != nil {
-		return t.position(store.Standing{}, err)
+		return t.position(ctx, store.Standing{}, err)
 	}
-	return t.position(t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason))
+	standing, err := t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
+	return t.position(ctx, standing, err)
 }
 
 // AlertStuck tells the administrators of a transaction that is in processing for too long.
 func (t *Transactions) AlertStuck(ctx context.Context, hash string) (Position, error) {
 	standing, err := t.Store.StandingOf(ctx, hash)
 	if err != nil {
-		return t.position(standing, err)
+		return t.position(ctx, standing, err)
 	}
 	stuck, err := t.Store.MarkStuck(ctx, hash, standing.Attempt)
 	if err == nil && stuck {
 		err = t.Store.RaiseAlert(ctx, store.AlertTransactionStuck)
 	}
-	return t.position(standing, err)
+	return t.position(ctx, standing, err)
 }
 
 // TransactionRequest is what a person wants of a transaction.
@@ -156,18 +164,20 @@ type TransactionRequest struct {
 func (t *Transactions) RetryTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(store.Standing{}, err)
+		return t.position(ctx, store.Standing{}, err)
 	}
-	return t.position(t.Store.RetryTransaction(ctx, request))
+	standing, err := t.Store.RetryTransaction(ctx, request)
+	return t.position(ctx, standing, err)
 }
 
 // ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
 func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(store.Standing{}, err)
+		return t.position(ctx, store.Standing{}, err)
 	}
-	return t.position(t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message))
+	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+	return t.position(ctx, standing, err)
 }
 
 // admit lets administrators through, and operators who are none of our users.

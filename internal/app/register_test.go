@@ -27,4 +27,6 @@ func TestNamesAreUnique(t *testing.T) {
 		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{},
 	})
 	activities.RegisterDelivery(w, &activities.Courier{})
+	quotes := worker.New(temporal, "quotes", worker.Options{})
+	activities.RegisterQuotes(quotes, &activities.Cashier{})
 }

@@ -30,7 +30,7 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 	cashier := &activities.Cashier{
 		Store: a.store, Wallet: wallet, Chain: a.chain(), Settings: settings, Log: a.log,
 	}
-	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings}, Cashier: cashier}
+	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings, Log: a.log}, Cashier: cashier}
 	if wallet == nil {
 		cashier.Fragment = a.fragment(fragment.Options{})
 		return shop, nil

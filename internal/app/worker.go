@@ -32,6 +32,9 @@ const taskPatience = 25 * time.Second
 // are too few when a thousand deadlines fall due at once.
 const stickyPatience = 10 * time.Second
 
+// quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
+const quotesAtOnce = 2
+
 // Worker runs workflows and activities until ctx ends.
 func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	app, err := newCommon(ctx, c, log)
@@ -94,6 +97,13 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	})
 	activities.RegisterDelivery(streaming, courier)
 
+	quotes := worker.New(app.temporal, transaction.QuoteQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: quotesAtOnce,
+		DisableWorkflowWorker:              true,
+		WorkerStopTimeout:                  c.Worker.StopTimeout,
+	})
+	activities.RegisterQuotes(quotes, shop.Cashier)
+
 	if err := main.Start(); err != nil {
 		return err
 	}
@@ -102,6 +112,10 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer streaming.Stop()
+	if err := quotes.Start(); err != nil {
+		return err
+	}
+	defer quotes.Stop()
 	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
 		return err
 	}
@@ -119,7 +133,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
 		defer stop()
 	}
-	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue}, "parallel", c.Delivery.Parallel)
+	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue}, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	return nil
 }

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"stagecoach/internal/config"
+	"stagecoach/internal/stars"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 const document = "README.md"
@@ -30,6 +32,8 @@ var parts = []part{
 	{"delivery rules", delivery.Rules.Markdown},
 	{"task rules", task.Rules.Markdown},
 	{"download rules", download.Rules.Markdown},
+	{"transaction rules", transaction.Rules.Markdown},
+	{"failures", failuresTable},
 	{"settings", settingsTable},
 }
 
@@ -72,6 +76,16 @@ func replace(document, name, text string) (string, error) {
 		return "", fmt.Errorf("the comments around %q are missing", name)
 	}
 	return head + begin + "\n" + strings.TrimSpace(text) + "\n\n" + end + tail, nil
+}
+
+// failuresTable lists the ways in which a purchase fails.
+func failuresTable() string {
+	var b strings.Builder
+	b.WriteString("| error_message | error_class | category |\n|---|---|---|\n")
+	for _, f := range stars.Failures {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Message, f.Class, f.Category)
+	}
+	return b.String()
 }
 
 // settingsTable lists the environment's variables.

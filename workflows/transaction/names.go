@@ -18,6 +18,10 @@ const (
 	SettledSignal = "settled" // from the monitor: the chain may have decided about the payment
 
 	MonitorType = "TonMonitor"
+
+	// QuoteQueue is where orders wait to be quoted, a few at a time: however many come at once, Fragment's answers go to the
+	// order whose turn it is.
+	QuoteQueue = "quotes"
 )
 
 // MonitorID is the id of the workflow that watches a wallet.

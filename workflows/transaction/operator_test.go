@@ -359,7 +359,7 @@ func TestWorkerAway(t *testing.T) {
 	}
 	for range 8 {
 		time.Sleep(300 * time.Millisecond)
-		w.worker.Stop()
+		w.stopWorker()
 		w.startWorker()
 	}
 	for _, hash := range hashes {

@@ -2,12 +2,14 @@ package transaction_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
 )
 
 // TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the history.
@@ -113,9 +115,13 @@ func TestNoOrders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.asleep = true })
 	old := w.deposit(1, "who_paid_before_the_start")
-	w.monitor.TopUpFrom = append(w.monitor.TopUpFrom, w.wallet.Address())
+	owner := "0:" + strings.Repeat("12", 32)
+	address, _, err := ton.ParseAddress(owner)
+	w.must(err)
+	w.monitor.TopUpFrom = append(w.monitor.TopUpFrom, address)
 	w.start()
 	for _, d := range []sim.Deposit{
+		{From: owner, AmountNano: 5e9, Comment: "durov"},
 		{From: "a", AmountNano: 49_999_999, Comment: "durov"}, // spam
 		{From: "b", AmountNano: 1e9, Kind: "jetton", Comment: "durov"},
 		{From: "c", AmountNano: 1e9, Kind: "bounced", Comment: "durov"},
@@ -295,6 +301,48 @@ func TestBurst(t *testing.T) {
 	if err != nil || len(rules) > 0 {
 		t.Errorf("%+v, %v", rules, err)
 	}
+}
+
+// TestNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings it.
+func TestNewWallet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
+	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestGap stops following a chain that does not go on where the record ends, and says so.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.asleep = true })
+	w.deposit(1, "durov")
+	state, err := w.toncenter.Wallet(t.Context(), w.wallet.Address())
+	w.must(err)
+	_, err = w.store.OpenWallet(t.Context(), w.wallet.Address().Raw(), store.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)})
+	w.must(err)
+	w.start()
+	hash := w.deposit(1, "durov")
+	w.wantAlert(store.AlertChain, true)
+	if got := w.get(hash); got.Hash != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAwayChain goes on where it was when toncenter comes back.
+func TestAwayChain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.chain.AddFault(sim.Fault{Kind: "503"})
+	hash := w.deposit(1, "durov")
+	time.Sleep(time.Second)
+	if got := w.get(hash); got.Hash != "" {
+		t.Errorf("%+v", got)
+	}
+	w.chain.ClearFaults()
+	w.becomes(hash, store.TransactionProcessed)
+	w.balances()
 }
 
 // inLine says whether a transaction waits for the wallet, or has its turn.

@@ -105,6 +105,7 @@ type world struct {
 	purchases *activities.Transactions
 	monitor   *activities.TonMonitor
 	worker    worker.Worker
+	quotes    worker.Worker
 	admin     store.User
 	logs      *logs
 
@@ -191,7 +192,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 			},
 		}),
 	}
-	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings}
+	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Log: log}
 	w.monitor = &activities.TonMonitor{
 		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: r.client, Log: log,
 		Start: w.client.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
@@ -225,6 +226,16 @@ func (w *world) startWorker() {
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
+	w.quotes = worker.New(w.rig.client, transaction.QuoteQueue, worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
+	})
+	activities.RegisterQuotes(w.quotes, w.cashier)
+	w.must(w.quotes.Start())
+}
+
+func (w *world) stopWorker() {
+	w.worker.Stop()
+	w.quotes.Stop()
 }
 
 // leaveNothing ends what this test's world has left on the shared server.
@@ -234,7 +245,7 @@ func (w *world) leaveNothing() {
 		_ = w.rig.client.TerminateWorkflow(ctx, id, "", "the test is over")
 	}
 	if w.worker != nil {
-		w.worker.Stop()
+		w.stopWorker()
 	}
 	if w.Failed() {
 		w.Log(w.logs.String())
@@ -295,13 +306,13 @@ func (w *world) fails(hash, message string, class store.ErrorClass) store.Transa
 // over waits until a transaction's workflow has closed, and gives how.
 func (w *world) over(hash string) error {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	err := w.rig.client.GetWorkflow(ctx, store.TransactionWorkflowID(hash), "").Get(ctx, nil)
-	if ctx.Err() != nil {
-		w.Fatalf("the workflow of %.8s does not end: %v", hash, w.events(hash))
-	}
-	return err
+	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	w.eventually("its workflow is over: "+w.events(hash), func() bool {
+		description, err := w.rig.client.DescribeWorkflowExecution(w.Context(), store.TransactionWorkflowID(hash), "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	return w.rig.client.GetWorkflow(w.Context(), store.TransactionWorkflowID(hash), "").Get(w.Context(), nil)
 }
 
 func (w *world) payments(hash string) []store.Payment {

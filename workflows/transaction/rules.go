@@ -62,7 +62,6 @@ var Rules = lifecycle.Table[store.TransactionStatus, store.TransactionAction, Fa
 }
 
 type (
-	rule    = lifecycle.Rule[store.TransactionStatus, store.TransactionAction, Facts]
 	request = lifecycle.Request[store.TransactionStatus, store.TransactionAction]
 )
 

@@ -124,7 +124,7 @@ var steps = map[step]func(*transaction, workflow.Context) error{
 // quote finds out what the order asks for. Tries and pauses are the activity's options.
 func (t *transaction) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause, MaximumAttempts: int32(t.settings.Attempts),
 		},
@@ -259,7 +259,7 @@ func (t *transaction) execute(ctx workflow.Context, summary string, act func(con
 // other way on.
 func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error {
 	over := false
-	for interval := t.settings.RebroadcastEvery; ; interval *= 2 {
+	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
 		told, err := true, error(nil)
 		if over {
 			err = workflow.Await(ctx, t.told)

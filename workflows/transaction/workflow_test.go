@@ -384,9 +384,9 @@ func TestWorkflowRetried(t *testing.T) {
 			b := newBook(t)
 			good := b.quote
 			b.quote = func() (activities.Position, error) {
+				b.SignalWorkflow(RetrySignal, Input{}) // too early: means nothing
 				return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 			}
-			b.later(time.Nanosecond, func() { b.SignalWorkflow(RetrySignal, Input{}) }) // too early: means nothing
 			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
 			b.settles(1001*time.Hour, store.PaymentPaid)
 			want := "lock quote fail retry quote queue pay broadcast broadcast broadcast alert look confirm"

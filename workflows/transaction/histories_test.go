@@ -1,0 +1,165 @@
+package transaction_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/transaction"
+)
+
+// TestRecordHistories saves the histories that TestReplay replays. It runs only on request: a history once saved is what a
+// workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+func TestRecordHistories(t *testing.T) {
+	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	dynamic = []string{"limit.historyCount.suggestContinueAsNew=60"}
+	w := newWorld(t, func(s *setup) {
+		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
+		s.flow.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
+	})
+	ctx := t.Context()
+	write := func(name string, events []*historypb.HistoryEvent) {
+		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
+		w.must(err)
+		text = regexp.MustCompile(`"identity":(\s*)"[^"]*"`).ReplaceAll(text, []byte(`"identity":$1"recorded"`))
+		w.must(os.WriteFile(filepath.Join("testdata", version+"-"+name+".json"), text, 0o644))
+	}
+	save := func(name, hash string) {
+		_ = w.over(hash)
+		write(name, w.history(hash))
+	}
+	retry := func(hash string) {
+		_, err := w.client.Retry(ctx, w.admin, hash, "again", "")
+		w.must(err)
+	}
+	resolve := func(hash string, outcome store.TransactionStatus) {
+		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "I have looked", "")
+		w.must(err)
+	}
+	slow := func(ms int64) { w.must(w.chain.Steer(sim.Steering{DelayMS: &ms})) }
+	drop := func(n int) { w.must(w.chain.Steer(sim.Steering{Drop: &n})) }
+
+	save("processed", w.deposit(1, "durov 50"))
+
+	slow(1500)
+	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
+	save("processed-broadcast-again", first)
+	save("processed-waited-for-its-turn", second)
+	slow(0)
+
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
+	save("processed-after-a-pause", w.deposit(1, "durov 50"))
+
+	save("refused-and-refunded", w.deposit(1, "no order at all"))
+	drop(1000)
+	lost := w.deposit(1, "no order either")
+	w.eventually("the refund is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
+	drop(0)
+	save("refused-and-refunded-twice", lost)
+
+	again := w.failedOnce()
+	retry(again)
+	save("failed-and-retried-by-update", again)
+	again = w.failedOnce()
+	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(again), "", "retry", nil))
+	save("failed-and-retried-by-signal", again)
+
+	drop(1000)
+	dead := w.deposit(1, "durov 50")
+	w.eventually("the payment is dead", func() bool { return strings.HasPrefix(w.states(dead), "purchase dead") })
+	drop(0)
+	save("processed-after-a-dead-payment", dead)
+
+	drop(100_000)
+	hopeless := w.deposit(1, "durov 50")
+	w.becomes(hopeless, store.TransactionFailed)
+	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hopeless), ""))
+	save("failed-dead-payments-cancelled", hopeless)
+	drop(0)
+
+	settings := w.fragment.CurrentSettings()
+	settings.DoneAfterMS = 1000 * 3600
+	w.must(w.fragment.Set(settings))
+	bad, good := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
+	resolve(bad, store.TransactionFailed)
+	resolve(good, store.TransactionProcessed)
+	save("reviewed-failed", bad)
+	save("reviewed-processed", good)
+	settings.DoneAfterMS = 0
+	w.must(w.fragment.Set(settings))
+
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	stuck, stopped := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
+	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
+	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(stopped), ""))
+	save("cancelled-while-waiting", stopped)
+	w.must(w.client.Resume(ctx))
+	save("processed-after-it-was-stuck", stuck)
+
+	slow(1500)
+	signed := w.deposit(1, "durov 50")
+	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(signed), ""))
+	save("processed-though-cancelled", signed)
+	slow(0)
+
+	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
+	long := w.deposit(1, "durov 50")
+	w.becomes(long, store.TransactionFailed)
+	run := func() string {
+		return w.history(long)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
+	}
+	began := run()
+	for run() == began {
+		retry(long)
+		w.becomes(long, store.TransactionFailed)
+		time.Sleep(200 * time.Millisecond)
+	}
+	write("before-continue-as-new", w.runOf(long, began))
+	w.fragment.ClearFaults()
+	retry(long)
+	save("after-continue-as-new", long)
+
+	monitor := transaction.MonitorID(w.wallet.Address().Raw())
+	watching := w.rig.client.GetWorkflow(ctx, monitor, "").GetRunID()
+	w.stopWorker()
+	w.startWorker()
+	w.eventually("the monitor has handed over", func() bool {
+		description, err := w.rig.client.DescribeWorkflowExecution(ctx, monitor, "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Execution.RunId != watching
+	})
+	description, err := w.rig.client.DescribeWorkflowExecution(ctx, monitor, "")
+	w.must(err)
+	write("monitor", w.runOfID(monitor, description.WorkflowExecutionInfo.FirstRunId))
+}
+
+// runOf gives the events of one run of a transaction's workflow.
+func (w *world) runOf(hash, run string) []*historypb.HistoryEvent {
+	return w.runOfID(store.TransactionWorkflowID(hash), run)
+}
+
+func (w *world) runOfID(id, run string) (events []*historypb.HistoryEvent) {
+	w.Helper()
+	pages := w.rig.client.GetWorkflowHistory(context.WithoutCancel(w.Context()), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		w.must(err)
+		events = append(events, event)
+	}
+	return events
+}

@@ -1,0 +1,49 @@
+package transaction
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stagecoach/internal/testdb"
+)
+
+// TestComparePurchases looks for every way in which the record and Fragment's list can differ.
+func TestComparePurchases(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
+	r := newRecord(t, testdb.New(t), 1)
+	r.lock()
+	r.sign()
+	r.pay()
+	paid := r.last
+	c := &Client{Store: r.store}
+	good := FragmentPurchase{Username: "durov", Stars: 50, PaidNano: 460_900_000, PaymentHash: paid, At: time.Now()}
+	other := func(change func(*FragmentPurchase)) FragmentPurchase { p := good; change(&p); return p }
+	compare := func(want string, sold ...FragmentPurchase) {
+		t.Helper()
+		found, err := c.comparePurchases(t.Context(), r.wallet, sold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, d := range found {
+			got += fmt.Sprintf("%s %.4s %d %d; ", d.What, d.Subject, d.Want, d.Got)
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	ours := r.hash[:4]
+	compare("", good)
+	compare("paid, and not sold by Fragment yet " + ours + " 1 0; ")
+	compare("Stars sold by Fragment "+ours+" 50 49; ", other(func(p *FragmentPurchase) { p.Stars = 49 }))
+	compare("nanoTON taken by Fragment "+ours+" 460900000 1; ", other(func(p *FragmentPurchase) { p.PaidNano = 1 }))
+	compare("sold twice by Fragment "+paid[:4]+" 1 2; ", good, good)
+	compare("sold by Fragment, unknown to the record ffff 0 1; ", good, other(func(p *FragmentPurchase) { p.PaymentHash = "ffff" }))
+	r.keep(true)
+	r.finish()
+	compare("processed, but not sold by Fragment " + ours + " 1 0; ")
+}

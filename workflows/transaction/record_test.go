@@ -1,0 +1,242 @@
+package transaction
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/workflows/lifecycle"
+)
+
+// TestRecordAgreesWithRules brings transactions into every situation there is and does everything to each: the record lets
+// through what the table allows, leads where the table says, and refuses or passes over the rest.
+func TestRecordAgreesWithRules(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
+	type verb struct {
+		action store.TransactionAction
+		to     store.TransactionStatus
+	}
+	cases, all := 0, testdb.New(t)
+	for name, bring := range situations {
+		for _, v := range []verb{
+			{"lock", "processing"},
+			{"finish", "processed"},
+			{"fail", "failed"},
+			{"retry", "processing"},
+			{"resolve", "processed"},
+			{"resolve", "failed"},
+		} {
+			cases++
+			r := newRecord(t, all, cases)
+			bring(r)
+			before, err := r.store.StandingOf(t.Context(), r.hash)
+			r.must(err)
+			after, err := r.do(v.action, v.to, before.Attempt)
+			rule, refusal := Rules.Decide(before.Status, request{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, factsOf(before))
+			switch {
+			case refusal == nil && (err != nil || after.Status != rule.To):
+				t.Errorf("%s: %s to %s is allowed, but gave %s, %v", name, v.action, v.to, after.Status, err)
+			case refusal != nil && err == nil && after.Status != before.Status:
+				t.Errorf("%s: %s to %s is not allowed, but led to %s", name, v.action, v.to, after.Status)
+			case refusal != nil && err != nil && fault.CodeOf(err) != fault.InvalidTransition && fault.CodeOf(err) != fault.PaymentUndecided:
+				t.Errorf("%s: %s to %s: %v", name, v.action, v.to, err)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// situations are all the places where a transaction can stand.
+var situations = map[string]func(*record){
+	"pending":                      func(*record) {},
+	"processing":                   func(r *record) { r.lock() },
+	"in line":                      func(r *record) { r.lock(); r.quote() },
+	"signed":                       func(r *record) { r.lock(); r.sign() },
+	"paid":                         func(r *record) { r.lock(); r.sign(); r.pay() },
+	"paid, kept":                   func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(true) },
+	"bounced":                      func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(false) },
+	"dead":                         func(r *record) { r.lock(); r.sign(); r.die() },
+	"paid, in review":              func(r *record) { r.lock(); r.sign(); r.pay(); r.review() },
+	"in review":                    func(r *record) { r.lock(); r.review() },
+	"failed, retryable":            func(r *record) { r.lock(); r.fail(stars.Network) },
+	"failed, unknown":              func(r *record) { r.lock(); r.fail(stars.Unexplained) },
+	"failed, non-retryable":        func(r *record) { r.lock(); r.fail(stars.InvalidUsername) },
+	"failed, after a dead payment": func(r *record) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused) },
+	"failed, paid late":            func(r *record) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
+	"retried":                      func(r *record) { r.lock(); r.fail(stars.Network); r.retry() },
+	"processed":                    func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
+	"resolved as failed":           func(r *record) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
+}
+
+// record is one wallet with one transaction, and a chain that does as it is told.
+type record struct {
+	*testing.T
+	store   *store.Store
+	number  int
+	wallet  string
+	now     time.Time
+	hash    string
+	lt      int64
+	last    string
+	attempt int
+	payment store.Payment
+}
+
+// newRecord gives a wallet of its own, with a pending transaction.
+func newRecord(t *testing.T, s *store.Store, number int) *record {
+	t.Helper()
+	r := &record{T: t, store: s, now: time.Now().Truncate(time.Second), number: number}
+	r.wallet = "0:" + r.digest("wallet")
+	_, err := s.OpenWallet(t.Context(), r.wallet, store.WalletStart{})
+	r.must(err)
+	r.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50",
+		In: store.InMessage{Hash: r.digest("in"), Source: "0:" + r.digest("sender"), Nano: 1_000_000_000},
+	}, r.now)
+	r.hash = r.last
+	return r
+}
+
+func (r *record) digest(of ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(r.number, of)))
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *record) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// happens lets the chain go on by one transaction of the wallet, to a moment.
+func (r *record) happens(t store.ChainTransaction, until time.Time) {
+	r.Helper()
+	var page []store.ChainTransaction
+	if t.In.Hash != "" {
+		t.PrevLT, t.PrevHash = r.lt, r.last
+		r.lt += 10
+		r.last = r.digest("chain", r.lt)
+		t.LT, t.Hash, t.At = r.lt, r.last, r.now
+		page = append(page, t)
+	}
+	_, err := r.store.IngestChain(r.Context(), r.wallet, page, until)
+	r.must(err)
+}
+
+func (r *record) take(s store.Standing, err error) {
+	r.Helper()
+	r.must(err)
+	r.attempt = s.Attempt
+}
+
+func (r *record) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)) }
+
+func (r *record) quote() {
+	r.take(r.store.SaveQuote(r.Context(), store.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"}))
+	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Purchase)
+	r.must(err)
+}
+
+func (r *record) sign() {
+	r.quote()
+	var err error
+	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
+		Hash: r.hash, Kind: store.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000, GasNano: 1000,
+	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+		return store.Signed{BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"), ValidUntil: r.now.Add(time.Minute)}, nil
+	})
+	r.must(err)
+}
+
+func (r *record) pay() {
+	r.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, In: store.InMessage{Hash: r.digest("ext"), HashNorm: r.payment.HashNorm},
+		Out: []store.OutMessage{{Hash: r.digest("out"), Destination: r.payment.Destination, Nano: r.payment.AmountNano, BodyHash: r.payment.BodyHash}},
+	}, r.now)
+}
+
+func (r *record) keep(kept bool) {
+	d := store.Destination{Kept: kept}
+	if !kept {
+		d.ReturnedNano = 400_000_000
+	}
+	_, err := r.store.SettleDestination(r.Context(), r.payment.ID, d)
+	r.must(err)
+}
+
+func (r *record) die() {
+	r.now = r.now.Add(2 * time.Minute)
+	r.happens(store.ChainTransaction{}, r.now)
+}
+
+func (r *record) review() {
+	r.take(r.store.ReviewTransaction(r.Context(), r.hash, r.attempt, "test"))
+}
+
+func (r *record) fail(f *stars.Failure) {
+	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: store.ErrorClass(f.Class)}))
+}
+
+func (r *record) retry()  { r.take(r.do("retry", "", r.attempt)) }
+func (r *record) finish() { r.take(r.do("finish", "", r.attempt)) }
+
+func (r *record) resolve(to store.TransactionStatus) { r.take(r.do("resolve", to, r.attempt)) }
+
+// do asks the record for an action.
+func (r *record) do(action store.TransactionAction, to store.TransactionStatus, attempt int) (store.Standing, error) {
+	ctx := r.Context()
+	wanted := store.TransactionRequest{Hash: r.hash, Attempt: attempt}
+	switch action {
+	case store.TransactionActionLock:
+		return r.store.LockTransaction(ctx, r.hash)
+	case store.TransactionActionFinish:
+		return r.store.FinishTransaction(ctx, r.hash, attempt)
+	case store.TransactionActionFail:
+		return r.store.FailTransaction(ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: store.Retryable})
+	case store.TransactionActionRetry:
+		return r.store.RetryTransaction(ctx, wanted)
+	default:
+		return r.store.ResolveTransaction(ctx, wanted, to, stars.Unconfirmed.Message)
+	}
+}
+
+// TestFailuresAreCounted makes sure that the statistics' SQL and the table of failures agree about every message.
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
+	all, want := testdb.New(t), map[string]int64{}
+	for i, f := range append(stars.Failures, stars.UnavailableWith(502), stars.Named("something new")) {
+		r := newRecord(t, all, i)
+		r.lock()
+		r.fail(f)
+		want[f.Message] = 1
+		want[string(f.Category)]++
+	}
+	stats, err := all.StatsOfTransactions(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, c := range stats.Categories {
+		got[c.Category] = c.Count
+	}
+	for _, c := range stats.Errors {
+		got[c.Message] = c.Count
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
