@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -25,7 +26,8 @@ type DownloadSync struct {
 	Settings DownloadSyncSettings
 	OnPoll   func(Poll) // when set, is told how each poll went
 
-	// Of the one loop that holds the lock.
+	// Of the one loop that holds the lock; another one of this process may be about to end.
+	looping  sync.Mutex
 	sessions int64
 	failing  bool
 	failed   time.Time // the first poll without an answer since the last one with
@@ -83,6 +85,8 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 
 // loop polls while the lock is held.
 func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
+	s.looping.Lock()
+	defer s.looping.Unlock()
 	ticker := time.NewTicker(s.Settings.Every)
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {

@@ -213,6 +213,13 @@ func TestBroken(t *testing.T) {
 	w.wantHeard("another error", "broken resumed")
 	w.wantHeard("still")
 
+	// One that is not ours any more is left alone, and missing.
+	w.must(w.qb.Remove(job.Tag()))
+	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
+	_, err = w.env.ExecuteActivity(w.ResumeTorrent, job.ID)
+	w.must(err)
+	w.wantHeard("moved away", "absent")
+
 	// What was told just before a torrent was told to go on must not hide the next error.
 	other := w.added(magnet(2))
 	w.change(other, state("error"))

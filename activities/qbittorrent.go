@@ -197,10 +197,10 @@ func (d *Downloads) alert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// ResumeTorrent lets a torrent go on after an error.
+// ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher soon.
 func (d *Downloads) ResumeTorrent(ctx context.Context, jobID int64) error {
 	job, there, err := d.find(ctx, jobID)
-	if err == nil && there != nil {
+	if err == nil && there != nil && d.Torrents.Ours(*there) {
 		err = d.Torrents.Resume(ctx, *there)
 	}
 	if err == nil {

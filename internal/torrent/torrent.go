@@ -155,23 +155,6 @@ func Identify(file []byte) (id Identity, err error) {
 	return id, nil
 }
 
-// IDs lists what qBittorrent may call the torrent: the SHA-1, or the first 160 bits of the SHA-256.
-func (id Identity) IDs() []string {
-	var ids []string
-	if id.V2 != "" {
-		ids = append(ids, id.V2[:40])
-	}
-	if id.V1 != "" {
-		ids = append(ids, id.V1)
-	}
-	return ids
-}
-
-// Same says whether both mean one torrent, as far as both are known.
-func (id Identity) Same(other Identity) bool {
-	return id.V1 != "" && id.V1 == other.V1 || id.V2 != "" && id.V2 == other.V2
-}
-
 func wrong(message string) error {
 	return fault.New(fault.Validation, "%s", message).WithField("source_url")
 }

@@ -161,7 +161,11 @@ func (w *world) startSync(ctx context.Context) error {
 
 func (w *world) startWorker() {
 	w.Helper()
-	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: 2 * time.Second})
+	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{
+		WorkerStopTimeout: 2 * time.Second,
+		// As in production: two pollers may both wait at the sticky queue while a new workflow lies in the common one.
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+	})
 	w.worker.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
 	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
 	w.worker.RegisterActivity(w.acts)
