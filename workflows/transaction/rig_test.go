@@ -37,25 +37,24 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// rig is a real Temporal server, shared by the tests of this package.
+// rig is a real Temporal server, used by one test after the other.
 type rig struct {
 	temporal *dev.Temporal
 	client   client.Client
 	stop     []func()
 }
 
+// rigs are as many servers as tests run at a time: whoever has one has its task queues for itself.
 var (
-	sharedRig = sync.OnceValues(startRig)
-	rigUsed   atomic.Bool
-	dynamic   []string // of the server's configuration
+	rigs    = make(chan *rig, 4)
+	started atomic.Int64
+	dynamic []string // of the servers' configuration
 )
 
 func TestMain(m *testing.M) {
 	testdb.Main(m, func() {
-		if !rigUsed.Load() {
-			return
-		}
-		if r, _ := sharedRig(); r != nil {
+		for range started.Load() {
+			r := <-rigs
 			for _, stop := range slices.Backward(r.stop) {
 				stop()
 			}
@@ -63,8 +62,29 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// takeRig gives a server that nobody uses, until the test ends.
+func takeRig(t testing.TB) *rig {
+	t.Helper()
+	var r *rig
+	select {
+	case r = <-rigs:
+	default:
+		if started.Add(1) > int64(cap(rigs)) {
+			started.Add(-1)
+			r = <-rigs
+			break
+		}
+		var err error
+		if r, err = startRig(); err != nil {
+			started.Add(-1)
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { rigs <- r })
+	return r
+}
+
 func startRig() (r *rig, err error) {
-	rigUsed.Store(true)
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "stagecoach-transaction-")
 	if err != nil {
@@ -113,9 +133,6 @@ type world struct {
 	hashes []string
 }
 
-// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
-var rigTurn sync.Mutex
-
 // setup changes what a world is made of.
 type setup struct {
 	settings activities.TransactionSettings
@@ -130,12 +147,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	rigTurn.Lock()
-	t.Cleanup(rigTurn.Unlock)
-	r, err := sharedRig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := takeRig(t)
 	s := setup{
 		settings: activities.TransactionSettings{
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,

@@ -245,8 +245,10 @@ func (t *transaction) execute(ctx workflow.Context, summary string, act func(con
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second}, // the activity knows when to end
-		Summary:     summary,
+		RetryPolicy: &temporal.RetryPolicy{ // the activity knows when to end
+			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: 30 * time.Second,
+		},
+		Summary: summary,
 	})
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
