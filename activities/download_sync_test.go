@@ -77,9 +77,12 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 	got := []string{}
 	for _, o := range heard {
 		text := o.State
-		for mark, set := range map[string]bool{" restarted": o.Restarted, " resumed": o.Resumed, " stalled": o.Stalled, " cancel": o.Cancel} {
-			if set {
-				text += mark
+		for _, mark := range []struct {
+			text string
+			set  bool
+		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" cancel", o.Cancel}} {
+			if mark.set {
+				text += mark.text
 			}
 		}
 		got = append(got, text)
