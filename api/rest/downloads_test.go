@@ -118,7 +118,11 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 	}
 	for _, code := range []fault.Code{fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected} {
 		w.torrents.set(false, code)
-		cancel(nil).refused(http.StatusServiceUnavailable, code, "")
+		answer := cancel(nil)
+		answer.refused(http.StatusServiceUnavailable, fault.ProviderUnavailable, "")
+		if details, _ := answer.body["details"].(map[string]any); code != fault.ProviderUnavailable && details["reason"] != string(code) {
+			t.Errorf("%s: details %v", code, answer.body)
+		}
 	}
 	w.temporal.setDown(true)
 	cancel(nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
