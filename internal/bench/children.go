@@ -51,6 +51,16 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 			return err
 		}
 		return errors.Join(serve(ctx, yandex, out), yandex.Close())
+	case "qbittorrent":
+		var password string
+		if err := json.Unmarshal(settings, &password); err != nil {
+			return err
+		}
+		torrents, err := sim.NewQBittorrent(sim.QBittorrentOptions{Password: password})
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, torrents, out), torrents.Close())
 	case "bare":
 		var address string
 		if err := json.Unmarshal(settings, &address); err != nil {

@@ -36,6 +36,7 @@ var figures = []figure{
 	{"claims", "agents who claim tasks", measureClaims},
 	{"life", "what a task leaves in Temporal", measureLife},
 	{"deadlines", "1,000 tasks due in the same second", measureDeadlines},
+	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 

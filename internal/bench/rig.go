@@ -215,11 +215,15 @@ func (r *rig) warmUp(ctx context.Context) error {
 
 // post sends JSON to a stand-in.
 func post(ctx context.Context, url string, body any) error {
+	return send(ctx, http.MethodPost, url, body)
+}
+
+func send(ctx context.Context, method, url string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
