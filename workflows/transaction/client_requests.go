@@ -93,12 +93,15 @@ func (c *Client) decide(ctx context.Context, hash string, action store.Transacti
 	if _, err := Rules.Decide(t.Status, request{Action: action, To: in.Outcome, Roles: admin}, rowFacts(t)); err != nil {
 		return t, err
 	}
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	for pause := firstPause; ; pause = min(2*pause, time.Second) {
 		err := c.update(ctx, hash, action, in, id)
 		if err == nil {
 			return c.Store.TransactionByHash(ctx, hash)
 		}
 		if refusal := lifecycle.RefusalIn(err); refusal != nil {
+			if now, err := c.Store.TransactionByHash(ctx, hash); err == nil && pause > firstPause && led(action, in, t, now) {
+				return now, nil // it was done when it was asked for before, and no answer came
+			}
 			return t, refusal
 		}
 		select {
@@ -107,6 +110,16 @@ func (c *Client) decide(ctx context.Context, hash string, action store.Transacti
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
+}
+
+const firstPause = 50 * time.Millisecond
+
+// led says whether an action has led from one state of a transaction to another.
+func led(action store.TransactionAction, in Input, before, now store.Transaction) bool {
+	if action == store.TransactionActionRetry {
+		return now.Attempt > before.Attempt
+	}
+	return before.NeedsReview && !now.NeedsReview && now.Status == in.Outcome
 }
 
 // update asks once, and waits a while for the outcome.
