@@ -39,7 +39,7 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	defer func() { // the reconciler of the next rig would start them
 		_, forgetErr := conn.Exec(ctx, `DELETE FROM download_jobs WHERE source = 'bench'`)
 		err = errors.Join(err, forgetErr)
