@@ -77,8 +77,10 @@ func TestDevOnceTwice(t *testing.T) {
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	for _, want := range []string{"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
-		"Username not found", "it can be gifted Stars now", "All 11 ended as they should"} {
+	for _, want := range []string{
+		"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
+		"Username not found", "it can be gifted Stars now", "All 11 ended as they should",
+	} {
 		if !strings.Contains(first.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}

@@ -168,10 +168,19 @@ func showTransaction(cmd *cobra.Command, t transaction) error {
 
 func transactionRows(t transaction) [][]string {
 	rows := [][]string{
-		{"transaction", t.Hash}, {"status", string(t.Status)}, {"buys", t.starsText()}, {"came in", ton(t.AmountNano)}, {"from", t.Sender},
-		{"priced at", unlessZero(t.QuoteNano, "not yet", "")}, {"tries", fmt.Sprint(t.Attempt)}, {"paid by", cmp.Or(t.FragmentTransactionHash, "–")},
-		{"remark", cmp.Or(t.remark(), "–")}, {"you may", cmp.Or(strings.Join(t.Actions, ", "), "–")},
-		{"seen", when(t.CreatedAt)}, {"changed", when(t.UpdatedAt)}, {"workflow", t.WorkflowID},
+		{"transaction", t.Hash},
+		{"status", string(t.Status)},
+		{"buys", t.starsText()},
+		{"came in", ton(t.AmountNano)},
+		{"from", t.Sender},
+		{"priced at", unlessZero(t.QuoteNano, "not yet", "")},
+		{"tries", fmt.Sprint(t.Attempt)},
+		{"paid by", cmp.Or(t.FragmentTransactionHash, "–")},
+		{"remark", cmp.Or(t.remark(), "–")},
+		{"you may", cmp.Or(strings.Join(t.Actions, ", "), "–")},
+		{"seen", when(t.CreatedAt)},
+		{"changed", when(t.UpdatedAt)},
+		{"workflow", t.WorkflowID},
 	}
 	if t.QuoteNano > 0 {
 		rows[5][1] = ton(t.QuoteNano)
