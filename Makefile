@@ -5,13 +5,17 @@ WORKFLOWCHECK_VERSION := v0.6.0
 
 # Each version has its own folder, so that a change of version fetches anew.
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+# Debian's package, unpacked only: installed, it would start a daemon.
+PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
 
 # Tests of several packages run servers of their own: more than two packages at a time make each other late.
-TEST_FLAGS ?= -p 2 -timeout 10m
+# Within one they mostly wait, so that more of them than there are processors run side by side.
+TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
+SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps lint fmt bench docs histories clean
+.PHONY: help dev build test test-short test-deps chaos lint fmt bench soak docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,17 +28,26 @@ build: ## Build worker, api and starter into bin/.
 
 test: test-deps ## Run all tests with the race detector, end to end ones included (some minutes).
 	@go test -race $(TEST_FLAGS) ./...
+	@go test -count=1 -run 'TestChaos$$' ./workflows/transaction
 
 test-short: ## Run the tests without the end to end ones (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
+# Every run of the tests lives through a tenth of that, and always the same.
+CHAOS ?= 10000
+CHAOS_SEED ?= $(shell date +%s)
+
+chaos: ## Live through 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= for others.
+	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
+
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
 # tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
 # only advice.
-test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, the Temporal server.
+test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, the Temporal server.
 	@need= ; want= ; \
 	command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \
+	command -v wget >/dev/null || want="$$want wget" ; \
 	command -v chromium >/dev/null || want="$$want chromium" ; \
 	command -v qbittorrent-nox >/dev/null || want="$$want qbittorrent-nox" ; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want="$$want postgresql" ; \
@@ -48,6 +61,11 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; exit 1 ; } ; \
 	fi
 	@go run ./internal/dev/prepare
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
+		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
+		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \
+		dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb ; \
+	} || echo "  without Debian's package prometheus the alerts and the dashboard are not tested"
 
 lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows are deterministic.
 	$(GOLANGCI) run ./...
@@ -59,12 +77,15 @@ fmt: $(GOLANGCI) ## Lay out all Go files as the linters want them.
 bench: ## Measure this machine: each figure beside a baseline (some minutes).
 	go run ./internal/bench
 
+soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
+	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./internal/e2e
+
 docs: ## Write the tables in README.md anew from the code.
 	go run ./internal/docs
 
 histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2
 	@test -n "$(VERSION)" || { echo "name the version of the histories: make histories VERSION=v2" ; exit 1 ; }
-	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./internal/e2e ./workflows/task ./workflows/transaction -count=1 -run TestRecordHistories
+	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./internal/e2e ./workflows/... -count=1 -run TestRecordHistories
 
 clean: ## Remove what was built here; what dev keeps in .stagecoach/ stays.
 	rm -rf bin

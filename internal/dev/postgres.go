@@ -37,7 +37,7 @@ type PostgresOptions struct {
 	Dir  string    // holds the data, the password and a lock; created when missing
 	Port int       // wish; replaced by a free port when busy; 0 means any
 	Log  io.Writer // gets the server's output; must bear concurrent use; may be nil
-	Fast bool      // for tests: does not wait for the disk, so a power cut may spoil the data
+	Fast bool      // for tests: does not wait for the disk, so a power cut may spoil the data, and makes logging in cheap
 }
 
 // Postgres is a private PostgreSQL server that only this process and those

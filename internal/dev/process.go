@@ -73,6 +73,18 @@ var forker = sync.OnceValue(func() chan<- func() {
 	return queue
 })
 
+func fork(cmd *exec.Cmd) error {
+	started := make(chan error)
+	forker() <- func() { started <- cmd.Start() }
+	return <-started
+}
+
+// StartTied starts cmd, and has the kernel kill it should this process die, however it dies (Linux only).
+func StartTied(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = processAttributes(nil, syscall.SIGKILL)
+	return fork(cmd)
+}
+
 func start(c command) (*process, error) {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = c.dir, c.env, c.files
@@ -82,9 +94,7 @@ func start(c command) (*process, error) {
 	p := &process{name: cmd.Path, cmd: cmd, output: &tail{copyTo: c.log}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 
-	started := make(chan error)
-	forker() <- func() { started <- cmd.Start() }
-	if err := <-started; err != nil {
+	if err := fork(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
 	go func() {

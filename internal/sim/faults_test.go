@@ -161,6 +161,7 @@ func TestHeldConnections(t *testing.T) {
 				}
 				failed <- err
 			}()
+			eventually(t, "the fault is met", func() bool { return len(tg.Requests()) == 1 && tg.Requests()[0].Fault == fault.Kind })
 			select {
 			case err := <-failed:
 				t.Fatal("ended by itself: ", err)
@@ -186,11 +187,19 @@ func TestTimeoutEndsByDelayOrClient(t *testing.T) {
 		_ = response.Body.Close()
 		t.Fatal("answered")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
+	ctx, leave := context.WithCancel(t.Context())
 	r, _ := http.NewRequestWithContext(ctx, "GET", base+"getMe", nil)
-	if response, err := http.DefaultClient.Do(r); err == nil {
-		_ = response.Body.Close()
+	failed := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		failed <- err
+	}()
+	eventually(t, "the server has the request", func() bool { return len(tg.Requests()) == 2 })
+	leave()
+	if <-failed == nil {
 		t.Fatal("answered")
 	}
 	eventually(t, "the server sees that the client left", func() bool { return tg.Requests()[1].Done })

@@ -142,6 +142,7 @@ func (q *QBittorrent) addMethods() {
 	read("torrents/tags", func(*http.Request) (any, error) { return append([]string{}, q.tags...), nil })
 	act("torrents/add", q.addTorrents)
 	act("torrents/delete", q.deleteTorrents)
+	act("torrents/recheck", q.recheckTorrents)
 	act("torrents/addTags", q.addTags)
 	act("torrents/removeTags", q.removeTags)
 	act("torrents/createTags", q.createTags)

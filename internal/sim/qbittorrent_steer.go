@@ -49,6 +49,7 @@ type TorrentChange struct {
 	Size     *int64         `json:"size"`     // bytes
 	Speed    *int64         `json:"speed"`    // bytes per second, another way to give the duration; 0 stalls it
 	Duration *time.Duration `json:"-"`        // of the whole download; as duration_ms in JSON
+	Gone     *bool          `json:"gone"`     // its files are: only a recheck shows it
 }
 
 // UnmarshalJSON reads the duration in milliseconds from duration_ms and refuses unknown fields.
@@ -184,6 +185,9 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	}
 	if c.Duration != nil {
 		next.Plan.Duration = *c.Duration
+	}
+	if c.Gone != nil {
+		next.Gone = *c.Gone
 	}
 	switch {
 	case c.Speed == nil:

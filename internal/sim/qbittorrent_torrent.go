@@ -93,6 +93,7 @@ type simTorrent struct {
 	SeedLimit  int64 // minutes
 	AddedOn    time.Time
 	Plan       TorrentPlan
+	Gone       bool // its files are, and nobody has noticed
 
 	Spent       time.Duration // of the plan, until Since
 	Since       time.Time     // when the clock began to run again; zero while it stands

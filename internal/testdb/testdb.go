@@ -42,7 +42,7 @@ type server struct {
 
 func start() (*server, error) {
 	used.Store(true)
-	dir, err := os.MkdirTemp("", "stagecoach-testdb-")
+	dir, err := os.MkdirTemp(memory(), "stagecoach-testdb-")
 	if err != nil {
 		return nil, err
 	}
@@ -101,23 +101,32 @@ func URL(t testing.TB) string {
 	if err := s.copyTemplate(t.Context(), name); err != nil {
 		t.Fatalf("a database for the test: %v", err)
 	}
+	t.Cleanup(func() { // who is connected still, such as a program that was killed just now, holds nothing up
+		if err := s.exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
+			t.Logf("a database stays until the server ends: %v", err)
+		}
+	})
 	return withDatabase(s.postgres.URL, name)
 }
 
 func (s *server) copyTemplate(ctx context.Context, name string) error {
 	s.create.Lock()
 	defer s.create.Unlock()
+	template, err := url.Parse(s.postgres.URL)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, fmt.Sprintf(`CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy`,
+		pgx.Identifier{name}.Sanitize(), pgx.Identifier{template.Path[1:]}.Sanitize()))
+}
+
+func (s *server) exec(ctx context.Context, sql string) error {
 	conn, err := pgx.Connect(ctx, withDatabase(s.postgres.URL, "postgres"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	template, err := url.Parse(s.postgres.URL)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy`,
-		pgx.Identifier{name}.Sanitize(), pgx.Identifier{template.Path[1:]}.Sanitize()))
+	_, err = conn.Exec(ctx, sql)
 	return err
 }
 

@@ -1,0 +1,19 @@
+package testdb
+
+import "syscall"
+
+const (
+	tmpfs = 0x01021994
+	room  = 1 << 30 // bytes; an empty database takes 8 MB, and few are there at a time
+)
+
+// memory gives a folder whose files are kept in memory only, with room for the server, or "" for the usual one. Copying the 300
+// files of a database takes there a fifth of the time, and no disk is busy with them afterwards.
+func memory() string {
+	const folder = "/dev/shm"
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(folder, &fs); err != nil || fs.Type != tmpfs || fs.Bavail*uint64(fs.Bsize) < room || syscall.Access(folder, 2) != nil {
+		return ""
+	}
+	return folder
+}

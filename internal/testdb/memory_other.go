@@ -1,0 +1,6 @@
+//go:build !linux
+
+package testdb
+
+// memory gives the usual folder.
+func memory() string { return "" }
