@@ -14,8 +14,10 @@ import (
 type Config struct {
 	DatabaseURL   string
 	EncryptionKey []byte
+	Payloads      Payloads
 	AdminToken    string
 	LogLevel      slog.Level
+	TracesURL     string // an OTLP receiver over HTTP; empty: none
 
 	API          API
 	Worker       Worker
@@ -27,6 +29,19 @@ type Config struct {
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
+	Retention    Retention
+}
+
+// Payloads says how what Temporal keeps is encrypted. Without keys it is not.
+type Payloads struct {
+	Keys    []PayloadKey // the first one encrypts, all decrypt
+	Encrypt bool
+}
+
+// PayloadKey is a named secret of 32 bytes.
+type PayloadKey struct {
+	ID     string
+	Secret []byte
 }
 
 // API configures the doors.
@@ -36,13 +51,22 @@ type API struct {
 	ActivateAtOnce bool
 	EditEvery      time.Duration
 	Bot            bool
+	WebUIOrigin    string // of Temporal's Web UI; empty: none
 }
 
 // Worker configures a worker process.
 type Worker struct {
 	MetricsAddr string
 	StopTimeout time.Duration
+	Version     WorkerVersion // zero: unversioned
+
+	WorkflowSlots int // workflow tasks at a time
+	ActivitySlots int // short activities at a time
+	MaxPollers    int // of a queue and kind of task
 }
+
+// WorkerVersion names what a worker runs, for Temporal's worker deployments.
+type WorkerVersion struct{ Deployment, Build string }
 
 // Telegram says which bot this is and where its server is.
 type Telegram struct {
@@ -145,6 +169,19 @@ type Transactions struct {
 	StuckAfter       time.Duration
 	HoldRetry        time.Duration
 	Refund           bool
+}
+
+// Retention says for how many days each kind of rows is kept after its end; 0: for ever.
+type Retention struct {
+	Deliveries int
+	Downloads  int
+	Tasks      int
+	Events     int
+	Answers    int
+	News       int
+	Alerts     int
+	Audit      int
+	Findings   int
 }
 
 // Load reads the environment through lookup (os.LookupEnv). Every wrong value is reported, with its variable's name

@@ -56,6 +56,12 @@ func TestWrongValues(t *testing.T) {
 		"STAGECOACH_TX_MIN_DEPOSIT":       {"1e3", "TON"},
 		"STAGECOACH_TX_DAILY_LIMIT":       {"-1", "TON"},
 		"STAGECOACH_TX_SLIPPAGE":          {"10001", "10000"},
+		"STAGECOACH_PAYLOAD_KEYS":         {"k1:planted-secret", "entry 1"},
+		"STAGECOACH_WEB_UI_URL":           {"here", "URL"},
+		"STAGECOACH_WORKER_VERSION":       {"stagecoach", "colon"},
+		"STAGECOACH_QBITTORRENT_CATEGORY": {"books/text", "slashes"},
+
+		"STAGECOACH_QBITTORRENT_DONE_CATEGORY": {"stagecoach", "differ from that of STAGECOACH_QBITTORRENT_CATEGORY"},
 	} {
 		env := good()
 		env[name] = c.value
@@ -74,6 +80,26 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in %v", name, err)
 		}
+	}
+}
+
+// TestPayloadKeys come in order, with commas or in lines of a file; two of one id are refused.
+func TestPayloadKeys(t *testing.T) {
+	t.Parallel()
+	env := good()
+	key := env["STAGECOACH_ENCRYPTION_KEY"]
+	c, err := load(env)
+	if err != nil || len(c.Payloads.Keys) != 0 || !c.Payloads.Encrypt || c.API.WebUIOrigin != "" {
+		t.Errorf("without keys: %+v, %v", c.Payloads, err)
+	}
+	env["STAGECOACH_PAYLOAD_KEYS"], env["STAGECOACH_WEB_UI_URL"] = "new:"+key+",\nold:"+key+"\n", "https://temporal.example:8233/namespaces"
+	c, err = load(env)
+	if err != nil || len(c.Payloads.Keys) != 2 || c.Payloads.Keys[0].ID != "new" || len(c.Payloads.Keys[1].Secret) != 32 || c.API.WebUIOrigin != "https://temporal.example:8233" {
+		t.Errorf("two keys: %+v, %q, %v", c.Payloads, c.API.WebUIOrigin, err)
+	}
+	env["STAGECOACH_PAYLOAD_KEYS"] = "a:" + key + ",a:" + key
+	if _, err = load(env); err == nil || !strings.Contains(err.Error(), "entry 2") || strings.Contains(err.Error(), key) {
+		t.Errorf("an id twice: %v", err)
 	}
 }
 

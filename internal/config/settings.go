@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"stagecoach/internal/money"
 )
@@ -36,16 +37,24 @@ func (c *Config) settings() []Setting {
 	return []Setting{
 		required(&c.DatabaseURL, "DATABASE_URL", "PostgreSQL, as a URL"),
 		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "32 bytes in base64: seals OAuth tokens at rest", Secret: true, Required: true, set: keyInto(&c.EncryptionKey)},
+		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
+		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "with keys: encrypt with the first one; false: only read what was encrypted"),
 		secret(&c.AdminToken, "STAGECOACH_ADMIN_TOKEN", "an API token that always belongs to an administrator; empty: none"),
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
+		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "who takes traces by OTLP over HTTP, such as http://localhost:4318; empty: there are none. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are heeded too"),
 
 		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "where the HTTP API listens"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
+		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "where browsers see Temporal's Web UI; its pages may have payloads decrypted at /codec by administrators; empty: no page may"),
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
 
 		{Name: "STAGECOACH_WORKER_METRICS_ADDR", Default: "127.0.0.1:9090", Doc: "where a worker serves /metrics; off: nowhere", set: func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
+		{Name: "STAGECOACH_WORKER_VERSION", Doc: "deployment:build, for Temporal's worker versioning: then workers get work only once an operator made their version current; empty: unversioned", set: func(v string) error { return versionInto(&c.Worker.Version, v) }},
+		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker does at once"),
+		integer(&c.Worker.ActivitySlots, "STAGECOACH_WORKER_ACTIVITY_SLOTS", "1000", 10, 10_000, "short activities that a worker does at once; deliveries have slots of their own"),
+		integer(&c.Worker.MaxPollers, "STAGECOACH_WORKER_MAX_POLLERS", "100", 2, 1000, "polls that a worker keeps open per queue when there is much to do; with little to do they are few"),
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
 		required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
@@ -83,15 +92,15 @@ func (c *Config) settings() []Setting {
 		optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"),
 		text(&c.QBittorrent.Username, "STAGECOACH_QBITTORRENT_USERNAME", "", "its user; empty, with the password: it lets this address in without"),
 		secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "its password"),
-		category(&c.QBittorrent.ActiveCategory, "STAGECOACH_QBITTORRENT_CATEGORY", "stagecoach", "category of torrents under way; no torrent outside of these two categories is touched, and no other installation may use them"),
-		category(&c.QBittorrent.DoneCategory, "STAGECOACH_QBITTORRENT_DONE_CATEGORY", "stagecoach-done", "category of torrents whose downloads are over: they seed on"),
+		category(&c.QBittorrent.ActiveCategory, nil, "STAGECOACH_QBITTORRENT_CATEGORY", "stagecoach", "category of torrents under way; no torrent outside of these two categories is touched, and no other installation may use them"),
+		category(&c.QBittorrent.DoneCategory, &c.QBittorrent.ActiveCategory, "STAGECOACH_QBITTORRENT_DONE_CATEGORY", "stagecoach-done", "category of torrents whose downloads are over: they seed on"),
 		text(&c.QBittorrent.SavePath, "STAGECOACH_QBITTORRENT_SAVE_PATH", "", "folder in qBittorrent's file system where each download gets one of its own; empty: qBittorrent's default folder"),
 		duration(&c.QBittorrent.Timeout, "STAGECOACH_QBITTORRENT_TIMEOUT", "10s", 100*time.Millisecond, time.Minute, "for one request to it"),
 
 		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "between two polls of qBittorrent: one request for all downloads"),
 		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", second, day, "a torrent may be missing this long, not counting outages of qBittorrent"),
 		duration(&c.Download.EnqueuePatience, "STAGECOACH_DOWNLOAD_ENQUEUE_PATIENCE", "15m", 0, 30*day, "a new download fails when qBittorrent, or the site of its .torrent file, cannot be reached for longer"),
-		duration(&c.Download.StalledAfter, "STAGECOACH_DOWNLOAD_STALLED_AFTER", "24h", 0, 365*day, "a download without progress for this long asks for attention; 0: never"),
+		duration(&c.Download.StalledAfter, "STAGECOACH_DOWNLOAD_STALLED_AFTER", "24h", 0, 365*day, "a download without progress for this long, not counting outages, asks for attention; 0: never"),
 		boolean(&c.Download.StalledCancel, "STAGECOACH_DOWNLOAD_STALLED_CANCEL", "false", "and is cancelled"),
 		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no matter"),
 		integer(&c.Download.SourceMaxSize, "STAGECOACH_DOWNLOAD_SOURCE_MAX_SIZE", "10485760", 1, 1<<30, "largest .torrent file in bytes"),
@@ -119,7 +128,7 @@ func (c *Config) settings() []Setting {
 		amount(&c.Transactions.DailyLimit, "STAGECOACH_TX_DAILY_LIMIT", "1000", "TON; the most that all purchases of 24 hours may be together; 0: no limit"),
 		integer(&c.Transactions.Attempts, "STAGECOACH_TX_ATTEMPTS", "3", 1, 100, "tries to buy before a transaction is failed"),
 		duration(&c.Transactions.RetryInterval, "STAGECOACH_TX_RETRY_INTERVAL", "30s", 10*time.Millisecond, time.Hour, "pause before the second try; doubled for each one after"),
-		duration(&c.Transactions.PollInterval, "STAGECOACH_TX_POLL_INTERVAL", "5s", 10*time.Millisecond, time.Hour, "between two looks at the wallet's history"),
+		duration(&c.Transactions.PollInterval, "STAGECOACH_TX_POLL_INTERVAL", "5s", 10*time.Millisecond, time.Hour, "between two looks at the wallet's history; a second at most while a payment is on its way"),
 		duration(&c.Transactions.PaymentTTL, "STAGECOACH_TX_PAYMENT_TTL", "2m", second, time.Hour, "how long a signed payment can be carried out"),
 		duration(&c.Transactions.FinalityMargin, "STAGECOACH_TX_FINALITY_MARGIN", "30s", 0, time.Hour, "how much later than the end of its time a payment that is not found counts as dead"),
 		duration(&c.Transactions.RebroadcastEvery, "STAGECOACH_TX_REBROADCAST", "15s", 10*time.Millisecond, time.Hour, "how often a payment that is not found yet is sent again"),
@@ -127,6 +136,16 @@ func (c *Config) settings() []Setting {
 		duration(&c.Transactions.StuckAfter, "STAGECOACH_TX_STUCK_AFTER", "30m", second, 30*day, "a transaction that is processed for longer raises an alert"),
 		duration(&c.Transactions.HoldRetry, "STAGECOACH_TX_HOLD_RETRY", "5m", 10*time.Millisecond, day, "after purchases were held, when one is let through to see"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
+
+		days(&c.Retention.Deliveries, "STAGECOACH_RETENTION_DELIVERIES", "365", "deliveries that have ended, with their events"),
+		days(&c.Retention.Downloads, "STAGECOACH_RETENTION_DOWNLOADS", "365", "downloads that have ended, with their events; books and files stay"),
+		days(&c.Retention.Tasks, "STAGECOACH_RETENTION_TASKS", "0", "tasks that have ended, with their events, unless one that is kept was blocked by them"),
+		days(&c.Retention.Events, "STAGECOACH_RETENTION_EVENTS", "365", "events of deliveries, downloads and tasks that have ended; transactions keep theirs"),
+		days(&c.Retention.Answers, "STAGECOACH_RETENTION_ANSWERS", "90", "first answers to each Idempotency-Key; after that a key is new"),
+		days(&c.Retention.News, "STAGECOACH_RETENTION_NEWS", "30", "what says that a person was told of an event"),
+		days(&c.Retention.Alerts, "STAGECOACH_RETENTION_ALERTS", "90", "alerts that are over"),
+		days(&c.Retention.Audit, "STAGECOACH_RETENTION_AUDIT", "0", "the audit log"),
+		days(&c.Retention.Findings, "STAGECOACH_RETENTION_FINDINGS", "90", "what the reconciler found and settled"),
 	}
 }
 
@@ -184,8 +203,26 @@ func optionalAddress(into *string, name, doc string) Setting {
 	return s
 }
 
-func category(into *string, name, def, doc string) Setting {
+// origin reads an address and keeps what browsers call its origin.
+func origin(into *string, name, doc string) Setting {
+	s := optionalAddress(into, name, doc)
+	set := s.set
+	s.set = func(v string) error {
+		err := set(v)
+		if u, _ := url.Parse(*into); err == nil && v != "" {
+			*into = u.Scheme + "://" + u.Host
+		}
+		return err
+	}
+	return s
+}
+
+// category reads a category's name; not is that of the other category, read before, which this one must not be.
+func category(into, not *string, name, def, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
+		if not != nil && v == *not {
+			return errors.New("must differ from that of STAGECOACH_QBITTORRENT_CATEGORY")
+		}
 		if strings.ContainsAny(v, `/\,`) || strings.TrimSpace(v) != v {
 			return errors.New("must be a name without slashes and commas")
 		}
@@ -224,6 +261,11 @@ func integer[N int | int64](into *N, name, def string, least, most int64, doc st
 		*into = N(n)
 		return nil
 	}}
+}
+
+// days reads how long a kind of rows is kept.
+func days(into *int, name, def, doc string) Setting {
+	return integer(into, name, def, 0, 36500, "days to keep "+doc+"; 0: for ever")
 }
 
 func number(into *float64, name, def, doc string) Setting {
@@ -266,6 +308,37 @@ func keyInto(into *[]byte) func(string) error {
 		*into = key
 		return nil
 	}
+}
+
+// payloadKeysInto reads pairs of id and key; neither shows in an error.
+func payloadKeysInto(into *[]PayloadKey) func(string) error {
+	return func(v string) error {
+		for i, pair := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+			id, text, _ := strings.Cut(pair, ":")
+			var key []byte
+			if id == "" || len(id) > 64 || keyInto(&key)(text) != nil {
+				return fmt.Errorf("entry %d must be an id of up to 64 bytes, a colon and 32 bytes in base64: make them with `head -c 32 /dev/urandom | base64`", i+1)
+			}
+			if slices.ContainsFunc(*into, func(k PayloadKey) bool { return k.ID == id }) {
+				return fmt.Errorf("entry %d has the id of one before it", i+1)
+			}
+			*into = append(*into, PayloadKey{ID: id, Secret: key})
+		}
+		return nil
+	}
+}
+
+// versionInto reads a deployment's name and a build's id.
+func versionInto(into *WorkerVersion, v string) error {
+	if *into = (WorkerVersion{}); v == "" {
+		return nil
+	}
+	deployment, build, _ := strings.Cut(v, ":")
+	if deployment == "" || build == "" || strings.ContainsAny(deployment, ". \t\n") || strings.ContainsAny(build, ": \t\n") {
+		return errors.New("must be a deployment's name without dots, a colon and a build's id")
+	}
+	*into = WorkerVersion{Deployment: deployment, Build: build}
+	return nil
 }
 
 func levelInto(into *slog.Level, v string) error {

@@ -28,6 +28,18 @@ type Metrics struct {
 	DownloadPoll       prometheus.Histogram     // one poll of qBittorrent with all that follows from it
 	DownloadPollErrors prometheus.Counter       // polls without an answer
 	QBittorrentLatency *prometheus.HistogramVec // by operation
+
+	TasksCreated    prometheus.Counter
+	TaskTransitions *prometheus.CounterVec // by action
+	TasksEnded      *prometheus.CounterVec // by state
+
+	TransactionsStarted prometheus.Counter
+	TransactionsEnded   *prometheus.CounterVec   // by result: the final status
+	ToncenterLatency    *prometheus.HistogramVec // by operation
+	FragmentLatency     *prometheus.HistogramVec // by method
+
+	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
+	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
 }
 
 // New makes the metrics in a registry of their own, with those of the Go runtime and the process.
@@ -51,10 +63,23 @@ func New() *Metrics {
 		DownloadPoll:       prometheus.NewHistogram(prometheus.HistogramOpts{Name: "download_poll_seconds", Help: "One poll of qBittorrent, rows and signals included.", Buckets: fast}),
 		DownloadPollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "download_poll_errors_total", Help: "Polls that qBittorrent did not answer."}),
 		QBittorrentLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "qbittorrent_latency_seconds", Help: "One call of qBittorrent's API.", Buckets: fast}, []string{"op"}),
+
+		TasksCreated:    prometheus.NewCounter(prometheus.CounterOpts{Name: "tasks_created_total", Help: "Tasks made."}),
+		TaskTransitions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "task_transitions_total", Help: "Transitions of tasks, by action."}, []string{"action"}),
+		TasksEnded:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tasks_ended_total", Help: "Tasks that ended, by final state."}, []string{"state"}),
+
+		TransactionsStarted: prometheus.NewCounter(prometheus.CounterOpts{Name: "transactions_started_total", Help: "Orders for Stars that came in."}),
+		TransactionsEnded:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "transactions_ended_total", Help: "Ends of tries to carry out an order, by status: a failed one may be tried again."}, []string{"result"}),
+		ToncenterLatency:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "toncenter_latency_seconds", Help: "One call of toncenter's API.", Buckets: fast}, []string{"op"}),
+		FragmentLatency:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "fragment_latency_seconds", Help: "One call of Fragment's API.", Buckets: fast}, []string{"method"}),
+
+		Findings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_findings_total", Help: "Incidents in which the record and Temporal differed."}, []string{"workload", "finding"}),
+		Sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_sweeps_total", Help: "Looks at the whole record and Temporal, by result."}, []string{"result"}),
 	}
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
-		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency)
+		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency,
+		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.Findings, m.Sweeps)
 	return m
 }
 

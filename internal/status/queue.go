@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -9,32 +10,82 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// queueTime is how long Temporal may take to describe the queue: a status without it is better than none.
+// queueTime is how long Temporal may take to describe the queues: a status without them is better than none.
 const queueTime = 2 * time.Second
 
-type queue struct {
-	depth        int64
-	heartbeatAge *float64 // seconds
+// Queue is one task queue. Times are seconds.
+type Queue struct {
+	Name      string
+	Kind      string // workflow, activity
+	Depth     int64  // what waits
+	OldestAge float64
+	Workers   int // that ask for work
 }
 
-// queue asks Temporal how many activities wait and when a worker last asked for one. A worker asks at least once a
-// minute while it has room; that of one with no room is told by its jobs' heartbeats.
-func (r *Reporter) queue(ctx context.Context) (queue, error) {
+// poller is a process that asks for work.
+type poller struct {
+	identity, queue, build string
+	age                    float64 // seconds
+}
+
+// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; that of one with no room is told
+// by its jobs' heartbeats.
+func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
+	type answer struct {
+		queue   Queue
+		pollers []poller
+		err     error
+	}
+	var asked []*answer
+	var asking sync.WaitGroup
+	ask := func(name, kind string, of enumspb.TaskQueueType) {
+		a := &answer{queue: Queue{Name: name, Kind: kind}}
+		asked = append(asked, a)
+		asking.Go(func() { a.pollers, a.err = r.describe(ctx, &a.queue, of) })
+	}
+	for i, name := range r.o.Queues {
+		if i == 0 && name != r.o.Queue { // workflows wait in the first one
+			ask(name, "workflow", enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+		}
+		ask(name, "activity", enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+	}
+	asking.Wait()
+	for _, a := range asked {
+		if a.err != nil {
+			r.o.Log.Warn("the task queue cannot be looked at", "queue", a.queue.Name, "error", a.err)
+			continue
+		}
+		s.Queues = append(s.Queues, a.queue)
+		pollers = append(pollers, a.pollers...)
+		if a.queue.Name != r.o.Queue {
+			continue
+		}
+		s.QueueDepth, s.QueueKnown = a.queue.Depth, true
+		for _, p := range a.pollers {
+			s.WorkerHeartbeatAge = younger(s.WorkerHeartbeatAge, &p.age)
+		}
+	}
+	s.TemporalAnswers = len(s.Queues) > 0
+	return pollers
+}
+
+func (r *Reporter) describe(ctx context.Context, q *Queue, of enumspb.TaskQueueType) (pollers []poller, err error) {
 	described, err := r.o.Temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace:     r.o.Namespace,
-		TaskQueue:     &taskqueuepb.TaskQueue{Name: r.o.Queue},
-		TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY,
-		ReportStats:   true,
+		Namespace: r.o.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: q.Name}, TaskQueueType: of, ReportStats: true,
 	})
 	if err != nil {
-		return queue{}, err
+		return nil, err
 	}
-	q := queue{depth: described.GetStats().GetApproximateBacklogCount()}
-	for _, poller := range described.GetPollers() {
-		age := max(0, time.Since(poller.GetLastAccessTime().AsTime()).Seconds())
-		q.heartbeatAge = younger(q.heartbeatAge, &age)
+	q.Depth = described.GetStats().GetApproximateBacklogCount()
+	q.OldestAge = described.GetStats().GetApproximateBacklogAge().AsDuration().Seconds()
+	q.Workers = len(described.GetPollers())
+	for _, p := range described.GetPollers() {
+		pollers = append(pollers, poller{
+			identity: p.GetIdentity(), queue: q.Name, build: p.GetDeploymentOptions().GetBuildId(),
+			age: max(0, time.Since(p.GetLastAccessTime().AsTime()).Seconds()),
+		})
 	}
-	return q, nil
+	return pollers, nil
 }

@@ -28,12 +28,15 @@ type Options struct {
 	Temporal   client.Client
 	Namespace  string        // of Temporal; default "default"
 	Queue      string        // the task queue that deliveries wait in
+	Queues     []string      // all task queues; default: that one
 	StuckAfter time.Duration // how old a held job's heartbeat may grow; default 30 s
 	PollGap    time.Duration // how old qBittorrent's last answer may grow; 0: there is no qBittorrent
 	Log        *slog.Logger  // default: none
 
 	// TokenExpiry says when the storage's access token ends; zero when there is none, or when it never ends.
 	TokenExpiry func(context.Context) (time.Time, error)
+	// TokenRenews says whether the token is renewed without a person; nil: it is.
+	TokenRenews func(context.Context) (bool, error)
 }
 
 // Reporter makes the status. It is safe for concurrent use.
@@ -48,6 +51,9 @@ type Reporter struct {
 func New(o Options) *Reporter {
 	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
 	o.StuckAfter = cmp.Or(o.StuckAfter, 30*time.Second)
+	if len(o.Queues) == 0 {
+		o.Queues = []string{o.Queue}
+	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Reporter{o: o}
 }
@@ -65,6 +71,8 @@ type Status struct {
 
 	DownloadsInStatus map[store.DownloadStatus]int64 // all statuses
 	QBittorrent       *QBittorrent                   // nil when there is none
+
+	Whole
 }
 
 // QBittorrent is how the polls of qBittorrent go.
@@ -108,14 +116,12 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 		return s, err
 	}
 	s.QueueDepth = s.JobsInState[store.JobQueued]
-	if queue, err := r.queue(ctx); err == nil {
-		s.QueueDepth, s.QueueKnown = queue.depth, true
-		s.WorkerHeartbeatAge = younger(s.WorkerHeartbeatAge, queue.heartbeatAge)
-	} else {
-		r.o.Log.Warn("the task queue cannot be looked at", "error", err)
-	}
+	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
-	return s, r.downloads(ctx, &s)
+	if err := r.downloads(ctx, &s); err != nil {
+		return s, err
+	}
+	return s, r.whole(ctx, &s, pollers)
 }
 
 func (r *Reporter) downloads(ctx context.Context, s *Status) error {

@@ -177,20 +177,7 @@ func TestMetrics(t *testing.T) {
 	reporter := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(reporter)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			name := family.GetName()
-			for _, label := range metric.GetLabel() {
-				name += " " + label.GetValue()
-			}
-			got[name] = metric.GetGauge().GetValue()
-		}
-	}
+	got := gatheredBy(t, registry)
 	want := map[string]float64{"queue_depth_current": 0}
 	for _, state := range store.JobStates {
 		want["jobs_in_state_current "+string(state)] = 0

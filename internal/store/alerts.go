@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -14,9 +15,16 @@ type Alert struct {
 	Over  bool   `db:"over"`
 }
 
+// OpenAlert is an incident that is not over.
+type OpenAlert struct {
+	Kind     string    `db:"kind"`
+	OpenedAt time.Time `db:"opened_at"`
+}
+
 // Kinds of alerts.
 const (
 	AlertStorageToken   = "storage_token_invalid"
+	AlertTokenEnding    = "storage_token_expiring" // and nothing renews it
 	AlertTelegramToken  = "telegram_token_invalid"
 	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
 	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
@@ -30,35 +38,55 @@ const (
 	AlertTransactionReview = "transaction_needs_review"
 	AlertRefund            = "refund_not_possible"
 	AlertChain             = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
+
+	AlertQueue        = "queue_overflow"       // too much waits, or for too long
+	AlertNoWorker     = "workers_silent"       // none is heard of
+	AlertStuckJobs    = "deliveries_stuck"     // in workers' hands, without a heartbeat
+	AlertStorageAway  = "storage_unreachable"  // for long
+	AlertFragmentAway = "fragment_unreachable" // for long
+	AlertFindings     = "reconciler_findings"  // one or many within minutes
+	AlertTemporalAway = "temporal_unreachable"
+	AlertDatabaseAway = "database_unreachable" // told when it is back
 )
 
-// RaiseAlert opens an incident; while one of the same kind is open it changes nothing.
+// AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same incident: nothing is sent.
+const AlertCalm = 5 * time.Minute
+
+// RaiseAlert opens an incident. While one of the same kind is open it changes nothing, and one whose end was not told yet is open again.
 func (s *Store) RaiseAlert(ctx context.Context, kind string) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO alerts (kind) VALUES ($1) ON CONFLICT DO NOTHING`, kind)
-	return unavailable(err)
+	return s.SetAlerts(ctx, []string{kind}, nil)
 }
 
 // ResolveAlert closes the open incident of a kind.
 func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE alerts SET resolved_at = now() WHERE kind = $1 AND resolved_at IS NULL`, kind)
-	return unavailable(err)
+	return s.SetAlerts(ctx, nil, []string{kind})
 }
 
-// TakeUnsentAlerts gives alerts, and ends of alerts, nobody was told of and marks them as told: each is sent at most once.
-func (s *Store) TakeUnsentAlerts(ctx context.Context) ([]Alert, error) {
+// SetAlerts opens incidents and closes others.
+func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
+	batch := &pgx.Batch{}
+	if len(raise) > 0 {
+		batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, raise)
+		batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, raise)
+	}
+	if len(resolve) > 0 {
+		batch.Queue(`UPDATE alerts SET resolved_at = now() WHERE kind = ANY ($1) AND resolved_at IS NULL`, resolve)
+	}
+	return unavailable(s.pool.SendBatch(ctx, batch).Close())
+}
+
+// TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as told: each is sent at most
+// once. What was over before anybody was told is told at once.
+func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Alert, error) {
 	return list[Alert](ctx, s, `WITH unsent AS (
 			SELECT id, sent_at IS NULL AS begun FROM alerts
-			WHERE sent_at IS NULL OR resolved_at IS NOT NULL AND over_sent_at IS NULL FOR UPDATE
+			WHERE sent_at IS NULL OR over_sent_at IS NULL AND resolved_at <= now() - $1::interval FOR UPDATE
 		) UPDATE alerts a SET sent_at = coalesce(sent_at, now()), over_sent_at = CASE WHEN resolved_at IS NOT NULL THEN now() END
-		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`)
+		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`, calm)
 }
 
-// OpenAlerts lists the kinds of the incidents that are open.
-func (s *Store) OpenAlerts(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `SELECT kind FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	kinds, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return kinds, unavailable(err)
+// OpenAlerts lists the incidents that are open, by kind.
+func (s *Store) OpenAlerts(ctx context.Context) ([]OpenAlert, error) {
+	return list[OpenAlert](ctx, s, `SELECT kind, opened_at FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
 }

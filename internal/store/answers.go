@@ -113,3 +113,13 @@ func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept
 	}
 	return kept, json.Unmarshal(text, &kept)
 }
+
+// queueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal, which
+// the same request has met at the same moment elsewhere: what is done is not denied.
+func queueAnswer(batch *pgx.Batch, r Request, answer any) error {
+	text, err := json.Marshal(answer)
+	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET answer = excluded.answer WHERE answers.request = excluded.request`,
+		r.UserID, r.Key, r.Asked, text)
+	return err
+}

@@ -56,6 +56,7 @@ type Ingested struct {
 	NewDeposits []string // hashes of new pending transactions
 	Settled     []SettledPayment
 	Granted     *QueueEntry // who has the turn now because of it
+	Lost        []string    // hashes of transactions that a person has to look at: a payment was found that the record does not know
 }
 
 // IngestChain writes a page of a wallet's history, oldest first, in one database transaction: the chain's transactions, the
@@ -175,7 +176,10 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	case meansBounce:
 		return in.post(ctx, nil, t, AccountReturning, AccountOther)
 	default:
-		return in.post(ctx, nil, t, AccountOther, AccountOther)
+		if err := in.post(ctx, nil, t, AccountOther, AccountOther); err != nil || t.In.HashNorm == "" {
+			return err
+		}
+		return in.lost(ctx, t)
 	}
 }
 

@@ -2,10 +2,12 @@ package store
 
 import "context"
 
-// Reasons for which the chain asks for a person's review.
+// Reasons for a person's review.
 const (
-	ReviewMismatch = "payment_mismatch" // the chain paid something else than what we signed
-	ReviewLate     = "payment_late"     // the chain paid after all what had passed for dead
+	ReviewNotConfirmed = "not_confirmed"    // the money is paid and Fragment has not said that the Stars are sent
+	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
+	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
+	ReviewLost         = "payment_lost"     // the chain paid something that the record does not know: it may have been for this one
 )
 
 // settle decides a payment that was found on the chain. That the wallet ran it does not mean that it paid.

@@ -122,11 +122,14 @@ func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 }
 
 // NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which nobody
-// polled, may hide the same.
+// polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
-	_, err := s.pool.Exec(ctx, `UPDATE download_sync SET polled_at = now(), failure = '', reachable_since = CASE
-		WHEN $1 OR failure <> '' OR polled_at IS NULL OR polled_at < now() - $2::interval THEN now()
-		ELSE coalesce(reachable_since, now()) END`, restarted, gap)
+	_, err := s.pool.Exec(ctx, `WITH pause AS (
+			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
+			WHERE polled_at < now() - $2::interval AND status IN ('queued', 'downloading') AND added_at IS NOT NULL
+		) UPDATE download_sync SET polled_at = now(), failure = '', reachable_since = CASE
+			WHEN $1 OR failure <> '' OR polled_at IS NULL OR polled_at < now() - $2::interval THEN now()
+			ELSE coalesce(reachable_since, now()) END`, restarted, gap)
 	return unavailable(err)
 }
 
@@ -149,4 +152,10 @@ func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duratio
 func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (bool, error) {
 	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant of ours
 	return s.alone(ctx, syncLock, fn)
+}
+
+// ForgetDownloadObserved forgets what an active job's workflow was told of its torrent: the watcher tells it all anew.
+func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN ('queued', 'downloading')`, id)
+	return unavailable(err)
 }

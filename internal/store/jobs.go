@@ -38,6 +38,7 @@ const (
 	JobActionStream        JobAction = "stream"
 	JobActionAcknowledge   JobAction = "acknowledge"
 	JobActionRequeue       JobAction = "requeue"
+	JobActionHandOver      JobAction = "hand_over"
 	JobActionFail          JobAction = "fail"
 	JobActionCancel        JobAction = "cancel"
 	JobActionExpire        JobAction = "expire"

@@ -107,7 +107,7 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 	ctx := t.Context()
 	want := func(when string, want ...store.Alert) {
 		t.Helper()
-		got, err := w.TakeUnsentAlerts(ctx)
+		got, err := w.TakeUnsentAlerts(ctx, 0)
 		w.must(err)
 		for i := range got {
 			got[i].ID = 0

@@ -93,7 +93,10 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 	if errors.Is(err, noEntry) {
 		return nil, nil
 	}
-	return &next, err
+	if err != nil {
+		return nil, err
+	}
+	return &next, wakeForTurn(ctx, tx, wallet.Address)
 }
 
 // leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -292,4 +293,48 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	if _, err := b.sign(order, store.Limits{}); err != nil {
 		t.Errorf("what is signed already is there in a pause too: %v", err)
 	}
+}
+
+// TestWakes tells who listens of a turn that somebody has got, once that is committed, and of a payment that was broadcast;
+// what concerns another wallet is none of theirs.
+func TestWakes(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ann, bob := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
+	payment := b.signed(ann, store.Purchase)
+	b.enter(bob, store.Purchase)
+	ctx, stop := context.WithCancel(t.Context())
+	wakes, others := b.WakesOf(ctx, b.wallet), b.WakesOf(ctx, "another")
+	heard := func(wake <-chan struct{}) func() bool {
+		return func() bool {
+			select {
+			case <-wake:
+				return true
+			case <-time.After(10 * time.Millisecond):
+				return false
+			}
+		}
+	}
+	hear := func(what string, wake <-chan struct{}, again func()) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !heard(wake)(); again() {
+			if time.Now().After(deadline) {
+				t.Fatalf("never heard of %s", what)
+			}
+		}
+	}
+	wake := func(wallet string) func() { return func() { b.must(b.WakeForPayment(ctx, wallet)) } }
+	hear("a payment", wakes.Payments, wake(b.wallet)) // from here on both listen
+	hear("another's payment", others.Payments, wake("another"))
+	b.accept(payment)
+	b.scan()
+	if heard(wakes.Turns)() {
+		t.Error("nobody has got a turn yet")
+	}
+	b.through(payment)
+	hear("a turn", wakes.Turns, func() {})
+	if heard(others.Turns)() {
+		t.Error("a turn at another wallet")
+	}
+	stop()
 }

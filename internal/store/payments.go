@@ -99,6 +99,13 @@ func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Tim
 	return until, unavailable(err)
 }
 
+// ForsakenPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those of
+// transactions in review, or that have ended.
+func (s *Store) ForsakenPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
+	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND kind = 'purchase' AND state = 'paid' AND kept_at IS NULL
+		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR status <> 'processing')) ORDER BY id LIMIT $2`, wallet, limit)
+}
+
 // PaymentsOf lists the payments of a transaction from the first.
 func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
 	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash)
@@ -114,6 +121,7 @@ func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
 type Destination struct {
 	Kept         bool  // false: it bounced
 	ReturnedNano int64 // what comes back, when it bounced
+	Refund       bool  // a purchase of a transaction that has failed for good is given back, when it bounced
 }
 
 // SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing; another
@@ -143,13 +151,13 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 			return w.note(ctx, TransactionKept)
 		}
 		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
-		return w.bounce(ctx, payment)
+		return w.bounce(ctx, payment, d.Refund)
 	})
 	return payment.Ref(), err
 }
 
-// bounce records that a payment's money is on its way back.
-func (w *writing) bounce(ctx context.Context, p Payment) error {
+// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that was known.
+func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
 	}
@@ -161,6 +169,9 @@ func (w *writing) bounce(ctx context.Context, p Payment) error {
 	})
 	if err == nil && p.Kind == Refund {
 		err = w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
+	}
+	if err == nil && p.Kind == Purchase && refund && w.Status == TransactionFailed && w.ErrorClass == NonRetryable {
+		err = w.oweDeposit(ctx)
 	}
 	if err != nil {
 		return err

@@ -98,6 +98,8 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 		return fault.New(fault.PaymentsPaused, "payments are paused")
 	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
 		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
+	case int64(s.want.ChainSeqno) > s.NextSeqno: // one of them may have been for this order
+		return fault.New(fault.PaymentsHeld, "the chain has payments that the record has not read yet").With("reason", "behind")
 	}
 	if s.want.Kind == Purchase {
 		if err := s.withinLimits(ctx, limits); err != nil {
@@ -130,8 +132,12 @@ func (s *signing) stands(ctx context.Context) error {
 }
 
 func (s *signing) withinLimits(ctx context.Context, limits Limits) error {
-	if limits.PerPurchase > 0 && s.want.AmountNano > limits.PerPurchase {
-		return fault.New(fault.PaymentLimit, "the purchase is above the limit for one").With("limit_nano", limits.PerPurchase)
+	one := limits.PerPurchase
+	if limits.PerDay > 0 && (one == 0 || limits.PerDay < one) {
+		one = limits.PerDay // no day would ever have room for it, and all others would wait for that
+	}
+	if one > 0 && s.want.AmountNano > one {
+		return fault.New(fault.PaymentLimit, "the purchase is above the limit for one").With("limit_nano", one)
 	}
 	var day int64
 	err := s.tx.QueryRow(ctx, `SELECT coalesce(sum(amount_nano), 0)::bigint FROM payments WHERE wallet = $1 AND kind = 'purchase'

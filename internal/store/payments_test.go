@@ -339,6 +339,29 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	b.balanced()
 }
 
+// TestForsakenPurchases lists what nobody else asks for: paid, not known to be kept, and no workflow waits for it.
+func TestForsakenPurchases(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	want := func(when string, n int) {
+		t.Helper()
+		if found, err := b.ForsakenPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
+			t.Errorf("%s: %+v, %v", when, found, err)
+		}
+	}
+	hash := b.ordered("ann", 3*coin)
+	payment := b.paid(hash)
+	want("its workflow asks", 0)
+	b.ok(b.ReviewTransaction(ctx, hash, 1, "not_confirmed"))
+	want("in review", 1)
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1}, store.TransactionFailed, "m"))
+	want("ended without it", 1)
+	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - 1})
+	want("it is back", 0)
+	b.balanced()
+}
+
 // TestBounce gets the money of a purchase back, and hears of it from both sides in either order.
 func TestBounce(t *testing.T) {
 	t.Parallel()
@@ -448,6 +471,40 @@ func TestRefund(t *testing.T) {
 	}
 }
 
+// TestWriteOff gives up what is owed: it is nobody's any more and never paid back, but not while it may be on its way.
+func TestWriteOff(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	b.deposit("rich", 100*coin)
+	hash := b.ordered("ann", 3*coin)
+	request := store.TransactionRequest{Hash: hash, Attempt: 1, Comment: "paid back by hand"}
+	_, err := b.WriteOffRefund(ctx, request)
+	b.refused(err, fault.InvalidTransition) // nothing is owed
+	b.fail(hash, "Username not found", store.NonRetryable, true)
+	b.signed(hash, store.Refund)
+	_, err = b.WriteOffRefund(ctx, request)
+	b.refused(err, fault.InvalidTransition) // it is on its way
+	b.expire()
+	if !b.turnOf(hash, store.Refund) {
+		t.Fatal("no turn")
+	}
+	order := b.want(hash, store.Refund)
+	for range 2 { // the second one changes nothing
+		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.Status != store.TransactionFailed {
+			t.Errorf("%+v", got)
+		}
+	}
+	_, err = b.sign(order, store.Limits{})
+	b.refused(err, fault.InvalidTransition)
+	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReceived] != -103*coin {
+		t.Errorf("%v", money)
+	}
+	if events := b.events(hash); events[len(events)-1] != "written_off" || slices.Contains(events[:len(events)-1], "written_off") {
+		t.Errorf("%v", events)
+	}
+}
+
 // TestDailyLimit counts what was signed in the last day and is not dead.
 func TestDailyLimit(t *testing.T) {
 	t.Parallel()
@@ -471,5 +528,11 @@ func TestDailyLimit(t *testing.T) {
 	b.exec(`UPDATE payments SET created_at = created_at - interval '24 hours'`)
 	if _, err = b.sign(b.want(next, store.Purchase), limits); err != nil {
 		t.Errorf("a day later: %v", err)
+	}
+	b.expire()
+	b.enter(next, store.Purchase)
+	for _, limits := range []store.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
+		_, err = b.sign(b.want(next, store.Purchase), limits)
+		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and hold up all others until then
 	}
 }

@@ -73,3 +73,57 @@ func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, li
 		WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING') AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
+
+// WholeCounts are what a status counts in one look, beside deliveries and downloads.
+type WholeCounts struct {
+	Tasks          map[TaskStatus]int64
+	Transactions   map[TransactionStatus]int64
+	NeedsReview    int64 // transactions
+	OpenFindings   int64
+	RecentFindings int64
+}
+
+// CountWhole counts tasks and transactions by status, and findings: those that are open, and those since a moment.
+func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, error) {
+	type row struct {
+		What  string `db:"what"`
+		Name  string `db:"name"`
+		Count int64  `db:"count"`
+	}
+	rows, err := list[row](ctx, s, `SELECT 'task' AS what, status AS name, count(*) FROM tasks GROUP BY status
+		UNION ALL SELECT 'transaction', status, count(*) FROM transactions GROUP BY status
+		UNION ALL SELECT 'review', '', count(*) FROM transactions WHERE needs_review
+		UNION ALL SELECT 'open', '', count(*) FROM reconciler_findings WHERE done = ''
+		UNION ALL SELECT 'recent', '', count(*) FROM reconciler_findings WHERE found_at >= $1`, since)
+	counts := WholeCounts{Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{}}
+	for _, r := range rows {
+		switch r.What {
+		case "task":
+			counts.Tasks[TaskStatus(r.Name)] = r.Count
+		case "transaction":
+			counts.Transactions[TransactionStatus(r.Name)] = r.Count
+		case "review":
+			counts.NeedsReview = r.Count
+		case "open":
+			counts.OpenFindings = r.Count
+		case "recent":
+			counts.RecentFindings = r.Count
+		}
+	}
+	return counts, err
+}
+
+// WorkloadErrorCount is how often a workload met an error.
+type WorkloadErrorCount struct {
+	Workload string `db:"workload"`
+	Code     string `db:"code"` // of a transaction: its message
+	Count    int64  `db:"count"`
+}
+
+// WorkloadErrors lists what all workloads met most often since a moment.
+func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
+	return list[WorkloadErrorCount](ctx, s, `SELECT workload, comment AS code, count(*) FROM events
+		WHERE created_at >= $1 AND comment <> '' AND (workload = 'delivery' AND type IN ('requeued', 'failed')
+			OR workload = 'download' AND type = 'failed' OR workload = 'transaction' AND type = $3)
+		GROUP BY workload, comment ORDER BY count(*) DESC, workload, comment LIMIT $2`, since, limit, TransactionFailure)
+}

@@ -1,10 +1,7 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
 )
@@ -31,14 +28,4 @@ func (w TaskWrite) request() (Request, bool) {
 		to = ""
 	}
 	return TaskRequest(userID, key, w.Action, w.TaskID, to, w.Event.Comment), true
-}
-
-// queueTaskAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
-// which the same request has met at the same moment elsewhere: what is done is not denied.
-func queueTaskAnswer(batch *pgx.Batch, r Request, answer TaskAnswer) error {
-	text, err := json.Marshal(answer)
-	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, key) DO UPDATE SET answer = excluded.answer WHERE answers.request = excluded.request`,
-		r.UserID, r.Key, r.Asked, text)
-	return err
 }

@@ -28,17 +28,18 @@ func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s"
 
 // CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the order asked.
 // CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated request gives what
-// the first one made.
-func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request) ([]Task, error) {
+// the first one made: created is false then.
+func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request) (made []Task, created bool, err error) {
 	plan, err := planGraph(graph)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return answerOnce(ctx, s, r, func(tx pgx.Tx) ([]Task, error) {
+	var ids []int64
+	made, err = answerOnce(ctx, s, r, func(tx pgx.Tx) ([]Task, error) {
 		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {
 			return nil, err
 		}
-		ids := make([]int64, len(graph))
+		ids = make([]int64, len(graph))
 		for i, task := range graph {
 			err := tx.QueryRow(ctx, `INSERT INTO tasks (workspace_id, title, description, visibility, priority, labels, creator_id, assignee_id, status)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
@@ -69,6 +70,8 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 		}
 		return pgx.CollectRows(rows, pgx.RowToStructByName[Task])
 	})
+	// The same request at the same time may have been quicker: then ours are undone.
+	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
 }
 
 // graphPlan is a checked graph: who blocks each task, in the order of its blocked_by.

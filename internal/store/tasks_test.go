@@ -45,8 +45,9 @@ func (o *office) graph(key string, graph ...store.NewTask) ([]store.Task, error)
 		}
 		graph[i].Priority = store.PriorityNormal
 	}
-	return o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
+	made, _, err := o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
 		store.Request{UserID: o.ann.ID, Key: key, Asked: "graph"})
+	return made, err
 }
 
 func (o *office) made(graph ...store.NewTask) []store.Task {
@@ -107,6 +108,25 @@ func TestGraph(t *testing.T) {
 }
 
 // TestGraphIsRefused makes nothing of a graph that cannot be, and says why.
+// TestRepeatedGraph shows that who asks again is told that nothing was made.
+func TestRepeatedGraph(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	graph := []store.NewTask{
+		{Title: "a task of a test", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
+		{Title: "another one", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
+	}
+	var first int64
+	for i, want := range []bool{true, false} {
+		made, created, err := o.CreateTasks(t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
+			store.Request{UserID: o.ann.ID, Key: "k", Asked: "graph"})
+		if err != nil || created != want || len(made) != 2 || i > 0 && made[0].ID != first {
+			t.Errorf("%d tasks, created %v, error %v; want created %v", len(made), created, err, want)
+		}
+		first = made[0].ID
+	}
+}
+
 func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -139,7 +159,7 @@ func TestGraphIsRefused(t *testing.T) {
 			workspace = elsewhere.ID
 		}
 		graph := []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}}}
-		_, err := o.CreateTasks(t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID})
+		_, _, err := o.CreateTasks(t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID})
 		if fault.CodeOf(err) != fault.UnknownBlocker {
 			t.Errorf("a blocker %s: %v", name, err)
 		}

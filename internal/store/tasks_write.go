@@ -64,7 +64,7 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
 				return err
 			})
 		}, func(write *pgx.Batch) error {
-			return queueTaskAnswer(write, r, TaskAnswer{Task: &task})
+			return queueAnswer(write, r, TaskAnswer{Task: &task})
 		})
 	} else {
 		task.TaskState, err = one[TaskState](ctx, s, noTask, statement+stateColumns+` FROM written`, args...)
@@ -123,8 +123,9 @@ func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 
 // LiveTask is a live task as the reconciler compares it with Temporal.
 type LiveTask struct {
-	ID        int64 `db:"id"`
-	Unblocked bool  `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
+	ID        int64      `db:"id"`
+	Status    TaskStatus `db:"status"`
+	Unblocked bool       `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
 }
 
 // WorkflowID is the id of the workflow that drives the task.
@@ -132,6 +133,6 @@ func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 
 // LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
-	return list[LiveTask](ctx, s, `SELECT id, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
+	return list[LiveTask](ctx, s, `SELECT id, status, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
 		WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

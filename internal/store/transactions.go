@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,13 +30,14 @@ type TransactionAction string
 
 // The actions of a transaction's table.
 const (
-	TransactionActionDetect  TransactionAction = "detect"
-	TransactionActionLock    TransactionAction = "lock"
-	TransactionActionFinish  TransactionAction = "finish"
-	TransactionActionFail    TransactionAction = "fail"
-	TransactionActionRetry   TransactionAction = "retry"
-	TransactionActionReview  TransactionAction = "review"
-	TransactionActionResolve TransactionAction = "resolve"
+	TransactionActionDetect   TransactionAction = "detect"
+	TransactionActionLock     TransactionAction = "lock"
+	TransactionActionFinish   TransactionAction = "finish"
+	TransactionActionFail     TransactionAction = "fail"
+	TransactionActionRetry    TransactionAction = "retry"
+	TransactionActionReview   TransactionAction = "review"
+	TransactionActionResolve  TransactionAction = "resolve"
+	TransactionActionWriteOff TransactionAction = "write_off"
 )
 
 // ErrorClass says whether a failed transaction may be tried again.
@@ -89,9 +92,11 @@ type Standing struct {
 	Status      TransactionStatus `json:"status"`
 	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
 	UserID      *int64            `json:"user_id,omitempty"`
+	Sender      string            `json:"sender,omitempty"` // a mark that is the same for all transfers of one sender
 	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
 	Error       string            `json:"error,omitempty"` // its message
 	NeedsReview bool              `json:"needs_review,omitempty"`
+	Lost        bool              `json:"lost,omitempty"` // … because of a payment that the record does not know
 	Quoted      bool              `json:"quoted,omitempty"`
 	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed      int               `json:"signed,omitempty"`     // purchases signed since then
@@ -99,6 +104,12 @@ type Standing struct {
 	Refund      *PaymentRef       `json:"refund,omitempty"`     // the live one, else the last
 	RefundDue   int64             `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
 	Turn        *Turn             `json:"turn,omitempty"`       // its place in the queue; nil: none
+}
+
+// mark tells senders apart without naming them.
+func mark(sender string) string {
+	sum := sha256.Sum256([]byte(sender))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Turn is a place in the queue for the wallet.
@@ -116,6 +127,7 @@ const (
 	TransactionRetried  = "retried"
 	TransactionReviewed = "needs_review"
 	TransactionResolved = "resolved"
+	TransactionWriteOff = "written_off"
 	TransactionStuck    = "stuck"
 	TransactionSigned   = "payment_signed"
 	TransactionPaid     = "payment_paid"
@@ -140,6 +152,9 @@ type TransactionFilter struct {
 	Status      TransactionStatus
 	UserID      int64 // whom the Stars are for
 	NeedsReview bool
+	MayRetry    bool          // failed, and not for good
+	Owed        bool          // money is owed to the sender, and not on its way
+	HashBegins  string        // hex digits in lower case
 	StuckFor    time.Duration // processing for longer
 	Before      int64         // ids below this one
 	Limit       int
@@ -150,7 +165,9 @@ func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transa
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND ($2 = 0 OR user_id = $2) AND (NOT $3 OR needs_review)
 		AND ($4::interval = '0' OR (status = 'processing' AND processing_since < now() - $4::interval))
-		AND ($5 = 0 OR id < $5) ORDER BY id DESC LIMIT $6`, f.Status, f.UserID, f.NeedsReview, f.StuckFor, f.Before, f.Limit)
+		AND ($5 = 0 OR id < $5) AND (NOT $7 OR (status = 'failed' AND error_class <> 'non-retryable'))
+		AND (NOT $8 OR refund_due_nano > 0) AND ($9 = '' OR starts_with(hash, $9))
+		ORDER BY id DESC LIMIT $6`, f.Status, f.UserID, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins)
 }
 
 // EventsOfTransaction lists a transaction's events from the first.
@@ -192,7 +209,10 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
 	standing := Standing{
 		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
-		Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+		Lost: t.ReviewReason == ReviewLost, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+	}
+	if t.Status == TransactionProcessing {
+		standing.Sender = mark(t.Sender)
 	}
 	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)
 	if err != nil {

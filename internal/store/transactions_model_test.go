@@ -62,6 +62,11 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 					return second(life.ReviewTransaction(t.Context(), hash, life.attempt(hash), "r"))
 				})
 			},
+			"write off": func(*rapid.T) {
+				life.twice(func(hash string) error {
+					return second(life.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: life.attempt(hash)}))
+				})
+			},
 			"resolve":    life.resolves,
 			"pause":      life.stops,
 			"resume":     func(*rapid.T) { life.must(life.Resume(t.Context())) },

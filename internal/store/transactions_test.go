@@ -126,6 +126,47 @@ func TestWritesRepeat(t *testing.T) {
 	b.balanced()
 }
 
+// TestAnswersOfTransactions keeps the answer to a keyed request with what it did, and no answer to any other.
+func TestAnswersOfTransactions(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	admin, err := b.CreateUser(ctx, store.User{Name: "admin", Role: store.RoleAdmin, Status: store.UserActive}, "")
+	b.must(err)
+	hash := b.ordered("ann", 3*coin)
+	answered := func(asked store.Request) *store.Transaction {
+		t.Helper()
+		var answer store.TransactionAnswer
+		_, err := b.Answered(ctx, asked, &answer)
+		b.must(err)
+		return answer.Transaction
+	}
+	for attempt, c := range []struct {
+		id, key string
+		actor   *int64
+		kept    bool
+	}{
+		{store.TransactionAsked(admin.ID, "a", "", "", "", "", "").ID(), "a", &admin.ID, true},
+		{store.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // somebody else names it so
+		{"by hand", "c", &admin.ID, false},
+	} {
+		b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+		b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id}))
+		kept := answered(store.TransactionAsked(admin.ID, c.key, store.TransactionActionRetry, hash, "", "", "again"))
+		if (kept != nil) != c.kept || kept != nil && (kept.Attempt != attempt+2 || !kept.UpdatedAt.Equal(b.tx(hash).UpdatedAt) || kept.RowVersion != b.tx(hash).RowVersion) {
+			t.Errorf("%s: %+v, the record has %+v", c.id, kept, b.tx(hash))
+		}
+	}
+	b.ok(b.ReviewTransaction(ctx, hash, 4, "m"))
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{
+		Hash: hash, Attempt: 4, ActorID: &admin.ID, Comment: "no",
+		RequestID: store.TransactionAsked(admin.ID, "d", "", "", "", "", "").ID(),
+	}, store.TransactionFailed, "m"))
+	if kept := answered(store.TransactionAsked(admin.ID, "d", store.TransactionActionResolve, hash, store.TransactionFailed, "", "no")); kept == nil || kept.Status != store.TransactionFailed {
+		t.Errorf("%+v", kept)
+	}
+}
+
 // TestRefusals asks for what must not be.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -263,6 +304,7 @@ func TestLists(t *testing.T) {
 		"all":          {store.TransactionFilter{}, []int{4, 3, 2, 1, 0}},
 		"a page":       {store.TransactionFilter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
 		"failed":       {store.TransactionFilter{Status: store.TransactionFailed}, []int{3, 2}},
+		"may be tried": {store.TransactionFilter{MayRetry: true}, []int{2}},
 		"review":       {store.TransactionFilter{NeedsReview: true}, []int{4}},
 		"stuck":        {store.TransactionFilter{StuckFor: time.Microsecond}, []int{4, 1}},
 		"not so stuck": {store.TransactionFilter{StuckFor: time.Hour}, nil},

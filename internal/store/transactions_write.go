@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -186,7 +187,8 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Standing, error) {
 	})
 }
 
-// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept.
+// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One that needs
+// review stays as it is: only a person ends that.
 func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Standing, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
@@ -200,6 +202,8 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 			return w.impossible(TransactionActionFinish, "nothing was bought")
 		case spent.KeptAt == nil:
 			return undecided(*spent)
+		case w.NeedsReview:
+			return nil
 		}
 		w.FragmentTransactionHash = spent.ChainHash
 		return w.end(ctx, TransactionProcessed, Event{Type: TransactionFinished})
@@ -216,23 +220,38 @@ type Failure struct {
 }
 
 // FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
-// purchase is signed or paid: then only the chain, or a person, leads on.
+// purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what nobody
+// knows the outcome of must not become one that may be tried again, or is given back.
 func (s *Store) FailTransaction(ctx context.Context, f Failure) (Standing, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
 		if !w.during(f.Attempt) {
 			return nil
 		}
-		if err := w.nothingSpent(ctx); err != nil {
+		if err := w.nothingSpent(ctx); err != nil || w.NeedsReview {
 			return err
 		}
 		w.ErrorMessage, w.ErrorClass = f.Message, f.Class
 		if f.Refund && f.Class == NonRetryable {
-			if err := w.owe(ctx, "due/"+w.Hash, w.AmountNano); err != nil {
+			if err := w.oweDeposit(ctx); err != nil {
 				return err
 			}
 		}
 		return w.end(ctx, TransactionFailed, Event{Type: TransactionFailure, Comment: f.Message})
 	})
+}
+
+// oweDeposit sets aside all that the sender has paid, unless that was done before, or the purchase may have cost it.
+func (w *writing) oweDeposit(ctx context.Context) error {
+	spent, err := w.spent(ctx)
+	if err != nil || spent != nil {
+		return err
+	}
+	cause, due := "due/"+w.Hash, false
+	err = w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause).Scan(&due)
+	if err != nil || due {
+		return err
+	}
+	return w.owe(ctx, cause, w.AmountNano)
 }
 
 // owe sets money aside that goes back to the sender.
@@ -247,6 +266,10 @@ type TransactionRequest struct {
 	Attempt int    // that the request is about
 	ActorID *int64 // nil: an operator whom we do not know
 	Comment string
+	Payment string // the hash on the chain of the lost payment that bought it; for ResolveTransaction
+	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
+	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
+	RequestID string
 }
 
 // RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
@@ -264,7 +287,10 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Sta
 		if err := w.nothingSpent(ctx); err != nil {
 			return err
 		}
-		return w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment})
+		if err := w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, TransactionActionRetry, "")
 	})
 }
 
@@ -298,7 +324,8 @@ func (w *writing) review(ctx context.Context, reason string) error {
 // ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
 // purchase, or failed, for good and with the given message. While a payment is signed the chain has not decided, and
 // nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
-// again changes nothing.
+// again changes nothing. A review because of a lost payment ends with that payment, when it was for this transaction, or as a
+// failure that may be retried.
 func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
 	if outcome != TransactionProcessed && outcome != TransactionFailed {
 		return Standing{}, fault.New(fault.Validation, "the outcome is processed or failed").WithField("outcome")
@@ -317,17 +344,66 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 			return undecided(*spent)
 		case w.Status == outcome:
 			w.NeedsReview, w.ReviewReason = false, ""
-			return w.become(ctx, outcome, event)
+			if err := w.become(ctx, outcome, event); err != nil {
+				return err
+			}
+			return w.fulfil(ctx, r, TransactionActionResolve, outcome)
 		case w.Status != TransactionProcessing:
 			return w.impossible(TransactionActionResolve, "it has ended, and not so")
 		case outcome == TransactionFailed:
 			w.ErrorMessage, w.ErrorClass = message, NonRetryable
+			if w.ReviewReason == ReviewLost && spent == nil { // another one was bought, and this one may be
+				w.ErrorClass = UnknownError
+			}
+			if r.Refund && w.ErrorClass == NonRetryable { // of what was paid all has come back, or it stays
+				if err := w.oweDeposit(ctx); err != nil {
+					return err
+				}
+			}
+		case spent == nil && w.ReviewReason == ReviewLost:
+			if err := w.adopt(ctx, r.Payment); err != nil {
+				return err
+			}
+			w.FragmentTransactionHash = r.Payment
 		case spent == nil:
 			return w.impossible(TransactionActionResolve, "nothing was bought")
 		default:
 			w.FragmentTransactionHash = spent.ChainHash
 		}
-		return w.end(ctx, outcome, event)
+		if err := w.end(ctx, outcome, event); err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, TransactionActionResolve, outcome)
+	})
+}
+
+// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is signed nothing is
+// owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request again changes nothing.
+func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Standing, error) {
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		owed := w.RefundDueNano
+		if owed == 0 {
+			var before bool
+			err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
+				transactions, w.Hash, w.RowVersion, TransactionWriteOff).Scan(&before)
+			if err == nil && !before {
+				err = w.impossible(TransactionActionWriteOff, "nothing is owed, or it is on its way")
+			}
+			return err
+		}
+		w.RefundDueNano = 0
+		cause := fmt.Sprintf("written_off/%s/%d", w.Hash, w.RowVersion)
+		if err := post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: -owed, AccountRefundDue: owed}); err != nil {
+			return err
+		}
+		w.news = true
+		if err := w.become(ctx, w.Status, Event{Type: TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
+			return err
+		}
+		if err := w.passTurn(ctx, Refund); err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, TransactionActionWriteOff, "")
 	})
 }
 

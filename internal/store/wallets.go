@@ -19,11 +19,12 @@ type Wallet struct {
 }
 
 // WalletStart is where the record of a wallet begins: the zero value for its very first transaction, else after a
-// transaction, with the balance that the wallet had then.
+// transaction, with the balance and the next seqno that the wallet had then.
 type WalletStart struct {
 	LT          int64
 	Hash        string
 	BalanceNano int64
+	Seqno       int64 // the wallet's next one
 }
 
 const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
@@ -33,8 +34,8 @@ var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was ne
 // OpenWallet begins the record of a wallet, unless it is there already.
 func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-			address, start.LT, start.Hash)
+		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			address, start.LT, start.Hash, start.Seqno)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}

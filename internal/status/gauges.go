@@ -1,0 +1,60 @@
+package status
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stagecoach/internal/money"
+	"stagecoach/internal/store"
+)
+
+var (
+	tasksInStatus        = prometheus.NewDesc("tasks_in_status_current", "Tasks now, by status.", []string{"status"}, nil)
+	transactionsInStatus = prometheus.NewDesc("transactions_in_status_current", "Transactions now, by status.", []string{"status"}, nil)
+	needReview           = prometheus.NewDesc("transactions_need_review_current", "Transactions that a person has to decide on.", nil, nil)
+	paymentQueue         = prometheus.NewDesc("payment_queue_length_current", "Payments that wait for the wallet's turn, or have it.", nil, nil)
+	walletBalance        = prometheus.NewDesc("wallet_balance_ton", "What the wallet holds, as the ledger has it; absent without a wallet.", nil, nil)
+	chainLag             = prometheus.NewDesc("chain_lag_seconds", "Age of the chain's time up to which the wallet's history is complete; absent when it was never looked at.", nil, nil)
+)
+
+// Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted: one scrape
+// costs one look at the record.
+type Gauges struct{ reporter *Reporter }
+
+// NewGauges makes the metrics; it reads nothing yet.
+func NewGauges(r *Reporter) *Gauges { return &Gauges{r} }
+
+// Describe implements prometheus.Collector.
+func (g *Gauges) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{tasksInStatus, transactionsInStatus, needReview, paymentQueue, walletBalance, chainLag} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector. Without the record these metrics are absent; the others are still served.
+func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
+	defer cancel()
+	now, err := g.reporter.Now(ctx)
+	if err != nil {
+		return // the Reporter, which is collected beside, tells the log
+	}
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	for _, status := range store.TaskStatuses {
+		gauge(tasksInStatus, float64(now.TasksInStatus[status]), string(status))
+	}
+	for _, status := range store.TransactionStatuses {
+		gauge(transactionsInStatus, float64(now.TransactionsInStatus[status]), string(status))
+	}
+	gauge(needReview, float64(now.NeedsReview))
+	gauge(paymentQueue, float64(now.Till.Queue))
+	if now.Till.BalanceNano != nil {
+		gauge(walletBalance, float64(*now.Till.BalanceNano)/float64(money.TON))
+	}
+	if now.Till.ChainLag != nil {
+		gauge(chainLag, *now.Till.ChainLag)
+	}
+}

@@ -1,0 +1,70 @@
+package status_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+)
+
+func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	return gatheredBy(t, registry)
+}
+
+// gatheredBy gives the gauges of a registry by name and labels.
+func gatheredBy(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			got[name] = metric.GetGauge().GetValue()
+		}
+	}
+	return got
+}
+
+func TestGauges(t *testing.T) {
+	t.Parallel()
+	s, url := open(t)
+	want := map[string]float64{"transactions_need_review_current": 0, "payment_queue_length_current": 0}
+	for _, status := range store.TaskStatuses {
+		want["tasks_in_status_current "+string(status)] = 0
+	}
+	for _, status := range store.TransactionStatuses {
+		want["transactions_in_status_current "+string(status)] = 0
+	}
+	if got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}))); !maps.Equal(got, want) {
+		t.Errorf("of an empty record: %v, want %v", got, want)
+	}
+
+	exec(t, url, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now() - interval '1 hour')`)
+	exec(t, url, `INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 2500000000)`)
+	exec(t, url, `INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, needs_review, review_reason)
+		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, '0:bb', '', 'processing', 1, now(), n = 1, CASE WHEN n = 1 THEN 'x' ELSE '' END FROM generate_series(1, 3) n`)
+	exec(t, url, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at)
+		VALUES (lpad('2', 64, '0'), 'purchase', '0:' || repeat('a', 64), '0:bb', now())`)
+	got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})))
+	if lag := got["chain_lag_seconds"]; lag < 3600 || lag > 3700 {
+		t.Errorf("the chain's lag is %v", lag)
+	}
+	delete(got, "chain_lag_seconds")
+	want["transactions_need_review_current"], want["payment_queue_length_current"] = 1, 1
+	want["transactions_in_status_current processing"], want["wallet_balance_ton"] = 3, 2.5
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,0 +1,201 @@
+package status_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/pulse"
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+)
+
+// queues is a Temporal of which all task queues look the same.
+type queues struct {
+	workflowservice.WorkflowServiceClient
+	depth   int64
+	pollers []*taskqueuepb.PollerInfo
+}
+
+func (q *queues) DescribeTaskQueue(context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption) (*workflowservice.DescribeTaskQueueResponse, error) {
+	return &workflowservice.DescribeTaskQueueResponse{
+		Stats:   &taskqueuepb.TaskQueueStats{ApproximateBacklogCount: q.depth, ApproximateBacklogAge: durationpb.New(7 * time.Second)},
+		Pollers: q.pollers,
+	}, nil
+}
+
+// TestWatch lets every cause of an alert come and go.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s, url := open(t)
+	ctx := t.Context()
+	temporal := &queues{depth: 5, pollers: []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}}
+	c := &mocks.Client{}
+	c.On("WorkflowService", mock.Anything).Return(temporal)
+	away := &mocks.Client{}
+	away.On("WorkflowService", mock.Anything).Return(service{err: context.DeadlineExceeded})
+	ends, renews := time.Now().Add(24*time.Hour), true
+	options := status.Options{
+		Store: s, Temporal: c, Queue: queue, Queues: []string{"stagecoach", queue},
+		TokenExpiry: func(context.Context) (time.Time, error) { return ends, nil }, TokenRenews: func(context.Context) (bool, error) { return renews, nil },
+	}
+	want := func(when string, kinds ...string) {
+		t.Helper()
+		fresh := status.New(options) // a status is kept for a second
+		for range 2 {
+			if err := fresh.Watch(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := fresh.WatchWorkers(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		alerts, err := s.OpenAlerts(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open []string
+		for _, alert := range alerts {
+			open = append(open, alert.Kind)
+		}
+		slices.Sort(kinds)
+		if !slices.Equal(open, kinds) {
+			t.Errorf("%s: open are %v, want %v", when, open, kinds)
+		}
+	}
+	want("all is well")
+
+	renews, temporal.depth, temporal.pollers = false, 1001, nil
+	jobs(t, url, store.JobClaimed, 1, time.Hour)
+	if _, _, err := s.NoteFinding(ctx, store.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: store.FindingMissing}); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, url, `INSERT INTO outside_systems (name, failed_at, error, failing_since) SELECT name, now(), 'X', now() - interval '6 minutes'
+		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent']) AS name`)
+	want("all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway)
+
+	options.Temporal = away
+	want("Temporal is away: of queues and workers nothing is known", store.AlertTemporalAway,
+		store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway)
+
+	options.Temporal = c
+	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
+	exec(t, url, `UPDATE jobs SET state = 'QUEUED'`)
+	exec(t, url, `UPDATE reconciler_findings SET found_at = now() - interval '11 minutes'`)
+	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`) // nobody calls it any more
+	exec(t, url, `UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name = 'fragment'`)
+	want("all is well again")
+}
+
+// TestPulse lets two processes note how calls went, and wants the record to know the latest of each.
+func TestPulse(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	beat := func(identity string, note func(*pulse.Pulse)) {
+		t.Helper()
+		p := pulse.New(pulse.Options{Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		note(p)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		drop := p.Carry()
+		go func() { defer close(ended); p.Run(ctx) }()
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			processes, err := s.Processes(t.Context(), time.Minute)
+			if err != nil || time.Now().After(deadline) {
+				t.Fatal("no beat", err)
+			}
+			if len(processes) == 1 {
+				if got := processes[0]; got.Identity != identity || got.Carries != 1 || got.Version != "1" {
+					t.Errorf("%+v", got)
+				}
+				break
+			}
+		}
+		drop()
+		cancel()
+		<-ended
+	}
+	look := func() map[string]store.OutsideSystem {
+		t.Helper()
+		systems, err := s.OutsideSystems(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName := map[string]store.OutsideSystem{}
+		for _, o := range systems {
+			byName[o.Name] = o
+		}
+		return byName
+	}
+	late := fault.New(fault.YandexTimeout, "late").Retry()
+	beat("one", func(p *pulse.Pulse) {
+		p.Note(pulse.Yandex, late)
+		p.Note(pulse.Telegram, late)
+		p.Note(pulse.Telegram, nil)
+		p.Note(pulse.Fragment, fault.New(fault.FragmentUnauthorized, "no"))
+		p.Note(pulse.Toncenter, fault.New(fault.FileNotFound, "an answer"))
+		p.Note(pulse.QBittorrent, context.Canceled)
+	})
+	first := look()
+	if y := first[pulse.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
+		t.Errorf("%+v", y)
+	}
+	if o := first[pulse.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
+		t.Errorf("%+v", o)
+	}
+	if first[pulse.Fragment].FailingSince == nil || first[pulse.Toncenter].FailingSince != nil || first[pulse.PostgreSQL].Name != "" {
+		t.Errorf("%+v", first)
+	}
+	if _, called := first[pulse.QBittorrent]; called {
+		t.Error("a call that was given up says something")
+	}
+	beat("two", func(p *pulse.Pulse) { p.Note(pulse.Yandex, late); p.Note(pulse.Fragment, nil) })
+	second := look()
+	if since := second[pulse.Yandex].FailingSince; since == nil || !since.Equal(*first[pulse.Yandex].FailingSince) {
+		t.Errorf("failing since %v, at first %v", since, first[pulse.Yandex].FailingSince)
+	}
+	if second[pulse.Fragment].FailingSince != nil {
+		t.Errorf("%+v", second[pulse.Fragment])
+	}
+	if left, err := s.Processes(t.Context(), time.Hour); err != nil || len(left) != 0 {
+		t.Errorf("processes that ended: %+v, %v", left, err)
+	}
+}
+
+// TestWorkers puts together what processes and Temporal say.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	if err := s.Beat(t.Context(), store.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", Carries: 2, StartedAt: time.Now()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Beat(t.Context(), store.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c := &mocks.Client{}
+	c.On("WorkflowService", mock.Anything).Return(&queues{depth: 5, pollers: []*taskqueuepb.PollerInfo{
+		{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}, {Identity: "2@h@old", LastAccessTime: timestamppb.Now()},
+	}})
+	got, err := status.New(status.Options{Store: s, Temporal: c, Queue: queue, Queues: []string{"stagecoach", queue}}).Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := got.Workers; len(w) != 3 || w[0].Service != "worker" || *w[0].Carries != 2 || !slices.Equal(w[0].Queues, []string{queue, "stagecoach"}) ||
+		w[1].Service != "api" || len(w[1].Queues) != 0 || w[2].Identity != "2@h@old" || w[2].Carries != nil {
+		t.Errorf("%+v", w)
+	}
+	if q := got.Queues; len(q) != 3 || q[0].Kind != "workflow" || q[2].Depth != 5 || q[2].OldestAge != 7 || got.QueueDepth != 5 {
+		t.Errorf("%+v", q)
+	}
+}

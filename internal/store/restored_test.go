@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// pays lets the wallet carry out a payment that the record does not have: it was signed after the moment to which the record was
+// set back.
+func (b *bank) pays(to string, nano int64) store.ChainTransaction {
+	b.seqno++
+	return b.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: digest("lost", b.wallet, len(b.history))},
+		Out: []store.OutMessage{{Destination: to, Nano: nano, BodyHash: digest("body")}},
+	})
+}
+
+// TestLostPayments reads from the chain payments that the record has lost: nothing that they may have been for is paid again, until
+// a person has looked.
+func TestLostPayments(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b := newBank(t)
+	b.bought(b.ordered("before", 3*coin))
+	refused := b.ordered("refused", 3*coin)
+	b.fail(refused, "Invalid username", store.NonRetryable, false)
+	failed := b.ordered("failed", 3*coin)
+	b.fail(failed, "Authorization failed: Session expired", store.Retryable, false)
+	waiting := b.ordered("waiting", 3*coin)
+	if !b.turnOf(waiting, store.Purchase) {
+		t.Fatal("it is nobody's turn")
+	}
+	fresh := b.deposit("fresh", 3*coin)
+
+	first, second := b.pays(shop, 2*coin), b.pays(shop, coin)
+	_, err := b.sign(b.want(waiting, store.Purchase), store.Limits{})
+	b.refused(err, fault.PaymentsHeld) // the record is behind
+	brought := b.scan()
+	if want := []string{failed, waiting, fresh}; !slices.Equal(brought.Lost, want) {
+		t.Errorf("a person has to look at %v, want %v", brought.Lost, want)
+	}
+	if _, err := b.sign(b.want(waiting, store.Purchase), store.Limits{}); err == nil {
+		t.Error("it was paid for again")
+	}
+	if again := b.scan(); len(again.Lost) != 0 {
+		t.Errorf("asked again about %v", again.Lost)
+	}
+	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
+
+	resolve := func(hash string, outcome store.TransactionStatus, payment string) (store.Standing, error) {
+		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome, "nothing was bought")
+	}
+	for _, wrong := range []string{"", digest("nothing"), b.history[0].Hash} {
+		_, err := resolve(waiting, store.TransactionProcessed, wrong)
+		b.refused(err, fault.Validation)
+	}
+	standing := b.ok(resolve(waiting, store.TransactionProcessed, first.Hash))
+	if got := b.tx(waiting); standing.Status != store.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
+		t.Errorf("%+v", got)
+	}
+	b.balanced()
+	b.quoted(fresh, 2*coin)
+	_, err = resolve(fresh, store.TransactionProcessed, first.Hash)
+	b.refused(err, fault.Validation) // it is the other one's
+	standing = b.ok(resolve(fresh, store.TransactionFailed, ""))
+	if standing.ErrorClass != store.UnknownError || standing.NeedsReview {
+		t.Errorf("%+v", standing)
+	}
+	b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: fresh, Attempt: standing.Attempt}))
+	payment := b.bought(fresh)
+	if payment.Seqno != 4 {
+		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)
+	}
+	balances := b.balanced()
+	if balances[store.AccountOther] < second.Out[0].Nano {
+		t.Errorf("the second one is nobody's, but %v", balances)
+	}
+}
+
+// TestAfterRestore gives no number twice, tells nothing again, and finds events whose server counted its transactions otherwise.
+func TestAfterRestore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t)
+	user := w.user(1)
+	job := w.job(user)
+	w.exec(`UPDATE events SET xid = '900000000'`)
+	w.exec(`UPDATE notice_cursor SET xid = '900000000'`)
+	w.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 1, now())`, user.ID)
+	for range 2 {
+		w.must(w.AfterRestore(ctx))
+	}
+	if next := w.job(user); next.ID < job.ID+1_000_000 {
+		t.Errorf("job %d after job %d: its number may have been another one's", next.ID, job.ID)
+	}
+	boards, err := w.ClaimBoards(ctx, 10, time.Minute)
+	if err != nil || len(boards) != 1 {
+		t.Errorf("%+v, %v: want the board of the new job only", boards, err)
+	}
+	if n := w.count("news WHERE state = 'due'"); n != 0 {
+		t.Errorf("%d news would be told again", n)
+	}
+	var events []store.StreamedEvent
+	for deadline := time.Now().Add(20 * time.Second); len(events) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		events, err = w.EventsAfter(ctx, store.Cursor{}, 0, 10) // other tests' transactions may hold it up
+		w.must(err)
+	}
+	if len(events) != 2 || events[0].EntityID == events[1].EntityID {
+		t.Errorf("the stream has %+v, want both jobs", events)
+	}
+}

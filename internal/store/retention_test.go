@@ -1,0 +1,223 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// aged makes rows of a table as old as they would be after some days.
+func (w *world) aged(days int, table, where string, columns ...string) {
+	w.t.Helper()
+	for _, column := range columns {
+		w.exec("UPDATE "+table+" SET "+column+" = "+column+" - $1::interval WHERE "+where, time.Duration(days)*24*time.Hour)
+	}
+}
+
+// deleteOld deletes all that is old, a few rows at a time, and says how many of each kind.
+func (w *world) deleteOld(r store.Retention) map[string]int64 {
+	w.t.Helper()
+	total := map[string]int64{}
+	for _, old := range r.Kinds() {
+		for next, rounds := int64(0), 0; ; rounds++ {
+			deleted, after, err := w.DeleteOld(w.t.Context(), old, next, 2)
+			w.must(err)
+			total[old.Kind] += deleted
+			if next = after; next == 0 {
+				break
+			}
+			if rounds > 1000 {
+				w.t.Fatalf("%s: no end", old.Kind)
+			}
+		}
+	}
+	return total
+}
+
+func (w *world) wantDeleted(got map[string]int64, want map[string]int64) {
+	w.t.Helper()
+	for kind, n := range got {
+		if n != want[kind] {
+			w.t.Errorf("%s: %d rows deleted, want %d", kind, n, want[kind])
+		}
+	}
+}
+
+// end gives a job its end.
+func (w *world) end(job store.Job) {
+	w.t.Helper()
+	_, err := w.ChangeJob(w.t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+		j.State, j.LastError = store.JobFailed, "FILE_NOT_FOUND"
+		return []store.Event{{Type: "failed", From: string(store.JobQueued), To: string(store.JobFailed)}}, nil
+	})
+	w.must(err)
+}
+
+// TestOldDeliveries keeps what is young, and what has not ended, however old it is.
+func TestOldDeliveries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := w.user(1)
+	var old []store.Job
+	for range 5 {
+		old = append(old, w.job(user))
+	}
+	live := w.job(user) // in the middle of what goes
+	late := w.job(user) // made long ago, ended now
+	for range 3 {
+		old = append(old, w.job(user))
+	}
+	for _, job := range old {
+		w.end(job)
+	}
+	w.aged(100, "jobs", "true", "created_at", "updated_at")
+	w.aged(100, "events", "workload = 'delivery'", "created_at")
+	w.end(late)
+	young := w.job(user)
+	w.end(young)
+
+	policy := store.Retention{Deliveries: 90, Events: 50}
+	w.wantDeleted(w.deleteOld(store.Retention{}), nil) // all is kept for ever
+	w.wantDeleted(w.deleteOld(store.Retention{Deliveries: 101, Events: 101}), nil)
+	// The first event of the late one is old, and its job has ended.
+	w.wantDeleted(w.deleteOld(policy), map[string]int64{"deliveries": 8, "delivery_events": 1})
+	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
+	for _, job := range []store.Job{live, late, young} {
+		if _, err := w.JobByID(t.Context(), job.ID); err != nil {
+			t.Errorf("job %d: %v", job.ID, err)
+		}
+	}
+	if n := w.count("boards"); n != 3 {
+		t.Errorf("%d boards are left, want those of 3 jobs", n)
+	}
+	if n := w.count("events WHERE workload = 'delivery'"); n != 1+1+2 {
+		t.Errorf("%d events are left, want 1 of the live job, 1 of the late one, 2 of the young one", n)
+	}
+	again, created, err := w.CreateJob(t.Context(), old[0], store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	if err != nil || !created || again.ID <= young.ID {
+		t.Errorf("the key of a job that was deleted gives job %d, %v, %v; want a new one", again.ID, created, err)
+	}
+}
+
+// TestOldTasks keeps tasks that somebody still needs.
+func TestOldTasks(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	graph := o.made(
+		store.NewTask{Ref: "ground", AssigneeID: &o.ann.ID}, store.NewTask{Ref: "wall", BlockedBy: []string{"ground"}, AssigneeID: &o.ann.ID},
+		store.NewTask{Ref: "door", AssigneeID: &o.ann.ID}, store.NewTask{Ref: "lock", BlockedBy: []string{"door"}, AssigneeID: &o.ann.ID},
+		store.NewTask{Ref: "alone", AssigneeID: &o.ann.ID})
+	for i, task := range graph {
+		if i != 3 { // the lock is not done
+			o.move(task, store.TaskInProgress, &o.ann.ID)
+			o.move(task, store.TaskDone, &o.ann.ID)
+		}
+	}
+	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
+	o.aged(400, "events", "workload = 'task'", "created_at")
+	o.wantDeleted(o.deleteOld(store.Retention{Tasks: 365, Events: 365}), map[string]int64{"tasks": 3, "task_events": 3})
+	for i, kept := range []bool{false, false, true, true, false} {
+		if _, err := o.TaskByID(t.Context(), 0, graph[i].ID); (err == nil) != kept {
+			t.Errorf("task %d: %v, want it kept: %v", i, err, kept)
+		}
+	}
+	if n := o.count("task_blockers"); n != 1 {
+		t.Errorf("%d blockers are left, want the door", n)
+	}
+	state := o.move(graph[3], store.TaskInProgress, &o.ann.ID) // its events go on where they were
+	if state.Version != 2 {
+		t.Errorf("the lock is at version %d, want 2", state.Version)
+	}
+}
+
+// TestOldDownloads deletes jobs, and neither books nor what is in the library.
+func TestOldDownloads(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	gone := s.download(s.ann)
+	s.move(gone, store.DownloadFailed)
+	live := s.download(s.ann)
+	s.aged(100, "download_jobs", "true", "created_at_utc", "updated_at_utc")
+	s.wantDeleted(s.deleteOld(store.Retention{Downloads: 99, Events: 99}), map[string]int64{"downloads": 1})
+	if _, err := s.DownloadByID(t.Context(), live.ID); err != nil {
+		t.Error(err)
+	}
+	if n := s.count("books"); n != 1 {
+		t.Errorf("%d books", n)
+	}
+}
+
+// TestOldNotes deletes answers, news, alerts and, when asked to, the audit log; never what moved money.
+func TestOldNotes(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	b.bought(b.ordered("sender", 3*coin))
+	user := b.user(1)
+	events := b.count("events WHERE workload = 'transaction'")
+	for i := range 5 {
+		_, err := store.KeepAnswer(t.Context(), b.Store, store.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i)
+		b.must(err)
+		b.must(b.RaiseAlert(t.Context(), store.AlertChain))
+		b.must(b.ResolveAlert(t.Context(), store.AlertChain))
+		_, err = b.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
+		b.must(err)
+		b.must(b.Audit(t.Context(), store.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
+		b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) VALUES ($1, 'task', '1', $2, 'sent', now())`, user.ID, i)
+	}
+	b.must(b.RaiseAlert(t.Context(), store.AlertChain)) // open
+	b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 9, now())`, user.ID)
+	b.aged(40, "answers", "key <> 'a'", "created_at")
+	b.aged(40, "alerts", "true", "opened_at", "resolved_at")
+	b.aged(40, "news", "true", "due_at")
+	b.aged(40, "audit_log", "true", "created_at")
+	b.aged(40, "events", "true", "created_at")
+	b.aged(40, "transactions", "true", "created_at", "updated_at")
+
+	policy := store.Retention{Deliveries: 30, Downloads: 30, Tasks: 30, Events: 30, Answers: 30, News: 30, Alerts: 30}
+	b.wantDeleted(b.deleteOld(policy), map[string]int64{"answers": 4, "news": 5, "alerts": 5})
+	if n := b.count("audit_log"); n != 5 {
+		t.Errorf("%d entries of the audit log are left, want all", n)
+	}
+	b.wantDeleted(b.deleteOld(store.Retention{Audit: 30}), map[string]int64{"audit": 5})
+	if n := b.count("events WHERE workload = 'transaction'"); n != events {
+		t.Errorf("%d events of transactions are left, want %d", n, events)
+	}
+	differences, err := b.LedgerCheck(t.Context(), b.wallet)
+	if err != nil || len(differences) > 0 {
+		t.Errorf("%+v, %v", differences, err)
+	}
+}
+
+// TestOldFindings deletes what was settled long ago, not what is open or was met again of late.
+func TestOldFindings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	note := func(entity string, settled bool) {
+		f, fresh, err := w.NoteFinding(t.Context(), store.Finding{
+			Workload: store.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run", Finding: store.FindingStale,
+		})
+		w.must(err)
+		if settled && fresh {
+			w.must(w.SettleFinding(t.Context(), f.ID, store.DoneRefreshed))
+		}
+	}
+	for _, entity := range []string{"1", "2", "3", "met again", "settled late"} {
+		note(entity, true)
+	}
+	note("open", false)
+	w.aged(100, "reconciler_findings", "true", "found_at", "seen_at")
+	w.aged(100, "reconciler_findings", "entity <> 'settled late'", "done_at")
+	note("met again", true)
+	note("young", true)
+
+	w.wantDeleted(w.deleteOld(store.Retention{}), nil)
+	w.wantDeleted(w.deleteOld(store.Retention{Findings: 101}), nil)
+	w.wantDeleted(w.deleteOld(store.Retention{Findings: 90}), map[string]int64{"findings": 3})
+	w.wantDeleted(w.deleteOld(store.Retention{Findings: 90}), nil)
+	left, err := w.Findings(t.Context(), store.FindingFilter{Limit: 10})
+	w.must(err)
+	if len(left) != 4 || left[0].Entity != "young" {
+		t.Errorf("%+v are left", left)
+	}
+}
