@@ -8,10 +8,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -117,31 +119,25 @@ func (f *Fetcher) check(response *http.Response) error {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		status.Code = fault.SourceUnavailable
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is not waited for
-		return status.After(min(time.Duration(max(seconds, 0))*time.Second, maxPause))
+		return status.After(time.Duration(min(max(seconds, 0), maxPause)) * time.Second)
 	default:
 		return status
 	}
 }
 
-// maxPause is the longest pause that a source may ask for.
-const maxPause = 10 * time.Minute
+// maxPause is the longest pause that a source may ask for, in seconds.
+const maxPause = 10 * 60
 
 func (f *Fetcher) tooBig() error {
 	return fault.New(fault.SourceTooBig, "the file has more than %d bytes", f.o.MaxSize)
 }
 
-// asFault types a failure. The cause keeps only the innermost error: those around it hold the address.
+// asFault types a failure.
 func asFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	inner := err
-	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {
-		inner = next
-	}
-	if _, dns := errors.AsType[*net.DNSError](err); dns {
-		inner = errors.New("the name cannot be looked up")
-	}
+	inner := harmless(err)
 	switch {
 	case errors.Is(err, errForbidden):
 		return fault.New(fault.SourceForbidden, "the link leads to an address that is not on the Internet")
@@ -151,3 +147,21 @@ func asFault(ctx context.Context, err error) error {
 		return fault.New(fault.SourceUnavailable, "the source does not answer").Retry().WithCause(inner)
 	}
 }
+
+// harmless gives what of an error a log may hold: the innermost one where its text is a constant, else its type. Those around it, and
+// the texts of what the other side has said, hold addresses.
+func harmless(err error) error {
+	inner := err
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {
+		inner = next
+	}
+	if _, dns := errors.AsType[*net.DNSError](err); dns {
+		return errors.New("the name cannot be looked up")
+	}
+	if _, system := inner.(syscall.Errno); system || slices.Contains(constant, inner) {
+		return inner
+	}
+	return fmt.Errorf("a %T", inner)
+}
+
+var constant = []error{errForbidden, errScheme, errRedirects, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF}

@@ -2,8 +2,11 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -137,6 +140,12 @@ func TestAnswers(t *testing.T) {
 		case "/later":
 			w.Header().Set("Retry-After", "999999999")
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/never":
+			w.Header().Set("Retry-After", "9223372037") // in nanoseconds it is more than there are numbers for
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/nowhere":
+			w.Header().Set("Location", "http://[secret/")
+			w.WriteHeader(http.StatusFound)
 		case "/no":
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -148,7 +157,8 @@ func TestAnswers(t *testing.T) {
 		after time.Duration
 	}{
 		"/big": {code: fault.SourceTooBig}, "/endless": {code: fault.SourceTooBig}, "/full": {}, "/cut": {code: fault.SourceUnavailable, retry: true},
-		"/busy": {fault.SourceUnavailable, true, 7 * time.Second}, "/later": {fault.SourceUnavailable, true, maxPause}, "/no": {code: fault.SourceRefused},
+		"/busy": {fault.SourceUnavailable, true, 7 * time.Second}, "/later": {fault.SourceUnavailable, true, 10 * time.Minute},
+		"/never": {fault.SourceUnavailable, true, 10 * time.Minute}, "/nowhere": {code: fault.SourceUnavailable, retry: true}, "/no": {code: fault.SourceRefused},
 	} {
 		content, err := f.Fetch(t.Context(), address+path)
 		if want.code == "" {
@@ -158,6 +168,9 @@ func TestAnswers(t *testing.T) {
 			continue
 		}
 		got := fault.As(err)
+		if told(err, "secret") {
+			t.Errorf("%s: %v tells of the address", path, err)
+		}
 		if got == nil || got.Code != want.code || got.Retryable != want.retry || got.RetryAfter != want.after {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
@@ -173,5 +186,22 @@ func TestAnswers(t *testing.T) {
 	}
 	if _, err := f.Fetch(t.Context(), "http://127.0.0.1:1/?key=secret"); fault.CodeOf(err) != fault.SourceUnavailable || told(err, "secret") {
 		t.Errorf("nobody there: %v", err)
+	}
+}
+
+// TestForeignCertificate asks by another name than the certificate has: neither name is told.
+func TestForeignCertificate(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	f := New(Options{Timeout: 5 * time.Second, AllowPrivate: true})
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	f.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
+	_, err := f.Fetch(t.Context(), strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/?key=secret")
+	if fault.CodeOf(err) != fault.SourceUnavailable || told(err, "secret") || told(err, "localhost") || told(err, "example.com") {
+		t.Errorf("%v", fault.As(err))
 	}
 }

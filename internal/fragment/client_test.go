@@ -302,6 +302,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestUnknownSentenceHidesTheName keeps what nobody has foreseen for the log, without the name that was asked for.
+func TestUnknownSentenceHidesTheName(t *testing.T) {
+	t.Parallel()
+	f := textFault("The user Durov cannot be served today, see https://x", "durov")
+	if f.Code != fault.FragmentRefused || strings.Contains(strings.ToLower(f.Cause.Error()), "durov") || !strings.Contains(f.Cause.Error(), "cannot be served today") {
+		t.Errorf("%v", f.Cause)
+	}
+	wantFault(t, "a name like a sentence", textFault("Session expired", "session"), fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold)
+}
+
 func wantFault(t *testing.T, what string, err error, code fault.Code, text string, class Class) {
 	t.Helper()
 	f := fault.As(err)

@@ -80,8 +80,9 @@ func row(code fault.Code) failure {
 // ClassOf tells the class of an error of this package; UnknownClass for any other.
 func ClassOf(err error) Class { return row(fault.CodeOf(err)).class }
 
-// textFault classifies the sentence that Fragment answers instead of a result.
-func textFault(text string) *fault.Error {
+// textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if anybody: the
+// sentence may repeat it.
+func textFault(text, name string) *fault.Error {
 	plain := strings.ToLower(html.UnescapeString(text))
 	plain = strings.ReplaceAll(plain, "’", "'")
 	for _, f := range failures {
@@ -89,15 +90,18 @@ func textFault(text string) *fault.Error {
 			return f.fault()
 		}
 	}
-	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + scrub(text)))
+	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + scrub(text, name)))
 }
 
 // Words of a sentence that may be somebody's name, a link, an amount or an id.
 var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
 
 // scrub keeps what is fit for the log: an operator wants to know which sentence is missing in the table.
-func scrub(text string) string {
+func scrub(text, name string) string {
 	text = private.ReplaceAllString(html.UnescapeString(text), "…")
+	if name != "" { // one of letters only looks like any other word
+		text = regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllString(text, "…")
+	}
 	return text[:min(len(text), 120)]
 }
 
@@ -107,7 +111,7 @@ func statusFault(status int, answer []byte) *fault.Error {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(answer, &said) == nil && said.Error != "" {
-		if known := textFault(said.Error); known.Code != fault.FragmentRefused {
+		if known := textFault(said.Error, ""); known.Code != fault.FragmentRefused {
 			return known
 		}
 	}

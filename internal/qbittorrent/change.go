@@ -44,17 +44,22 @@ func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	})
 }
 
-// Adopt gives a torrent of ours one more tag, makes it active again, and lets it go on.
+// Adopt gives a torrent of ours one more tag, lets it go on, and makes it active again. What was done long ago may have lost its
+// files, which qBittorrent does not notice by itself: they are looked at anew, and what is gone is downloaded again.
 func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 	if !c.Ours(t) {
 		return foreign()
 	}
+	old := t.State == Lost || t.State == Complete && t.Category == c.o.DoneCategory
 	err := c.call(ctx, func() error { return c.qbt.AddTagsCtx(ctx, []string{t.ID}, tag) })
+	if err == nil && (old || t.State != Complete && t.State != Active) {
+		err = c.Resume(ctx, t)
+	}
+	if err == nil && old { // before anybody watches it, and again when this is done twice
+		err = c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) })
+	}
 	if err == nil {
 		err = c.Activate(ctx, t)
-	}
-	if err == nil && t.State != Complete && t.State != Active {
-		err = c.Resume(ctx, t)
 	}
 	return err
 }
@@ -191,13 +196,13 @@ func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 		if err != nil {
 			return err
 		}
-		c.space.rid = data.Rid
 		server, _ := raw["server_state"].(map[string]any)
 		if free, told := server["free_space_on_disk"].(float64); told {
 			c.space.bytes = int64(free)
 		} else if data.FullUpdate {
 			return errors.New("the free space is not told")
 		}
+		c.space.rid = data.Rid
 		return nil
 	})
 	return c.space.bytes, err

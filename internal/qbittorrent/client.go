@@ -30,6 +30,7 @@ type Options struct {
 
 	// OnLatency, when set, is told how long each request took, by the last part of its path: "info", "add", "login" …
 	OnLatency func(op string, took time.Duration)
+	OnResult  func(error) // is told how each call ended; nil: nobody is
 }
 
 // Client talks to one qBittorrent. It is safe for concurrent use.
@@ -109,6 +110,15 @@ func (c *Client) List(ctx context.Context) ([]Torrent, error) {
 
 func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
 	return c.torrents(ctx, qbt.TorrentFilterOptions{Category: name}, func(t Torrent) bool { return t.Category == name })
+}
+
+// Tags gives all of qBittorrent's tags, also those that no torrent carries.
+func (c *Client) Tags(ctx context.Context) (tags []string, err error) {
+	err = c.call(ctx, func() (err error) {
+		tags, err = c.qbt.GetTagsCtx(ctx)
+		return err
+	})
+	return tags, err
 }
 
 // torrents asks for torrents and keeps those that are meant: what a version does not know of a filter it ignores.
@@ -196,7 +206,11 @@ func (c *Client) call(ctx context.Context, request func() error) error {
 	if err != nil && ctx.Err() == nil && c.wire.forgotten.Load() != forgotten && c.Sessions() != sessions {
 		err = request()
 	}
-	return asFault(ctx, err)
+	err = asFault(ctx, err)
+	if c.o.OnResult != nil && ctx.Err() == nil {
+		c.o.OnResult(err)
+	}
+	return err
 }
 
 // foreign is the refusal to touch what is not ours.

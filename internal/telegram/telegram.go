@@ -31,7 +31,8 @@ type Options struct {
 	APIURL            string        // base URL of the (local) Bot API server
 	ConnectTimeout    time.Duration // to open a connection
 	RequestsPerSecond float64       // over all chats; 0: the 30 that Telegram allows
-	OnLatency         func(method string, took time.Duration)
+	OnLatency         func(ctx context.Context, method string, took time.Duration)
+	OnResult          func(error) // is told how each request ended; nil: nobody is
 }
 
 // New makes the client. Every failure it gives is either a *telegoapi.Error (the server answered) or a *fault.Error.
@@ -63,6 +64,7 @@ func New(o Options) (*telego.Bot, error) {
 			http:      &http.Client{Transport: transport},
 			limiter:   rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
 			onLatency: o.OnLatency,
+			onResult:  o.OnResult,
 		}),
 		telego.WithRequestConstructor(constructor{}),
 		telego.WithDiscardLogger())
@@ -76,18 +78,31 @@ func New(o Options) (*telego.Bot, error) {
 type caller struct {
 	http      *http.Client
 	limiter   *rate.Limiter
-	onLatency func(string, time.Duration)
+	onLatency func(context.Context, string, time.Duration)
+	onResult  func(error)
 }
 
 // Call implements telegoapi.Caller.
 func (c *caller) Call(ctx context.Context, address string, data *telegoapi.RequestData) (*telegoapi.Response, error) {
+	response, err := c.call(ctx, address, data)
+	if c.onResult != nil && ctx.Err() == nil {
+		result := err
+		if err == nil && response.Error != nil {
+			result = Classify(response.Error)
+		}
+		c.onResult(result)
+	}
+	return response, err
+}
+
+func (c *caller) call(ctx context.Context, address string, data *telegoapi.RequestData) (*telegoapi.Response, error) {
 	method := path.Base(address)
 	if method != "getUpdates" {
 		if err := c.limiter.Wait(ctx); err != nil {
 			return nil, networkFault(err)
 		}
 		if c.onLatency != nil {
-			defer func(start time.Time) { c.onLatency(method, time.Since(start)) }(time.Now())
+			defer func(start time.Time) { c.onLatency(ctx, method, time.Since(start)) }(time.Now())
 		}
 	}
 	body := data.BodyStream

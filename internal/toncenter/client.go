@@ -49,6 +49,7 @@ type Options struct {
 	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
 	// "wallet", "head".
 	OnLatency func(op string, d time.Duration)
+	OnResult  func(error) // is told how each request ended; nil: nobody is
 }
 
 // Client asks one toncenter. It is safe for concurrent use.
@@ -285,6 +286,18 @@ func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values,
 
 // send makes one request, when the rate allows it, and takes its whole answer.
 func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
+	status, header, answer, err := c.request(ctx, op, method, address, body)
+	if c.o.OnResult != nil && ctx.Err() == nil {
+		result := err
+		if err == nil && status != http.StatusOK {
+			result = statusFault(status, header)
+		}
+		c.o.OnResult(result)
+	}
+	return status, header, answer, err
+}
+
+func (c *Client) request(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
 		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}

@@ -392,6 +392,8 @@ func TestRateIsKept(t *testing.T) {
 	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("25 requests in %s", took)
 	}
+	w = newWorld(t, func(_ *sim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
+	_, _ = w.Head(t.Context()) // the only one for long
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := w.Head(ctx); fault.CodeOf(err) != fault.ChainTimeout {

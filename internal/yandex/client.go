@@ -43,7 +43,8 @@ type Options struct {
 
 	// OnLatency, when set, is told how long each request took: "list", "stat", "link" (to get a download link) and
 	// "open" (until the headers of the file's own answer).
-	OnLatency func(op string, d time.Duration)
+	OnLatency func(ctx context.Context, op string, d time.Duration)
+	OnResult  func(error) // is told how each call of the API ended; nil: nobody is
 }
 
 // Client reads one shared folder. It is safe for concurrent use.
@@ -186,7 +187,7 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 	}
 	began := time.Now()
 	resp, err := c.http.Do(req)
-	c.observe("open", began)
+	c.observe(ctx, "open", began)
 	if err != nil {
 		return nil, transportFault(ctx, err)
 	}
@@ -275,8 +276,15 @@ func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.
 	return err
 }
 
-func (c *Client) call(ctx context.Context, op, address, token string, into any) error {
-	defer c.observe(op, time.Now())
+func (c *Client) call(ctx context.Context, op, address, token string, into any) (err error) {
+	defer c.observe(ctx, op, time.Now())
+	if c.o.OnResult != nil {
+		defer func() {
+			if ctx.Err() == nil {
+				c.o.OnResult(err)
+			}
+		}()
+	}
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(callCtx, http.MethodGet, address, nil)
@@ -304,9 +312,9 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 	return nil
 }
 
-func (c *Client) observe(op string, began time.Time) {
+func (c *Client) observe(ctx context.Context, op string, began time.Time) {
 	if c.o.OnLatency != nil {
-		c.o.OnLatency(op, time.Since(began))
+		c.o.OnLatency(ctx, op, time.Since(began))
 	}
 }
 

@@ -549,7 +549,7 @@ func TestLatencyIsReported(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, answer(503, ""), answer(200, "x"))
 	var ops []string
-	c := New(Options{APIURL: d.URL, Root: "disk:/", Tokens: tokensFunc(fixed), OnLatency: func(op string, took time.Duration) {
+	c := New(Options{APIURL: d.URL, Root: "disk:/", Tokens: tokensFunc(fixed), OnLatency: func(_ context.Context, op string, took time.Duration) {
 		if took <= 0 {
 			t.Errorf("%s took %v", op, took)
 		}

@@ -106,6 +106,12 @@ func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	return token.Expiry, nil
 }
 
+// Renews says whether the stored token can be renewed without a person.
+func (r *Rotating) Renews(ctx context.Context) (bool, error) {
+	token, err := r.o.Store.CurrentToken(ctx)
+	return token.RefreshToken != "", err
+}
+
 // renew takes the stored token when another process has renewed it already, else exchanges it.
 func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 	var token oauth2.Token

@@ -1,0 +1,136 @@
+package fragment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+const (
+	maxAnswer = 8 << 20 // bytes of one answer; the page takes about 100 KiB
+	starsPage = "/stars/buy"
+	userAgent = "Mozilla/5.0 (X11; Linux x86_64) stagecoach"
+)
+
+// call makes one call of the API and tells how it ended.
+func (c *Client) call(ctx context.Context, method string, form url.Values, into any) error {
+	err := c.twice(ctx, method, form, into)
+	if c.o.OnResult != nil && ctx.Err() == nil {
+		c.o.OnResult(err)
+	}
+	return err
+}
+
+// twice makes one call. When Fragment refuses it for a reason that an old page hash would explain, and the page has another one by now,
+// it is made again.
+func (c *Client) twice(ctx context.Context, method string, form url.Values, into any) error {
+	form.Set("method", method)
+	hash, err := c.pageHash(ctx, "")
+	if err != nil {
+		return err
+	}
+	err = c.post(ctx, method, hash, form, into)
+	switch fault.CodeOf(err) {
+	case fault.FragmentUnauthorized, fault.FragmentRefused, fault.FragmentProtocol:
+		if fresh, pageErr := c.pageHash(ctx, hash); pageErr == nil && fresh != hash {
+			return c.post(ctx, method, fresh, form, into)
+		}
+	}
+	return err
+}
+
+var apiHash = regexp.MustCompile(`api\?hash=([a-f0-9]+)`)
+
+// pageHash gives the hash that calls need; it is read from the page unless one other than refused is known.
+func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
+	c.mu.Lock()
+	known := c.hash
+	c.mu.Unlock()
+	if known != "" && known != refused {
+		return known, nil
+	}
+	page, err := c.send(ctx, "page", http.MethodGet, c.o.URL+starsPage, "")
+	if err != nil {
+		return "", err
+	}
+	found := apiHash.FindSubmatch(page)
+	if found == nil {
+		return "", protocolFault("a page without a hash")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hash = string(found[1])
+	return c.hash, nil
+}
+
+func (c *Client) post(ctx context.Context, method, hash string, form url.Values, into any) error {
+	answer, err := c.send(ctx, method, http.MethodPost, c.o.URL+"/api?hash="+hash, form.Encode())
+	if err != nil {
+		return err
+	}
+	var common struct {
+		Error      anything `json:"error"`
+		NeedVerify bool     `json:"need_verify"`
+	}
+	switch err := json.Unmarshal(answer, &common); {
+	case err != nil:
+		return protocolFault("no JSON")
+	case common.Error != "":
+		return textFault(string(common.Error), form.Get("query"))
+	case common.NeedVerify:
+		return row(fault.FragmentVerify).fault()
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return protocolFault("JSON of another shape")
+	}
+	return nil
+}
+
+// send makes one request, when the rate allows it, and takes its whole answer.
+func (c *Client) send(ctx context.Context, op, method, address, form string) ([]byte, error) {
+	if err := c.limiter.Wait(ctx); err != nil {
+		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
+	}
+	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
+	defer cancel()
+	if c.o.OnLatency != nil {
+		defer func(began time.Time) { c.o.OnLatency(op, time.Since(began)) }(time.Now())
+	}
+	request, err := http.NewRequestWithContext(callCtx, method, address, strings.NewReader(form))
+	if err != nil {
+		return nil, protocolFault("an address that cannot be used")
+	}
+	request.Header.Set("User-Agent", userAgent)
+	if header := c.o.Cookies.header(); header != "" {
+		request.Header.Set("Cookie", header)
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
+		request.Header.Set("X-Requested-With", "XMLHttpRequest")
+		request.Header.Set("Origin", c.o.URL)
+		request.Header.Set("Referer", c.o.URL+starsPage)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, transportFault(ctx, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, transportFault(ctx, err)
+	case response.StatusCode != http.StatusOK:
+		return nil, statusFault(response.StatusCode, answer)
+	case len(answer) > maxAnswer:
+		return nil, protocolFault("an answer that is too long")
+	}
+	return answer, nil
+}
