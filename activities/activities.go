@@ -25,6 +25,7 @@ type Main struct {
 	Cashier      *Cashier
 	Monitor      *TonMonitor
 	Reconciler   *Reconciler
+	Retention    *Retention
 }
 
 // RegisterMain adds the activities of the main queue to its worker.
@@ -36,6 +37,7 @@ func RegisterMain(w worker.Registry, m Main) {
 	w.RegisterActivity(m.Transactions)
 	w.RegisterActivity(m.Cashier)
 	w.RegisterActivity(m.Reconciler)
+	w.RegisterActivity(m.Retention)
 	if m.Monitor != nil {
 		w.RegisterActivity(m.Monitor)
 	}

@@ -54,6 +54,7 @@ type CourierSettings struct {
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
 	StageSignal     string        // how the workflow is told of a stage that lasts
+	HandOverAfter   time.Duration // a ride goes on for no longer in a worker that was told to stop
 }
 
 // Receipt is how a ride ended: the job's final state. Everything else stands in the record.
@@ -139,6 +140,9 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 		r.resolveAlerts(ctx)
 		return Receipt{State: r.job().State}, nil
 	}
+	if errors.Is(err, errWorkerStops) {
+		return r.handOver()
+	}
 	failure := asFault(err)
 	if errors.Is(err, errFenced) {
 		return r.settleFenced(ctx)
@@ -159,6 +163,21 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 		failure = &last
 	}
 	return Receipt{}, toTemporal(failure)
+}
+
+// handOver puts the job into the queue for another worker, because this one stops in good order: no try is lost by that.
+func (r *ride) handOver() (Receipt, error) {
+	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	err := r.step(ctx, func(s *steps) error { return s.handOver() })
+	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
+		return Receipt{}, toTemporal(unknown)
+	}
+	if err != nil {
+		r.Log.Warn("job not handed over", "job", r.jobID, "error", err) // the next claim will find the job held and put it back itself
+	}
+	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the worker stops").Retry())
 }
 
 // settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.

@@ -14,7 +14,7 @@ import (
 // wantAlerts compares what the administrators have not been told yet.
 func (s *shelf) wantAlerts(when string, want ...store.Alert) {
 	s.t.Helper()
-	got, err := s.Store.TakeUnsentAlerts(s.t.Context())
+	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
 	s.must(err)
 	for i := range got {
 		got[i].ID = 0
@@ -70,4 +70,14 @@ func TestRefusedLoginIsTold(t *testing.T) {
 		refused.Begun, refused.Over = false, true
 		w.wantAlerts("let in", refused)
 	}
+}
+
+// TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the setting.
+func TestNoRoomIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{})
+	w.must(w.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace))
+	w.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	w.look()
+	w.wantAlerts("a worker begins", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
 }

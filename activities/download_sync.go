@@ -32,7 +32,8 @@ type DownloadSync struct {
 	failing  bool
 	failed   time.Time // the first poll without an answer since the last one with
 	polled   time.Time
-	present  map[int64]bool // jobs whose torrent this run of qBittorrent has shown
+	present  map[int64]bool // the active jobs, and whether this run of qBittorrent has shown their torrent
+	tagsLeft bool           // by torrents that may have gone unseen
 }
 
 // DownloadSyncSettings are the watcher's.
@@ -93,6 +94,9 @@ func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 		began := time.Now()
 		poll := s.poll(ctx)
 		poll.Took = time.Since(began)
+		if poll.Err == nil {
+			s.sweepTags(ctx)
+		}
 		s.report(ctx, poll)
 		select {
 		case <-ctx.Done():
@@ -145,6 +149,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 		poll.Written += written
 		poll.Told += told
 	}
+	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, watched)
 	s.present = present
 	s.tidy(ctx, torrents)
 	return poll
@@ -191,8 +196,8 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 	if s.failing {
 		s.Log.Info("qBittorrent answers again")
 	}
-	if s.failing || s.polled.IsZero() { // another process may have raised them
-		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin} {
+	if s.failing || s.polled.IsZero() { // another process may have raised them; who waits for room yet asks for it within a minute
+		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin, store.AlertDownloadsSpace} {
 			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
 				return err
 			}

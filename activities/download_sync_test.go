@@ -194,7 +194,7 @@ func TestOutage(t *testing.T) {
 	w.qb.AddFault(sim.Fault{Kind: "401"})
 	w.look()
 	w.look()
-	alerts, err := w.Store.TakeUnsentAlerts(ctx)
+	alerts, err := w.Store.TakeUnsentAlerts(ctx, 0)
 	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsLogin {
 		t.Errorf("%+v, %v", alerts, err)
 	}
@@ -241,6 +241,7 @@ func TestStalled(t *testing.T) {
 	began := time.Now()
 	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began }})
 	job := w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '61 minutes'`)
 	w.wantHeard("an hour without", "downloading stalled")
 	w.wantHeard("longer")
@@ -258,6 +259,31 @@ func TestStalled(t *testing.T) {
 	w.wantHeard("to be cancelled", "downloading stalled cancel")
 	w.Settings().StalledAfter = 0
 	w.wantHeard("never mind", "downloading")
+}
+
+// TestOutageIsNoStandstill does not hold against a torrent the hours in which nobody could look at it.
+func TestOutageIsNoStandstill(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w.Settings().StalledCancel = true
+	w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
+	outage := func() {
+		w.qb.AddFault(sim.Fault{Kind: "503"})
+		w.look()
+		w.qb.ClearFaults()
+		w.exec(`UPDATE download_sync SET polled_at = polled_at - interval '2 hours'`)
+		w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '2 hours'`)
+	}
+	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '30 minutes'`)
+	outage()
+	w.wantHeard("two hours later")
+	w.wantHeard("and then")
+	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '31 minutes'`) // with the 30 before the outage
+	w.wantHeard("an hour of polls that were answered", "downloading stalled cancel")
+	outage()
+	w.wantHeard("it stands still as before")
+	w.wantHeard("and does so yet")
 }
 
 // Settings are the watcher's, not the shelf's.
@@ -399,5 +425,52 @@ func TestTidy(t *testing.T) {
 		if deletion.Files != (deletion.Hash == magnet(3)[20:]) {
 			t.Errorf("%+v", deletion)
 		}
+	}
+}
+
+// TestTagsLeft removes torrents by hand while their jobs end: their tags go, and nobody else's. Where nothing ends unseen,
+// nothing is asked.
+func TestTagsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	sweep := func() (asked int) {
+		before := len(w.qb.Requests())
+		w.within(w.sweepTags)
+		return len(w.qb.Requests()) - before
+	}
+	live, done, failed := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
+	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"}}))
+	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
+	w.must(w.qb.Remove("unknown"))
+	w.must(w.qb.Remove(magnet(1)[20:]))
+	want := func(when string, jobs ...store.Download) {
+		t.Helper()
+		tags := []string{"films", "job-998", "job-999"}
+		for _, job := range jobs {
+			tags = append(tags, job.Tag())
+		}
+		slices.Sort(tags)
+		if got := w.qb.Tags(); !slices.Equal(got, tags) {
+			t.Errorf("%s: %v, want %v", when, got, tags)
+		}
+	}
+
+	w.look()
+	if sweep() == 0 || sweep() != 0 { // who begins to watch does not know what was missed
+		t.Error("a watcher that begins looks once")
+	}
+	want("at first", live, done, failed)
+	w.end(done, store.DownloadActionComplete)
+	w.end(failed, store.DownloadActionFail)
+	w.must(w.qb.Remove(magnet(3)[20:]))
+	w.look()
+	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
+	sweep()
+	want("while it cannot be asked", live, done, failed)
+	sweep()
+	want("an end that nobody saw", live, done)
+	w.look()
+	if asked := sweep(); asked != 0 {
+		t.Errorf("nothing has ended, and %d requests are made", asked)
 	}
 }

@@ -39,7 +39,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 		default:
 			continue
 		}
-		for _, id := range jobsOn(t) {
+		for _, id := range jobsOf(t.Tags) {
 			if job := ended[id]; job.Status == store.DownloadFailed || job.Status == store.DownloadCanceled {
 				tags = append(tags, store.Download{ID: id}.Tag())
 			}
@@ -61,7 +61,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent) (map[int64]store.EndedDownload, error) {
 	var asked []int64
 	for _, t := range torrents {
-		for _, id := range jobsOn(t) {
+		for _, id := range jobsOf(t.Tags) {
 			if _, active := s.present[id]; !active {
 				asked = append(asked, id)
 			}
@@ -83,7 +83,7 @@ func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent
 func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end store.EndedDownload) {
 	rank := map[store.DownloadStatus]int{store.DownloadCanceled: 1, store.DownloadFailed: 2, store.DownloadCompleted: 3}
 	keep := false
-	for _, id := range jobsOn(t) {
+	for _, id := range jobsOf(t.Tags) {
 		job, over := ended[id]
 		if !over {
 			return store.EndedDownload{}
@@ -95,6 +95,54 @@ func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end stor
 	}
 	end.KeepFiles = keep
 	return end
+}
+
+// unseenEnds says whether a job is over whose torrent is not in the answer that the jobs which are still active were sought in.
+func (s *DownloadSync) unseenEnds(active map[int64]bool, watched *watch) bool {
+	for id := range s.present {
+		if _, goesOn := active[id]; !goesOn && watched.byJob[id] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sweepTags drops the tags of jobs that have failed, or were canceled, and have outlived their torrents: one that somebody removes
+// by hand while its job ends is in no answer that tidy looks at. It costs some requests, and is done only when that may have
+// happened.
+func (s *DownloadSync) sweepTags(ctx context.Context) {
+	if !s.tagsLeft {
+		return
+	}
+	unheld, err := s.unheldTags(ctx)
+	if err == nil {
+		err = s.Torrents.DeleteTags(ctx, unheld...)
+	}
+	s.tagsLeft = err != nil
+	s.untidy(err)
+}
+
+// unheldTags finds tags of such jobs that no torrent of ours carries.
+func (s *DownloadSync) unheldTags(ctx context.Context) (unheld []string, err error) {
+	tags, err := s.Torrents.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
+	for _, job := range ended {
+		if job.Status == store.DownloadCompleted {
+			continue
+		}
+		tag := store.Download{ID: job.ID}.Tag()
+		holder, err := s.Torrents.Find(ctx, tag, "", "")
+		if err != nil {
+			return nil, err
+		}
+		if holder == nil {
+			unheld = append(unheld, tag)
+		}
+	}
+	return unheld, err
 }
 
 // untidy tells the log; the next poll tries again.

@@ -58,7 +58,7 @@ func newWatch(torrents []qbittorrent.Torrent) *watch {
 	w := &watch{make(map[int64]*qbittorrent.Torrent, len(torrents)), make(map[string]*qbittorrent.Torrent, len(torrents))}
 	for i := range torrents {
 		t := &torrents[i]
-		for _, job := range jobsOn(*t) {
+		for _, job := range jobsOf(t.Tags) {
 			w.byJob[job] = t
 		}
 		for _, hash := range []string{t.V1, t.V2} {
@@ -129,7 +129,7 @@ const settling = 5 * time.Second
 // observe says what a job's workflow should know of its torrent, and whether that is news to it. A torrent that waits
 // says nothing new of a job, unless it was missing.
 func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent) (o Observation, isNews bool) {
-	told, _ := strings.CutSuffix(job.Observed, stalledMark)
+	told, stalls := strings.CutSuffix(job.Observed, stalledMark)
 	o = Observation{JobID: job.ID, State: told}
 	if t == nil {
 		o.State, o.Restarted = ObservedAbsent, !s.present[job.ID]
@@ -154,7 +154,11 @@ func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent
 		s.Log.Warn("qBittorrent shows a state that nobody knows", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
-	if moving && s.Settings.StalledAfter > 0 && job.Idle > s.Settings.StalledAfter && t.Progress == job.Progress {
+	idle := job.Idle > s.Settings.StalledAfter
+	if s.present == nil { // the job was read before a pause of the polls was known, and not held against it
+		idle = stalls
+	}
+	if moving && idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress {
 		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
 	}
 	return o, o.remembered() != job.Observed

@@ -76,10 +76,10 @@ func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (Downlo
 		return d.MoveDownload(ctx, DownloadMove{JobID: move.JobID, Action: store.DownloadActionFail, Reason: fault.BookGone})
 	}
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
-		return DownloadRecord{}, toTemporal(problem.Retry()) // the next poll writes where it is
+		return DownloadRecord{}, reported(ctx, problem.Retry()) // the next poll writes where it is
 	}
 	if err != nil {
-		return DownloadRecord{}, toTemporal(asFault(err))
+		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
 	if d.Rules.Terminal(job.Status) && job.Status != before {
 		d.Metrics.DownloadsEnded.WithLabelValues(string(job.Status)).Inc()
@@ -142,7 +142,7 @@ func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (Downlo
 		return []store.Event{{Type: note.Type, From: string(job.Status), To: string(job.Status)}}, nil
 	})
 	if err != nil {
-		return DownloadRecord{}, toTemporal(asFault(err))
+		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
 	return recordOf(job), nil
 }

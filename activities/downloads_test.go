@@ -168,6 +168,11 @@ func TestFullDisk(t *testing.T) {
 	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
+
+	// What was let in before has its place: it is not kept waiting when it has to be added once more.
+	s.must(s.qb.Remove(job.Tag()))
+	s.must(s.qb.SetFreeSpace(1000))
+	s.must(s.add(job))
 }
 
 // TestSharedTorrent lets jobs of three readers hold one torrent: each takes only its own mark away, the last one the torrent.
@@ -214,6 +219,46 @@ func TestSharedTorrent(t *testing.T) {
 			t.Error("what another has completed was deleted")
 		}
 	})
+}
+
+// TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until they are there
+// again. What somebody else has just completed is not looked at anew.
+func TestFilesGone(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: time.Hour}})
+	gone, full, long := true, 1.0, 2*time.Hour
+	rechecks := func() (n int) {
+		for _, r := range w.qb.Requests() {
+			if strings.HasSuffix(r.Path, "/recheck") {
+				n++
+			}
+		}
+		return n
+	}
+	first := w.added(magnet(1))
+	w.change(first, sim.TorrentChange{Progress: &full})
+	w.wantHeard("complete", "complete")
+	twin := w.added(magnet(1))
+	w.wantHeard("of two", "complete")
+	if rechecks() != 0 {
+		t.Error("rechecked at once")
+	}
+	w.end(first, store.DownloadActionComplete)
+	w.end(twin, store.DownloadActionComplete)
+	w.wantHeard("tidied")
+	for _, lost := range []sim.TorrentChange{{Gone: &gone}, state("missingFiles")} {
+		lost.Duration = &long
+		w.change(first, lost)
+		again := w.added(magnet(1))
+		w.wantHeard("files gone", "downloading")
+		w.change(again, sim.TorrentChange{Progress: &full})
+		w.wantHeard("there again", "complete")
+		w.end(again, store.DownloadActionComplete)
+		w.wantHeard("tidied again")
+	}
+	if rechecks() != 2 {
+		t.Errorf("%d rechecks", rechecks())
+	}
 }
 
 // TestRemove looks at what is left of a torrent that is to go.

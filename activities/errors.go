@@ -22,6 +22,14 @@ func asFault(err error) *fault.Error {
 	return fault.New(fault.Internal, "an internal error; the log has it").WithCause(err)
 }
 
+// reported is what an activity ends with. What nobody has foreseen goes to the log, for a history is not told the cause.
+func reported(ctx context.Context, f *fault.Error) error {
+	if f.Code == fault.Internal {
+		activity.GetLogger(ctx).Error("an unforeseen error", "error", f.Cause)
+	}
+	return toTemporal(f)
+}
+
 // toTemporal is the one map from faults to Temporal's errors: the code becomes the type, what may be retried is
 // retried, and the pause the other side asked for comes before the next try. The cause stays here: it may hold
 // anything, and a history is for ever.
@@ -51,7 +59,7 @@ func again(ctx context.Context, err error) error {
 	if fault.As(err) == nil {
 		f = f.Retry()
 	}
-	return toTemporal(f)
+	return reported(ctx, f)
 }
 
 // isRefusal says whether err is one of these faults.

@@ -167,14 +167,16 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 	if payment == nil || payment.State != store.PaymentPaid { // it bounced, or was never paid
 		return c.look(ctx, o.Hash)
 	}
-	ref, err := c.settleDestination(ctx, *payment)
+	ref, err := settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund)
 	if err == nil && ref.State == store.PaymentPaid {
 		var done bool
 		if done, err = c.done(ctx, *payment); err == nil && !(done && ref.Kept) {
 			err = notYet
 		}
 		if err == nil {
-			_, err = c.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
+			var standing store.Standing
+			standing, err = c.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
+			countEnd(c.Metrics, standing, err)
 		}
 	}
 	if err != nil && fragment.ClassOf(err) == fragment.Hold {

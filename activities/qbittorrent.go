@@ -28,7 +28,7 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord
 	defer keepBeating(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
-		return DownloadRecord{}, toTemporal(asFault(err))
+		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
 	if d.Rules.Terminal(job.Status) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
@@ -56,8 +56,10 @@ func (d *Downloads) handOver(ctx context.Context, job store.Download) error {
 	if err != nil {
 		return err
 	}
-	if err := d.checkSpace(ctx); err != nil {
-		return err
+	if job.AddedAt == nil { // what is added once more was let in before, and has its grace only
+		if err := d.checkSpace(ctx); err != nil {
+			return err
+		}
 	}
 	if wanted.SavePath, err = d.place(ctx, job); err != nil {
 		return err
@@ -140,18 +142,18 @@ func (d *Downloads) notAdded(ctx context.Context, job store.Download, err error)
 	}
 	problem := asFault(err)
 	if problem.Code == fault.StoreUnavailable {
-		return toTemporal(problem)
+		return reported(ctx, problem)
 	}
 	d.alert(ctx, problem.Code)
 	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	trouble, noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected)
 	if noteErr != nil {
-		return toTemporal(asFault(noteErr))
+		return reported(ctx, asFault(noteErr))
 	}
 	if reason := d.giveUp(problem, trouble); reason != "" {
 		return toTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
 	}
-	return toTemporal(problem.Retry())
+	return reported(ctx, problem.Retry())
 }
 
 // giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
@@ -199,6 +201,7 @@ func (d *Downloads) alert(ctx context.Context, code fault.Code) {
 
 // ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher soon.
 func (d *Downloads) ResumeTorrent(ctx context.Context, jobID int64) error {
+	defer keepBeating(ctx)()
 	job, there, err := d.find(ctx, jobID)
 	if err == nil && there != nil && d.Torrents.Ours(*there) {
 		err = d.Torrents.Resume(ctx, *there)
@@ -219,6 +222,7 @@ type DownloadLook struct {
 // LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When there
 // is none, the tag that has outlived the torrent goes too.
 func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look DownloadLook, err error) {
+	defer keepBeating(ctx)()
 	job, there, err := d.find(ctx, jobID)
 	switch {
 	case err != nil:
@@ -241,6 +245,7 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 // workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then, stands in the
 // record all the same.
 func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (DownloadRecord, error) {
+	defer keepBeating(ctx)()
 	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
 		return DownloadRecord{}, patient(ctx, err)
 	}
@@ -268,7 +273,7 @@ func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (DownloadRec
 // letGo deletes a torrent unless another job holds it.
 func (d *Downloads) letGo(ctx context.Context, job store.Download, t qbittorrent.Torrent) error {
 	var others []int64
-	for _, id := range jobsOn(t) {
+	for _, id := range jobsOf(t.Tags) {
 		if id != job.ID {
 			others = append(others, id)
 		}
@@ -287,9 +292,9 @@ func (d *Downloads) letGo(ctx context.Context, job store.Download, t qbittorrent
 	return err
 }
 
-// jobsOn lists the jobs whose tags a torrent carries.
-func jobsOn(t qbittorrent.Torrent) (jobs []int64) {
-	for _, tag := range t.Tags {
+// jobsOf lists the jobs whose tags these are.
+func jobsOf(tags []string) (jobs []int64) {
+	for _, tag := range tags {
 		number, isJob := strings.CutPrefix(tag, store.DownloadTagPrefix)
 		if id, err := strconv.ParseInt(number, 10, 64); isJob && err == nil && id > 0 {
 			jobs = append(jobs, id)
@@ -315,9 +320,9 @@ func patient(ctx context.Context, err error) error {
 	}
 	problem := asFault(err)
 	if problem.Code == fault.DownloadNotFound {
-		return toTemporal(problem)
+		return reported(ctx, problem)
 	}
-	return toTemporal(problem.Retry())
+	return reported(ctx, problem.Retry())
 }
 
 // keepBeating tells Temporal that the activity is alive until the function it gives is called.

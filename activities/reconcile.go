@@ -1,14 +1,12 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
@@ -16,14 +14,15 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Reconciler keeps the record and Temporal agreeing when an operator terminates or resets a workflow, or when a start
-// was lost.
+// Reconciler keeps the record and Temporal agreeing when an operator terminates or resets a workflow, when a start was lost, or
+// when one of the two was restored from a backup.
 type Reconciler struct {
 	Temporal client.Client
 	Records  *Records
 	Log      *slog.Logger
-	// StartDelivery starts a job's workflow.
+	// StartDelivery starts a job's workflow; ShowDelivery tells it the state that the record has.
 	StartDelivery func(ctx context.Context, jobID int64, workflowID string, ownerID int64) error
+	ShowDelivery  func(ctx context.Context, workflowID string, state store.JobState) error
 	Tasks         TaskKeeper
 	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
 	Downloads       DownloadKeeper
@@ -35,25 +34,66 @@ type Reconciler struct {
 	Wallet             string        // whose monitor must run; empty: none
 	StuckAfter         time.Duration // a transaction in processing for longer
 	Every              time.Duration // between two looks
+	Grace              time.Duration // a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
+
+	OnFinding   func(workload, finding string)  // counts new incidents; nil: nobody does
+	OnSweep     func(err error)                 // counts looks; nil: nobody does
+	Watch       func(ctx context.Context) error // raises and closes the alerts about the whole; nil: nobody does
+	SweptSignal string                          // how the reconciler's own workflow is told of a sweep
 }
 
 const (
 	settled   = 5 * time.Second  // a younger job may still be on its way to Temporal
 	silent    = 15 * time.Second // a worker whose heartbeat is younger may still be about to write
+	vanished  = time.Minute      // an open finding that was not met for so long has gone by itself
+	tellEvery = 5 * time.Minute  // what was swept, while nothing is found: each time costs events
 	pageLimit = 1000
 )
 
-// Reconcile looks again and again for rows whose workflow is gone, until the activity's time is nearly over; the
-// workflow then starts it anew. One request lists all running workflows, whatever their number.
+// Sweep is one look at everything, for people.
+type Sweep struct {
+	At       time.Time      `json:"at"`
+	Millis   int64          `json:"ms"`
+	Live     map[string]int `json:"live"`            // rows by workload
+	Running  map[string]int `json:"running"`         // workflows by workload
+	Findings int            `json:"findings"`        // new ones
+	Day      map[string]int `json:"day,omitempty"`   // findings of the last 24 hours by kind
+	Error    fault.Code     `json:"error,omitempty"` // why a part could not be looked at
+}
+
+// sweeper is what one life of the activity remembers from sweep to sweep.
+type sweeper struct {
+	*Reconciler
+	grace    time.Duration
+	sweep    Sweep
+	resets   time.Time                    // terminated runs are looked at from here on
+	suspects map[string]map[string]string // by workload: workflows that showed another state than the record has, and which
+	told     time.Time
+}
+
+// Reconcile looks again and again for rows and workflows that have lost each other, until the activity's time is nearly over; the
+// workflow then starts it anew. One request lists a thousand running workflows of a type, whatever their number; one that looks right
+// costs no request of its own.
 func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
 	defer ticker.Stop()
+	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}}
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
-		if err := errors.Join(r.deliveries(ctx), r.tasks(ctx), r.downloads(ctx), r.transactions(ctx)); err != nil && ctx.Err() == nil {
+		err := s.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("reconciler could not look", "error", err) // an outage: the next look sees all
 		}
+		if r.OnSweep != nil {
+			r.OnSweep(err)
+		}
+		if r.Watch != nil {
+			if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
+				r.Log.Warn("alerts were not looked after", "error", err)
+			}
+		}
+		s.tell(ctx)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -65,22 +105,40 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	return nil
 }
 
-// deliveries settles every live job whose workflow does not run.
-func (r *Reconciler) deliveries(ctx context.Context) error {
-	running, err := r.running(ctx, "Delivery")
-	if err != nil {
-		return err
+// look is one sweep over all workloads.
+func (s *sweeper) look(ctx context.Context) error {
+	began := time.Now()
+	s.sweep = Sweep{At: began.UTC(), Live: map[string]int{}, Running: map[string]int{}}
+	err := errors.Join(s.deliveries(ctx), s.tasks(ctx), s.downloads(ctx), s.transactions(ctx))
+	if err == nil {
+		s.resets = began.Add(-time.Minute) // Temporal's lists lag
+		err = s.Records.Store.CloseVanishedFindings(ctx, vanished)
 	}
-	return sweep(ctx, func(after int64) ([]store.LiveJob, error) {
-		return r.Records.Store.LiveJobs(ctx, settled, after, pageLimit)
-	}, func(job store.LiveJob) int64 {
-		if !running[job.WorkflowID()] {
-			if err := r.delivery(ctx, job); err != nil {
-				r.Log.Warn("job not reconciled", "job", job.ID, "error", err) // one bad job never stops the others
-			}
+	s.sweep.Millis = time.Since(began).Milliseconds()
+	if err != nil {
+		s.sweep.Error = asFault(err).Code
+	}
+	return err
+}
+
+// tell lets the reconciler's own workflow show what was swept: at once when something was found, else now and then.
+func (s *sweeper) tell(ctx context.Context) {
+	if s.SweptSignal == "" || ctx.Err() != nil || s.sweep.Findings == 0 && time.Since(s.told) < tellEvery {
+		return
+	}
+	counts, err := s.Records.Store.FindingCounts(ctx, time.Now().Add(-24*time.Hour))
+	if err == nil {
+		s.sweep.Day = map[string]int{}
+		for _, count := range counts {
+			s.sweep.Day[count.Finding] += int(count.Count)
 		}
-		return job.ID
-	})
+		err = s.Temporal.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", s.SweptSignal, s.sweep)
+	}
+	if err != nil {
+		s.Log.Warn("the sweep is not shown", "error", err) // the next one is
+		return
+	}
+	s.told = time.Now()
 }
 
 // sweep settles all live entities, a page at a time; settle gives the entity's id, after which the next page begins.
@@ -97,59 +155,29 @@ func sweep[E any](ctx context.Context, page func(after int64) ([]E, error), sett
 	}
 }
 
-// delivery settles one live job that the list of running workflows lacks; the list lags, so its workflow is asked.
-func (r *Reconciler) delivery(ctx context.Context, job store.LiveJob) error {
-	id := job.WorkflowID()
-	if job.WorkflowStartedAt == nil {
-		return r.StartDelivery(ctx, job.ID, id, job.UserID)
-	}
-	status, err := r.status(ctx, id)
-	if err != nil || status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+// mend records a finding and then does something about it; do says what it did, or nothing when the finding is none after all.
+// A finding whose mending fails stays open: the next sweep meets it again.
+func (s *sweeper) mend(ctx context.Context, f store.Finding, do func() (done string, err error)) error {
+	noted, fresh, err := s.Records.Store.NoteFinding(ctx, f)
+	if err != nil {
 		return err
 	}
-	if job.HeartbeatAge != nil && *job.HeartbeatAge < silent.Seconds() && job.State != store.JobQueued {
-		return nil
-	}
-	reason := fault.WorkflowLost
-	if status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED {
-		reason = fault.TerminatedByOperator
-	}
-	outcome, err := r.Records.FinishJob(ctx, JobEnd{JobID: job.ID, Action: store.JobActionFail, Reason: reason})
-	if err == nil {
-		r.Log.Info("job reconciled", "job", job.ID, "state", outcome.State, "reason", outcome.Reason)
-	}
-	return err
-}
-
-// running lists the ids of all running workflows of a type.
-func (r *Reconciler) running(ctx context.Context, workflowType string) (map[string]bool, error) {
-	ids := map[string]bool{}
-	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Query: `WorkflowType = "` + workflowType + `" AND ExecutionStatus = "Running"`, PageSize: pageLimit,
-	}
-	for {
-		page, err := r.Temporal.ListWorkflow(ctx, request)
-		if err != nil {
-			return nil, err
+	if fresh {
+		s.sweep.Findings++
+		if s.OnFinding != nil {
+			s.OnFinding(f.Workload, f.Finding)
 		}
-		for _, execution := range page.Executions {
-			ids[execution.Execution.WorkflowId] = true
-		}
-		if len(page.NextPageToken) == 0 {
-			return ids, nil
-		}
-		request.NextPageToken = page.NextPageToken
 	}
-}
-
-// status asks how a workflow's newest run is; UNSPECIFIED when Temporal does not know it.
-func (r *Reconciler) status(ctx context.Context, id string) (enumspb.WorkflowExecutionStatus, error) {
-	description, err := r.Temporal.DescribeWorkflowExecution(ctx, id, "")
-	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
-		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, nil
+	if noted.Done == store.DoneRefreshed && time.Since(*noted.DoneAt) < ofOneRun {
+		return nil // it was told: who does not listen is not shouted at
 	}
+	done, err := do()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return description.WorkflowExecutionInfo.Status, nil
+	s.Log.Info("reconciled", "workload", f.Workload, "entity", f.Entity, "finding", f.Finding, "done", done)
+	return s.Records.Store.SettleFinding(ctx, noted.ID, done)
 }
+
+// ofOneRun is how long a workflow that was told to look at the record is not told again.
+const ofOneRun = 10 * time.Minute

@@ -2,8 +2,8 @@ package activities
 
 import (
 	"context"
+	"strconv"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
@@ -16,60 +16,67 @@ type DownloadKeeper interface {
 	Launch(ctx context.Context, job store.Download) error
 	// TellCancel tells a job's workflow that it is to end.
 	TellCancel(ctx context.Context, job store.Download) error
+	// Refresh lets a job's workflow take over what the record has.
+	Refresh(ctx context.Context, job store.Download) error
 }
 
-// downloads settles every live download whose workflow does not run, and tells those that have missed a wish to end them. The
-// watcher of all of them runs again when somebody has ended it.
-func (r *Reconciler) downloads(ctx context.Context) error {
-	if r.EnsureDownloadSync != nil {
-		if err := r.EnsureDownloadSync(ctx); err != nil {
+// downloads settles every live download whose workflow does not run, and every workflow that runs without a live download. It tells
+// those that have missed a wish to end them. The watcher of all of them runs again when somebody has ended it.
+func (s *sweeper) downloads(ctx context.Context) error {
+	if s.EnsureDownloadSync != nil {
+		if err := s.EnsureDownloadSync(ctx); err != nil {
 			return err
 		}
 	}
-	running, err := r.running(ctx, "Download")
+	v, err := s.view(ctx, store.WorkloadDownload, "Download")
 	if err != nil {
 		return err
 	}
-	return sweep(ctx, func(after int64) ([]store.Download, error) {
-		return r.Records.Store.LiveDownloads(ctx, settled, after, pageLimit)
+	err = sweep(ctx, func(after int64) ([]store.Download, error) {
+		return s.Records.Store.LiveDownloads(ctx, settled, after, pageLimit)
 	}, func(job store.Download) int64 {
-		var err error
-		switch {
-		case job.WorkflowStartedAt == nil: // what runs under its id may be the job before, which is waited for
-			activity.RecordHeartbeat(ctx)
-			err = r.Downloads.Launch(ctx, job)
-		case !running[job.WorkflowID()]:
-			err = r.download(ctx, job)
-		case job.CancelRequestedAt != nil && job.CancelToldAt == nil:
-			err = r.Downloads.TellCancel(ctx, job)
-		}
-		if err != nil {
-			r.Log.Warn("download not reconciled", "download", job.ID, "error", err) // one bad job never stops the others
+		s.sweep.Live[v.workload]++
+		if err := s.download(ctx, v, job); err != nil {
+			s.Log.Warn("download not reconciled", "download", job.ID, "error", err) // one bad job never stops the others
 		}
 		return job.ID
 	})
-}
-
-// download settles one live job that the list of running workflows lacks; the list lags, so its workflow is asked. A workflow
-// that Temporal has forgotten starts from the record: nothing of the job is lost.
-func (r *Reconciler) download(ctx context.Context, job store.Download) error {
-	status, err := r.status(ctx, job.WorkflowID())
 	if err != nil {
 		return err
 	}
+	return s.strays(ctx, v)
+}
+
+// download settles one live job. A workflow that Temporal has forgotten starts from the record: nothing of the job is lost.
+func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Download) error {
+	id := job.WorkflowID()
+	f := store.Finding{Workload: v.workload, Entity: strconv.FormatInt(job.ID, 10), WorkflowID: id}
+	launch := func() (string, error) { return store.DoneStarted, s.Downloads.Launch(ctx, job) }
+	listed, runs := v.meet(id)
+	switch {
+	case job.WorkflowStartedAt == nil: // what runs under its id may be the job before, which is waited for
+		activity.RecordHeartbeat(ctx)
+		f.Finding = store.FindingNotStarted
+		return s.mend(ctx, f, launch)
+	case runs && job.CancelRequestedAt != nil && job.CancelToldAt == nil:
+		return s.Downloads.TellCancel(ctx, job)
+	case runs:
+		return s.refresh(ctx, v, f, listed, string(job.Status), func() error { return s.Downloads.Refresh(ctx, job) })
+	}
+	now, err := s.describe(ctx, id)
+	if err != nil || now.alive() {
+		return err
+	}
+	f.RunID, f.Finding = now.runID, now.finding()
+	if f.Finding == store.FindingMissing {
+		return s.mend(ctx, f, launch)
+	}
 	reason := fault.WorkflowLost
-	switch status {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		return nil
-	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
-		return r.Downloads.Launch(ctx, job)
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+	if f.Finding == store.FindingTerminated {
 		reason = fault.TerminatedByOperator
-	default: // it has ended, and has not written how
 	}
-	record, err := r.DownloadRecords.MoveDownload(ctx, DownloadMove{JobID: job.ID, Action: store.DownloadActionFail, Reason: reason})
-	if err == nil {
-		r.Log.Info("download reconciled", "download", job.ID, "status", record.Status, "reason", record.Reason)
-	}
-	return err
+	return s.mend(ctx, f, func() (string, error) {
+		_, err := s.DownloadRecords.MoveDownload(ctx, DownloadMove{JobID: job.ID, Action: store.DownloadActionFail, Reason: reason})
+		return store.DoneEnded, err
+	})
 }

@@ -2,8 +2,7 @@ package activities
 
 import (
 	"context"
-
-	enumspb "go.temporal.io/api/enums/v1"
+	"strconv"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -17,55 +16,64 @@ type TaskKeeper interface {
 	End(ctx context.Context, task store.Task, reason fault.Code) error
 	// Unblock tells a task's workflow that its last blocker is DONE.
 	Unblock(ctx context.Context, workflowID string) error
+	// Refresh lets a task's workflow take over what the record has.
+	Refresh(ctx context.Context, workflowID string) error
 }
 
-// tasks settles every live task whose workflow does not run, and tells those that have missed the end of their last blocker.
-func (r *Reconciler) tasks(ctx context.Context) error {
-	running, err := r.running(ctx, "Task")
+// tasks settles every live task whose workflow does not run, and every workflow that runs without a live task. It tells those that
+// have missed the end of their last blocker.
+func (s *sweeper) tasks(ctx context.Context) error {
+	v, err := s.view(ctx, store.WorkloadTask, "Task")
 	if err != nil {
 		return err
 	}
-	return sweep(ctx, func(after int64) ([]store.LiveTask, error) {
-		return r.Records.Store.LiveTasks(ctx, settled, after, pageLimit)
+	err = sweep(ctx, func(after int64) ([]store.LiveTask, error) {
+		return s.Records.Store.LiveTasks(ctx, settled, after, pageLimit)
 	}, func(task store.LiveTask) int64 {
+		s.sweep.Live[v.workload]++
+		id := task.WorkflowID()
+		f := store.Finding{Workload: v.workload, Entity: strconv.FormatInt(task.ID, 10), WorkflowID: id}
 		var err error
-		switch {
-		case !running[task.WorkflowID()]:
-			err = r.task(ctx, task.ID)
+		switch listed, runs := v.meet(id); {
+		case !runs:
+			err = s.task(ctx, f, task.ID)
 		case task.Unblocked:
-			err = r.Tasks.Unblock(ctx, task.WorkflowID())
+			err = s.Tasks.Unblock(ctx, id)
+		default:
+			err = s.refresh(ctx, v, f, listed, string(task.Status), func() error { return s.Tasks.Refresh(ctx, id) })
 		}
 		if err != nil {
-			r.Log.Warn("task not reconciled", "task", task.ID, "error", err) // one bad task never stops the others
+			s.Log.Warn("task not reconciled", "task", task.ID, "error", err) // one bad task never stops the others
 		}
 		return task.ID
 	})
+	if err != nil {
+		return err
+	}
+	return s.strays(ctx, v)
 }
 
 // task settles one live task that the list of running workflows lacks; the list lags, so its workflow is asked. A
 // workflow that Temporal has never seen, or has forgotten, starts from the record: nothing of the task is lost.
-func (r *Reconciler) task(ctx context.Context, id int64) error {
-	task, err := r.Records.Store.TaskByID(ctx, 0, id)
+func (s *sweeper) task(ctx context.Context, f store.Finding, id int64) error {
+	task, err := s.Records.Store.TaskByID(ctx, 0, id)
 	if err != nil || task.FinishedAt != nil {
 		return err
 	}
-	status, err := r.status(ctx, task.WorkflowID())
-	if err != nil {
+	now, err := s.describe(ctx, f.WorkflowID)
+	if err != nil || now.alive() {
 		return err
+	}
+	f.RunID, f.Finding = now.runID, now.finding()
+	if f.Finding == store.FindingMissing {
+		if task.WorkflowStartedAt == nil {
+			f.Finding = store.FindingNotStarted
+		}
+		return s.mend(ctx, f, func() (string, error) { return store.DoneStarted, s.Tasks.Start(ctx, task) })
 	}
 	reason := fault.WorkflowLost
-	switch status {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		return nil
-	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
-		return r.Tasks.Start(ctx, task)
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+	if f.Finding == store.FindingTerminated {
 		reason = fault.TerminatedByOperator
-	default: // it has ended, and has not written how
 	}
-	if err := r.Tasks.End(ctx, task, reason); err != nil {
-		return err
-	}
-	r.Log.Info("task reconciled", "task", task.ID, "reason", reason)
-	return nil
+	return s.mend(ctx, f, func() (string, error) { return store.DoneEnded, s.Tasks.End(ctx, task, reason) })
 }

@@ -15,72 +15,87 @@ type TransactionKeeper interface {
 	Start(ctx context.Context, hash string) error
 	// StartMonitor makes sure that the wallet's monitor runs.
 	StartMonitor(ctx context.Context, wallet string) error
+	// Refresh lets a transaction's workflow take over where the record stands.
+	Refresh(ctx context.Context, hash string) error
 }
 
-// transactions settles every live transaction whose workflow does not run, keeps the monitor running, and closes alerts whose
-// cause is gone.
-func (r *Reconciler) transactions(ctx context.Context) error {
-	if r.Wallet != "" {
-		if err := r.Transactions.StartMonitor(ctx, r.Wallet); err != nil {
+// transactions settles every live transaction whose workflow does not run, and every workflow that runs for one that is over. It
+// keeps the monitor running, and closes alerts whose cause is gone.
+func (s *sweeper) transactions(ctx context.Context) error {
+	if s.Wallet != "" {
+		if err := s.Transactions.StartMonitor(ctx, s.Wallet); err != nil {
 			return err
 		}
 	}
-	if err := r.closeAlerts(ctx); err != nil {
+	if err := s.closeAlerts(ctx); err != nil {
 		return err
 	}
-	running, err := r.running(ctx, "Transaction")
+	v, err := s.view(ctx, store.WorkloadTransaction, "Transaction")
 	if err != nil {
 		return err
 	}
-	return sweep(ctx, func(after int64) ([]store.Transaction, error) {
-		return r.Records.Store.LiveTransactions(ctx, settled, after, pageLimit)
+	err = sweep(ctx, func(after int64) ([]store.Transaction, error) {
+		return s.Records.Store.LiveTransactions(ctx, settled, after, pageLimit)
 	}, func(t store.Transaction) int64 {
-		if !running[t.WorkflowID()] {
-			if err := r.transaction(ctx, t); err != nil {
-				r.Log.Warn("transaction not reconciled", "transaction", t.Hash, "error", err) // one bad one never stops the others
-			}
+		s.sweep.Live[v.workload]++
+		if err := s.transaction(ctx, v, t); err != nil {
+			s.Log.Warn("transaction not reconciled", "transaction", t.Hash, "error", err) // one bad one never stops the others
 		}
 		return t.ID
 	})
+	if err != nil {
+		return err
+	}
+	return s.strays(ctx, v)
 }
 
-// transaction settles one live transaction that the list of running workflows lacks; the list lags, so its workflow is asked.
-// One whose money is on its way is always driven on; another ends when an operator has ended its workflow.
-func (r *Reconciler) transaction(ctx context.Context, t store.Transaction) error {
-	status, err := r.status(ctx, t.WorkflowID())
-	if err != nil {
+// transaction settles one live transaction. One whose money is on its way is always driven on; another ends when an operator has
+// ended its workflow.
+func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Transaction) error {
+	f := store.Finding{Workload: v.workload, Entity: t.Hash, WorkflowID: t.WorkflowID()}
+	if listed, runs := v.meet(f.WorkflowID); runs {
+		return s.refresh(ctx, v, f, listed, string(t.Status), func() error { return s.Transactions.Refresh(ctx, t.Hash) })
+	}
+	now, err := s.describe(ctx, f.WorkflowID)
+	if err != nil || now.alive() {
 		return err
+	}
+	f.RunID, f.Finding = now.runID, now.finding()
+	start := func() (string, error) { return store.DoneStarted, s.Transactions.Start(ctx, t.Hash) }
+	if f.Finding == store.FindingMissing {
+		if t.WorkflowStartedAt == nil {
+			f.Finding = store.FindingNotStarted
+		}
+		return s.mend(ctx, f, start)
+	}
+	if now.status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED { // the record was set back
+		return s.mend(ctx, f, start)
 	}
 	why := stars.WorkflowLost
-	switch status {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		return nil
-	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
-		return r.Transactions.Start(ctx, t.Hash)
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+	if f.Finding == store.FindingTerminated {
 		why = stars.Terminated
-	default: // it has ended, and has not written how
 	}
-	position, err := r.Purchases.stop(ctx, t.Hash, why)
-	if err != nil {
-		return err
-	}
-	r.Log.Info("transaction reconciled", "transaction", t.Hash, "status", position.Status)
-	if position.Status == store.TransactionProcessing || position.RefundDue > 0 || position.Refund != nil {
-		return r.Transactions.Start(ctx, t.Hash)
-	}
-	return nil
+	return s.mend(ctx, f, func() (string, error) {
+		position, err := s.Purchases.stop(ctx, t.Hash, why)
+		if err != nil {
+			return "", err
+		}
+		if position.Status == store.TransactionProcessing || position.RefundDue > 0 || position.Refund != nil {
+			return start()
+		}
+		return store.DoneEnded, nil
+	})
 }
 
 // closeAlerts closes the alerts about transactions in a state that none is in any more.
-func (r *Reconciler) closeAlerts(ctx context.Context) error {
+func (s *sweeper) closeAlerts(ctx context.Context) error {
 	for kind, filter := range map[string]store.TransactionFilter{
 		store.AlertTransactionReview: {NeedsReview: true, Limit: 1},
-		store.AlertTransactionStuck:  {StuckFor: r.StuckAfter, Limit: 1},
+		store.AlertTransactionStuck:  {StuckFor: s.StuckAfter, Limit: 1},
 	} {
-		found, err := r.Records.Store.Transactions(ctx, filter)
+		found, err := s.Records.Store.Transactions(ctx, filter)
 		if err == nil && len(found) == 0 {
-			err = r.Records.Store.ResolveAlert(ctx, kind)
+			err = s.Records.Store.ResolveAlert(ctx, kind)
 		}
 		if err != nil {
 			return err

@@ -15,7 +15,8 @@ type Records struct {
 	Metrics *metrics.Metrics
 }
 
-// JobEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code.
+// JobEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action acknowledge is
+// for one that is known to be delivered, though the record does not have it.
 type JobEnd struct {
 	JobID  int64           `json:"job_id"`
 	Action store.JobAction `json:"action"`
@@ -37,11 +38,16 @@ func (r *Records) FinishJob(ctx context.Context, end JobEnd) (JobOutcome, error)
 			return nil, nil
 		}
 		s := steps{rules: r.Rules, job: job}
-		err := s.finish(end.Action, end.Reason)
+		var err error
+		if end.Action == store.JobActionAcknowledge {
+			s.deliveredBefore()
+		} else {
+			err = s.finish(end.Action, end.Reason)
+		}
 		return s.events, err
 	})
 	if err != nil {
-		return JobOutcome{}, toTemporal(asFault(err))
+		return JobOutcome{}, reported(ctx, asFault(err))
 	}
 	if ended {
 		r.Metrics.JobsCompleted.WithLabelValues(string(job.State)).Inc()

@@ -45,6 +45,9 @@ const (
 // errFenced says that another claim has taken the job over.
 var errFenced = errors.New("the job was given to another worker")
 
+// errWorkerStops says that the worker was told to stop, and that this ride would not end in time.
+var errWorkerStops = errors.New("the worker stops")
+
 func (r *ride) job() store.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,6 +137,24 @@ func (r *ride) beat(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-finished }
+}
+
+// heedStop gives the ride up some time after the worker was told to stop, until the function it gives is called.
+func (r *ride) heedStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-activity.GetWorkerStopChannel(ctx):
+		}
+		select {
+		case <-done:
+		case <-time.After(r.Settings.HandOverAfter):
+			giveUp(errWorkerStops)
+		}
+	}()
+	return func() { close(done) }
 }
 
 func (r *ride) progress() progress {

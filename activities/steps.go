@@ -39,11 +39,31 @@ func (s *steps) requeue(code fault.Code, ended time.Time) error {
 	return nil
 }
 
+// handOver puts the job back without counting the try. Once the last bytes were let go it is too late for that.
+func (s *steps) handOver() error {
+	if s.job.AckPendingAt != nil {
+		return unknownOutcome()
+	}
+	if err := s.take(store.JobActionHandOver, ""); err != nil {
+		return err
+	}
+	s.job.Busy += max(0, s.job.Now.Sub(*s.job.ClaimedAt))
+	return nil
+}
+
 // acknowledge records Telegram's receipt.
 func (s *steps) acknowledge(message int64, fileID string) error {
 	s.job.MessageID, s.job.TelegramFileID = &message, fileID
 	s.job.AckPendingAt, s.job.LastError, s.job.BytesSent = nil, "", s.job.Size
 	return s.take(store.JobActionAcknowledge, "")
+}
+
+// deliveredBefore records what happened while the record looked away. Which message it was is not known any more.
+func (s *steps) deliveredBefore() {
+	unknown := int64(0)
+	s.job.MessageID, s.job.AckPendingAt, s.job.LastError, s.job.BytesSent = &unknown, nil, "", s.job.Size
+	s.events = append(s.events, store.Event{Type: "delivered", From: string(s.job.State), To: string(store.JobDelivered)})
+	s.job.State = store.JobDelivered
 }
 
 // finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows better

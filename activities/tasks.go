@@ -3,13 +3,13 @@ package activities
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 )
 
@@ -19,20 +19,17 @@ type Tasks struct {
 	Temporal client.Client
 	// UnblockedSignal is the name of the signal that tells a task that its last blocker is DONE.
 	UnblockedSignal string
-	Log             *slog.Logger
+	Metrics         *metrics.Metrics
 }
 
-// failed makes an error of the record Temporal's. One that nobody has foreseen goes to the log, and to who asked, if
-// somebody did; what a task does by itself is tried until it succeeds.
-func (t *Tasks) failed(err error, taskID int64, asked bool) error {
+// failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what a task
+// does by itself is tried until it succeeds.
+func (t *Tasks) failed(ctx context.Context, err error, asked bool) error {
 	f := asFault(err)
-	if f.Code == fault.Internal {
-		t.Log.Error("the record of a task fails", "task", taskID, "error", f.Cause)
-		if !asked {
-			f = f.Retry()
-		}
+	if f.Code == fault.Internal && !asked {
+		f = f.Retry()
 	}
-	return toTemporal(f)
+	return reported(ctx, f)
 }
 
 // LoadedTask is a task as its workflow begins with it.
@@ -45,7 +42,7 @@ type LoadedTask struct {
 func (t *Tasks) LoadTask(ctx context.Context, taskID int64) (LoadedTask, error) {
 	task, err := t.Store.TaskByID(ctx, 0, taskID)
 	if err != nil {
-		return LoadedTask{}, t.failed(err, taskID, false)
+		return LoadedTask{}, t.failed(ctx, err, false)
 	}
 	return LoadedTask{State: task.TaskState, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
@@ -60,7 +57,7 @@ type TaskQuestion struct {
 func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskFacts, error) {
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
-		return facts, t.failed(err, q.TaskID, q.UserID != 0)
+		return facts, t.failed(ctx, err, q.UserID != 0)
 	}
 	return facts, nil
 }
@@ -76,17 +73,29 @@ type TaskWritten struct {
 func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, error) {
 	state, err := t.Store.WriteTask(ctx, w)
 	if err != nil {
-		return TaskWritten{}, t.failed(err, w.TaskID, w.Event.ActorID != nil)
+		return TaskWritten{}, t.failed(ctx, err, w.Event.ActorID != nil)
 	}
+	t.count(w, state)
 	written := TaskWritten{State: state}
 	if state.Status == store.TaskDone {
 		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
 		if err != nil {
-			return TaskWritten{}, t.failed(err, w.TaskID, false)
+			return TaskWritten{}, t.failed(ctx, err, false)
 		}
 		written.Tell = len(waiting) > 0
 	}
 	return written, nil
+}
+
+// count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost counts twice.
+func (t *Tasks) count(w store.TaskWrite, state store.TaskState) {
+	if state.Version != w.Version || state.RequestID != w.RequestID {
+		return // somebody else's, later
+	}
+	t.Metrics.TaskTransitions.WithLabelValues(string(w.Action)).Inc()
+	if state.FinishedAt != nil {
+		t.Metrics.TasksEnded.WithLabelValues(string(state.Status)).Inc()
+	}
 }
 
 // TaskClock says which task's deadline begins, and when.
@@ -101,7 +110,7 @@ type TaskClock struct {
 func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, error) {
 	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.Version, c.RequestID, c.At)
 	if err != nil {
-		return TaskWritten{}, t.failed(err, c.TaskID, false)
+		return TaskWritten{}, t.failed(ctx, err, false)
 	}
 	return TaskWritten{State: state}, nil
 }
@@ -111,7 +120,7 @@ func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, e
 func (t *Tasks) TellDependents(ctx context.Context, taskID int64) error {
 	waiting, err := t.Store.WaitingDependents(ctx, taskID)
 	if err != nil {
-		return t.failed(err, taskID, false)
+		return t.failed(ctx, err, false)
 	}
 	for _, task := range waiting {
 		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", t.UnblockedSignal, nil)

@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
@@ -27,6 +28,7 @@ type Cashier struct {
 	Fragment *fragment.Client
 	Allow    []ton.Address // that may be paid for Stars
 	Settings TransactionSettings
+	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 
 	healthy atomic.Bool // no alert of ours is open
@@ -80,6 +82,9 @@ func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
 	}
 	receipt, err := c.Chain.Broadcast(ctx, payment.BoC)
 	c.Log.Info("payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err)
+	if err := c.Store.WakeForPayment(ctx, payment.Wallet); err != nil {
+		c.Log.Warn("the monitor was not woken", "error", err) // it looks by itself, later
+	}
 }
 
 // PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
@@ -218,9 +223,12 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
 	code := fault.CodeOf(err)
 	switch {
-	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided): // the record has moved on: so does the workflow
-		position, err := c.look(ctx, o.Hash)
-		return Payment{Position: position}, err
+	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided):
+		position, lookErr := c.look(ctx, o.Hash)
+		if lookErr != nil || !c.hasTurn(position, o, kind) { // the record has moved on: so does the workflow
+			return Payment{Position: position}, lookErr
+		}
+		// Nothing has moved, and it may not be signed: a person has to look first. Others must not wait for that.
 	case isRefusal(err, fault.PaymentsPaused, fault.PaymentsHeld):
 		return c.waitAgain(ctx, o, kind)
 	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold:
@@ -298,37 +306,13 @@ func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
 	return c.Settings.position(standing), nil
 }
 
-// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
-func (c *Cashier) settleDestination(ctx context.Context, payment store.Payment) (store.PaymentRef, error) {
-	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
-		return payment.Ref(), nil
-	}
-	caused, err := c.Chain.TransactionsByMessage(ctx, payment.OutHash)
-	if err != nil {
-		return payment.Ref(), err
-	}
-	for _, t := range caused {
-		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
-			continue
-		}
-		destination := store.Destination{Kept: !t.SentBack()}
-		for _, out := range t.Out {
-			if out.Bounced {
-				destination.ReturnedNano = int64(out.Value)
-			}
-		}
-		return c.Store.SettleDestination(ctx, payment.ID, destination)
-	}
-	return payment.Ref(), nil
-}
-
 // ProveRefund waits until the sender has the money for good, or until it came back.
 func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error) {
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
 	if err == nil && payment != nil {
 		var ref store.PaymentRef
-		if ref, err = c.settleDestination(ctx, *payment); err == nil && ref.State == store.PaymentPaid && !ref.Kept {
+		if ref, err = settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund); err == nil && ref.State == store.PaymentPaid && !ref.Kept {
 			err = notYet
 		}
 	}

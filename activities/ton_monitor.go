@@ -11,8 +11,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -26,6 +28,7 @@ type TonMonitor struct {
 	TopUpFrom []ton.Address // whose transfers are no orders
 	Settings  TransactionSettings
 	Temporal  client.Client
+	Metrics   *metrics.Metrics
 	Log       *slog.Logger
 	// Start starts a transaction's workflow and remembers that it did.
 	Start func(ctx context.Context, hash string) error
@@ -34,9 +37,12 @@ type TonMonitor struct {
 }
 
 const (
-	historyPage = 100
-	untoldPage  = 100             // of each kind
-	awayFor     = 5 * time.Minute // without a complete look at the chain: an alert
+	historyPage  = 100
+	untoldPage   = 100 // of each kind
+	forsakenPage = 10
+	startsAtAll  = 10              // workflows that are started at a time
+	awayFor      = 5 * time.Minute // without a complete look at the chain: an alert
+	underWay     = time.Second     // between two looks while a payment is on its way, at most
 )
 
 // WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
@@ -47,28 +53,55 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
 	}
 	defer beat(ctx)()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	deadline := activity.GetInfo(ctx).Deadline.Add(-max(2*m.Settings.PollInterval, time.Minute))
-	ticker := time.NewTicker(m.Settings.PollInterval)
-	defer ticker.Stop()
+	wakes := m.Store.WakesOf(ctx, wallet)
 	complete := time.Now()
-	for time.Now().Before(deadline) {
-		err := m.follow(ctx)
-		if err == nil {
-			complete = time.Now()
+	next := time.NewTimer(m.Settings.PollInterval)
+	defer next.Stop()
+	for look := true; time.Now().Before(deadline); {
+		if look {
+			err := m.follow(ctx)
+			if err == nil {
+				complete = time.Now()
+			}
+			m.report(ctx, err, time.Since(complete))
+			if err := m.settleForsaken(ctx); err != nil && ctx.Err() == nil {
+				m.Log.Warn("a purchase that nobody asks for was not settled", "error", err) // the next look tries again
+			}
+			next.Reset(m.pause(ctx))
 		}
-		m.report(ctx, err, time.Since(complete))
-		if err := m.tell(ctx); err != nil && ctx.Err() == nil {
+		more, err := m.tell(ctx)
+		if err != nil && ctx.Err() == nil {
 			m.Log.Warn("workflows were not told", "error", err) // the next look tells them
+		}
+		if more {
+			next.Reset(0)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
 			return nil
-		case <-ticker.C:
+		case <-wakes.Turns:
+			look = false
+		case <-wakes.Payments:
+			look = true
+		case <-next.C:
+			look = true
 		}
 	}
 	return nil
+}
+
+// pause is how long the next look may wait.
+func (m *TonMonitor) pause(ctx context.Context) time.Duration {
+	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
+	if err == nil && until != nil {
+		return min(m.Settings.PollInterval, underWay)
+	}
+	return m.Settings.PollInterval
 }
 
 // report raises an alert when the chain cannot be followed: at once when something is missing in it.
@@ -122,15 +155,21 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 			}
 		}
 		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
+		m.note(brought)
+		if err == nil {
+			err = m.tellLost(ctx, brought.Lost)
+		}
 		if err != nil || !full {
-			m.log(brought)
 			return err
 		}
-		m.log(brought)
 	}
 }
 
-func (m *TonMonitor) log(brought store.Ingested) {
+func (m *TonMonitor) note(brought store.Ingested) {
+	m.Metrics.TransactionsStarted.Add(float64(len(brought.NewDeposits)))
+	for _, hash := range brought.Lost {
+		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
+	}
 	if brought.Written > 0 || len(brought.Settled) > 0 {
 		m.Log.Info("chain followed", "transactions", brought.Written, "deposits", len(brought.NewDeposits), "settled", len(brought.Settled))
 	}
@@ -174,7 +213,7 @@ func (m *TonMonitor) open(ctx context.Context) (store.Wallet, error) {
 		if err != nil {
 			return wallet, err
 		}
-		start = store.WalletStart{LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance)}
+		start = store.WalletStart{LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno)}
 		if err := m.isFinal(ctx, state); err != nil {
 			return wallet, err
 		}
@@ -234,11 +273,25 @@ func raw(a ton.Address) string {
 	return a.Raw()
 }
 
-// tell starts workflows that were never started and signals those that wait, until the record says that each was told.
-func (m *TonMonitor) tell(ctx context.Context) error {
+// tellLost asks a person to look at transactions that a payment which the record does not know may have been for: the record was
+// set back, or somebody else has the wallet's key.
+func (m *TonMonitor) tellLost(ctx context.Context, lost []string) error {
+	if len(lost) == 0 {
+		return nil
+	}
+	err := m.Store.RaiseAlert(ctx, store.AlertTransactionReview)
+	for _, hash := range lost {
+		err = errors.Join(err, m.signal(ctx, hash, m.SettledSignal, func() error { return nil }))
+	}
+	return err
+}
+
+// tell starts workflows that were never started and signals those that wait, until the record says that each was told. There
+// are more when not all could be started this time.
+func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 	untold, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), untoldPage)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, turn := range untold.Turns {
 		err = errors.Join(err, m.signal(ctx, turn.TransactionHash, m.TurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) }))
@@ -246,10 +299,22 @@ func (m *TonMonitor) tell(ctx context.Context) error {
 	for _, payment := range untold.Settled {
 		err = errors.Join(err, m.signal(ctx, payment.TransactionHash, m.SettledSignal, func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) }))
 	}
+	starts, startCtx := errgroup.WithContext(ctx)
+	starts.SetLimit(startsAtAll)
 	for _, hash := range untold.Starts {
-		if failed := m.Start(ctx, hash); failed != nil {
-			return errors.Join(err, failed)
-		}
+		starts.Go(func() error { return m.Start(startCtx, hash) })
+	}
+	err = errors.Join(err, starts.Wait())
+	return err == nil && len(untold.Starts) == untoldPage, err
+}
+
+// settleForsaken finds out what became of purchases that no workflow asks for any more: an operator who decides without the Stars
+// has no way to see that the money is on its way back.
+func (m *TonMonitor) settleForsaken(ctx context.Context) error {
+	forsaken, err := m.Store.ForsakenPurchases(ctx, m.Wallet.Raw(), forsakenPage)
+	for _, payment := range forsaken {
+		_, failed := settleDestination(ctx, m.Chain, m.Store, payment, m.Settings.Refund)
+		err = errors.Join(err, failed)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -15,6 +16,7 @@ import (
 type Transactions struct {
 	Store    *store.Store
 	Settings TransactionSettings
+	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 }
 
@@ -42,9 +44,6 @@ type Position struct {
 
 func (t *Transactions) position(ctx context.Context, s store.Standing, err error) (Position, error) {
 	if err != nil {
-		if fault.As(err) == nil {
-			t.Log.Error("the record of a transaction failed", "error", err)
-		}
 		return Position{}, again(ctx, err)
 	}
 	return t.Settings.position(s), nil
@@ -91,18 +90,44 @@ type TransactionFailure struct {
 func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure) (Position, error) {
 	known := stars.Named(f.Message)
 	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: store.ErrorClass(known.Class)}
-	if t.Settings.Refund && failure.Class == store.NonRetryable {
-		transaction, err := t.Store.TransactionByHash(ctx, f.Hash)
-		if err != nil {
+	if failure.Class == store.NonRetryable {
+		var err error
+		if failure.Refund, err = t.refunds(ctx, f.Hash); err != nil {
 			return t.position(ctx, store.Standing{}, err)
 		}
-		failure.Refund = transaction.AmountNano > t.Settings.Reserve // else nothing would be left to give back
 	}
 	standing, err := t.Store.FailTransaction(ctx, failure)
 	if isRefusal(err, fault.PaymentUndecided) {
 		return t.LookAtTransaction(ctx, f.Hash)
 	}
+	countEnd(t.Metrics, standing, err)
 	return t.position(ctx, standing, err)
+}
+
+// WriteOffRefund gives up what is owed to the sender, or refuses.
+func (t *Transactions) WriteOffRefund(ctx context.Context, r TransactionRequest) (Position, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(ctx, store.Standing{}, err)
+	}
+	standing, err := t.Store.WriteOffRefund(ctx, request)
+	return t.position(ctx, standing, err)
+}
+
+// refunds says whether a transaction that can never be bought is given back.
+func (t *Transactions) refunds(ctx context.Context, hash string) (bool, error) {
+	if !t.Settings.Refund {
+		return false, nil
+	}
+	transaction, err := t.Store.TransactionByHash(ctx, hash)
+	return transaction.AmountNano > t.Settings.Reserve, err // else nothing would be left to give back
+}
+
+// countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost counts twice.
+func countEnd(m *metrics.Metrics, s store.Standing, err error) {
+	if err == nil && (s.Status == store.TransactionProcessed || s.Status == store.TransactionFailed) {
+		m.TransactionsEnded.WithLabelValues(string(s.Status)).Inc()
+	}
 }
 
 // CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
@@ -125,9 +150,6 @@ type TransactionReview struct {
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
 }
-
-// ReviewNotConfirmed is the reason of a review when the money is paid and Fragment has not said that the Stars are sent.
-const ReviewNotConfirmed = "not_confirmed"
 
 // ReviewTransaction asks for an operator.
 func (t *Transactions) ReviewTransaction(ctx context.Context, r TransactionReview) (Position, error) {
@@ -158,6 +180,9 @@ type TransactionRequest struct {
 	Actor   int64                   `json:"actor,omitempty"` // 0: an operator at the temporal CLI
 	Outcome store.TransactionStatus `json:"outcome,omitempty"`
 	Comment string                  `json:"comment,omitempty"`
+	Payment string                  `json:"payment,omitempty"` // that was lost, by its hash on the chain
+	// RequestID is the update's: the answer is kept under its key.
+	RequestID string `json:"request_id,omitempty"`
 }
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
@@ -176,13 +201,36 @@ func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequ
 	if err != nil {
 		return t.position(ctx, store.Standing{}, err)
 	}
+	if r.Payment != "" {
+		if err := t.saveOrder(ctx, r); err != nil {
+			return t.position(ctx, store.Standing{}, err)
+		}
+	}
+	if request.Refund, err = t.refunds(ctx, r.Hash); err != nil {
+		return t.position(ctx, store.Standing{}, err)
+	}
 	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+	countEnd(t.Metrics, standing, err)
 	return t.position(ctx, standing, err)
+}
+
+// saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
+func (t *Transactions) saveOrder(ctx context.Context, r TransactionRequest) error {
+	transaction, err := t.Store.TransactionByHash(ctx, r.Hash)
+	if err != nil || transaction.Username != "" {
+		return err
+	}
+	order, err := stars.Parse(transaction.Comment, t.Settings.MaxStars)
+	if err != nil {
+		return nil // it was bought all the same, as the operator has found out
+	}
+	_, err = t.Store.SaveQuote(ctx, store.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars})
+	return err
 }
 
 // admit lets administrators through, and operators who are none of our users.
 func (t *Transactions) admit(ctx context.Context, r TransactionRequest) (store.TransactionRequest, error) {
-	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment}
+	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID}
 	if r.Actor == 0 {
 		return request, nil
 	}

@@ -23,6 +23,7 @@ func (r *ride) carry(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer time.AfterFunc(left, func() { stop(timeout) }).Stop()
+	defer r.heedStop(ctx, stop)()
 	r.mu.Lock()
 	r.stopRide = stop
 	r.mu.Unlock()

@@ -2,12 +2,12 @@
 package workflows
 
 import (
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
@@ -19,13 +19,24 @@ type Settings struct {
 	Transaction transaction.Settings
 }
 
-// Register adds every workflow to a worker of the main queue, under the names that operators use.
-func Register(w worker.Registry, s Settings) {
-	w.RegisterWorkflowWithOptions((&delivery.Workflow{Settings: s.Delivery}).Run, workflow.RegisterOptions{Name: delivery.WorkflowType})
-	w.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-	w.RegisterWorkflowWithOptions((&download.Workflow{Settings: s.Download}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
-	w.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
-	w.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: s.Transaction}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
-	w.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: transaction.MonitorType})
-	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
+// Registry is a worker, or what replays histories.
+type Registry interface {
+	RegisterWorkflowWithOptions(run any, options workflow.RegisterOptions)
+}
+
+// Register adds every workflow to a worker of the main queue, under the names that operators use. Where workers are
+// versioned, a delivery stays with the version that began it: it is soon over. All else may take weeks and moves on to
+// the current version, so that no old worker has to be kept for it.
+func Register(w Registry, s Settings) {
+	register := func(run any, name string, behavior workflow.VersioningBehavior) {
+		w.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
+	}
+	register((&delivery.Workflow{Settings: s.Delivery}).Run, delivery.WorkflowType, workflow.VersioningBehaviorPinned)
+	register(task.Run, task.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register((&download.Workflow{Settings: s.Download}).Run, download.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register(download.Sync, download.SyncType, workflow.VersioningBehaviorAutoUpgrade)
+	register((&transaction.Workflow{Settings: s.Transaction}).Run, transaction.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register(transaction.Monitor, transaction.MonitorType, workflow.VersioningBehaviorAutoUpgrade)
+	register(reconciler.Run, reconciler.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register(retention.Run, retention.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 }

@@ -130,6 +130,11 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 	return c.Store.MarkJobStarted(ctx, jobID)
 }
 
+// Show tells a job's workflow the state that the record has, so that operators see it.
+func (c *Client) Show(ctx context.Context, workflowID string, state store.JobState) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", StageSignal, state)
+}
+
 // Actions lists what the user may do with the job now.
 func Actions(user store.User, job store.Job) []store.JobAction {
 	return Rules.Actions(job.State, rolesOf(user, job), job)

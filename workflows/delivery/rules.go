@@ -32,6 +32,7 @@ var Rules = lifecycle.Table[store.JobState, store.JobAction, store.Job]{
 		{Action: store.JobActionStream, From: []store.JobState{store.JobDownloading}, To: store.JobStreaming, Who: system, Event: "streaming_started"},
 		{Action: store.JobActionAcknowledge, From: []store.JobState{store.JobStreaming}, To: store.JobDelivered, Who: system, Event: "delivered", Effect: "message id and file_id are kept"},
 		{Action: store.JobActionRequeue, From: held, To: store.JobQueued, Who: system, Guards: []lifecycle.Guard[store.Job]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
+		{Action: store.JobActionHandOver, From: held, To: store.JobQueued, Who: system, Event: "requeued", Effect: "its worker stops in good order: no try is lost"},
 		{Action: store.JobActionFail, From: live, To: store.JobFailed, Who: system, Event: "failed", Effect: "reason recorded"},
 		{Action: store.JobActionCancel, From: live, To: store.JobCancelled, Who: []lifecycle.Role{lifecycle.Owner, lifecycle.Admin, lifecycle.System}, Event: "cancelled", Effect: "the stream stops within one heartbeat"},
 		{Action: store.JobActionExpire, From: []store.JobState{store.JobQueued}, To: store.JobExpired, Who: system, Event: "expired"},

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/activities"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/internal/torrent"
@@ -30,8 +31,9 @@ type Client struct {
 	Temporal  client.Client
 	Store     *store.Store
 	Log       *slog.Logger
-	Off       bool                   // there is no qBittorrent: nothing is started
-	OnStarted func(mediaType string) // counts new jobs
+	Off       bool                    // there is no qBittorrent: nothing is started
+	OnStarted func(mediaType string)  // counts new jobs
+	Payloads  converter.DataConverter // that Temporal has; nil: the SDK's own
 	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
 	CancelPatience time.Duration
 }
@@ -96,6 +98,31 @@ func (a Ask) check() (torrent.Source, error) {
 	return torrent.ParseSource(a.SourceURL)
 }
 
+func startOptions(job store.Download) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                                       job.WorkflowID(),
+		TaskQueue:                                lifecycle.MainQueue,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            fmt.Sprintf("Download %d: %s of book %d", job.ID, job.MediaType, job.BookID),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			lifecycle.StageAttribute.ValueSet(string(job.Status)),
+			lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(job.UserID, 10)),
+		),
+	}
+}
+
+// Restart starts a job's workflow anew from the record, whatever became of the one before: the record was set back.
+func (c *Client) Restart(ctx context.Context, job store.Download) error {
+	options := startOptions(job)
+	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
+	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, job.ID); err != nil {
+		return away(err)
+	}
+	return c.Store.MarkDownloadStarted(ctx, job.ID)
+}
+
 // launchPatience is how long Launch waits for the end of the workflow before.
 const launchPatience = 5 * time.Second
 
@@ -105,18 +132,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	for {
-		_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID:                                       job.WorkflowID(),
-			TaskQueue:                                lifecycle.MainQueue,
-			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-			WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-			WorkflowExecutionErrorWhenAlreadyStarted: true,
-			StaticSummary:                            fmt.Sprintf("Download %d: %s of book %d", job.ID, job.MediaType, job.BookID),
-			TypedSearchAttributes: temporal.NewSearchAttributes(
-				lifecycle.StageAttribute.ValueSet(string(job.Status)),
-				lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(job.UserID, 10)),
-			),
-		}, WorkflowType, job.ID)
+		_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(job), WorkflowType, job.ID)
 		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
 		if err != nil && !isTaken {
 			return away(err)
@@ -145,7 +161,7 @@ func (c *Client) drivenBy(ctx context.Context, workflowID, runID string) (jobID 
 		return 0, err
 	}
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	return jobID, converter.GetDefaultDataConverter().FromPayloads(input, &jobID)
+	return jobID, cmp.Or(c.Payloads, converter.GetDefaultDataConverter()).FromPayloads(input, &jobID)
 }
 
 // Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs that
@@ -193,9 +209,12 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 	}
 }
 
-// TellCancel tells a job's workflow that it is to end, and remembers that it knows. A workflow that was never started is
-// started first.
+// TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its history, so
+// one is enough. A workflow that was never started is started first.
 func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
+	if job.CancelToldAt != nil {
+		return nil
+	}
 	if job.WorkflowStartedAt == nil {
 		if err := c.Launch(ctx, job); err != nil {
 			return err
@@ -206,6 +225,19 @@ func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
 		return away(err)
 	}
 	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
+}
+
+// Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears at once that the
+// download has begun.
+func (c *Client) Refresh(ctx context.Context, job store.Download) error {
+	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
+		return err
+	}
+	if job.Status != store.DownloadDownloading || job.FirstNotFoundAt != nil {
+		return nil
+	}
+	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", ObservedSignal,
+		activities.Observation{JobID: job.ID, State: activities.ObservedDownloading, Stalled: job.Attention != ""})
 }
 
 // Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.

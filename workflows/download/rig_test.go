@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,13 +13,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/metrics"
@@ -29,65 +25,18 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 )
 
-// rig is a real Temporal server, shared by the tests of this package.
-type rig struct {
-	temporal *dev.Temporal
-	client   client.Client
-	stop     []func()
-}
-
-var (
-	sharedRig = sync.OnceValues(startRig)
-	rigUsed   atomic.Bool
-	dynamic   []string // of the server's configuration
-)
-
-func TestMain(m *testing.M) {
-	testdb.Main(m, func() {
-		if !rigUsed.Load() {
-			return
-		}
-		if r, _ := sharedRig(); r != nil {
-			for _, stop := range r.stop {
-				stop()
-			}
-		}
-	})
-}
-
-func startRig() (r *rig, err error) {
-	rigUsed.Store(true)
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "stagecoach-download-")
-	if err != nil {
-		return nil, err
-	}
-	r = &rig{}
-	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
-	if err != nil {
-		return nil, err
-	}
-	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
-	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace: client.DefaultNamespace, SearchAttributes: map[string]enumspb.IndexedValueType{
-			"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
-		},
-	})
-	return r, err
-}
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
 // world is a library, a qBittorrent that is played, and a worker that polls it several times a second.
 type world struct {
 	*testing.T
-	*rig
+	server     *testtemporal.Server
+	client     client.Client
 	database   string
 	store      *store.Store
 	qb         *sim.QBittorrent
@@ -100,9 +49,6 @@ type world struct {
 	reader     store.User
 }
 
-// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
-var rigTurn sync.Mutex
-
 // pollEvery is often enough for tests.
 const pollEvery = 200 * time.Millisecond
 
@@ -111,13 +57,14 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	rigTurn.Lock()
-	t.Cleanup(rigTurn.Unlock)
-	r, err := sharedRig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, rig: r, database: testdb.URL(t)}
+	return newWorldOn(t, testtemporal.Take(t), o, grace)
+}
+
+// newWorldOn uses a server that no other test uses.
+func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOptions, grace time.Duration) *world {
+	t.Helper()
+	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
+	var err error
 	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.store.Close)
@@ -125,12 +72,12 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 	w.exec(fmt.Sprintf(`ALTER TABLE books ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
 	w.qb, err = sim.NewQBittorrent(o)
 	w.must(err)
-	server := httptest.NewServer(w.qb)
-	t.Cleanup(func() { _ = w.qb.Close(); server.Close() })
+	web := httptest.NewServer(w.qb)
+	t.Cleanup(func() { _ = w.qb.Close(); web.Close() })
 	quiet := slog.New(slog.DiscardHandler)
-	w.jobs = &download.Client{Temporal: r.client, Store: w.store, Log: quiet, CancelPatience: 30 * time.Second}
+	w.jobs = &download.Client{Temporal: w.client, Store: w.store, Log: quiet, CancelPatience: 30 * time.Second}
 	w.torrents = qbittorrent.New(qbittorrent.Options{
-		URL: server.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
+		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
 	w.acts = &activities.Downloads{
 		Store: w.store, Rules: download.Rules, Torrents: w.torrents, Metrics: metrics.New(), Log: quiet,
@@ -142,7 +89,7 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 	w.book = w.newBook()
 	w.must(w.startSync(t.Context()))
 	t.Cleanup(func() {
-		_ = r.client.TerminateWorkflow(context.WithoutCancel(t.Context()), w.syncID(), "", "the test is over")
+		_ = w.client.TerminateWorkflow(context.WithoutCancel(t.Context()), w.syncID(), "", "the test is over")
 	})
 	return w
 }
@@ -269,15 +216,9 @@ func (w *world) events(job store.Download) (types []string) {
 }
 
 // history gives the events of a workflow's newest run.
-func (w *world) history(workflowID, runID string) (events []*historypb.HistoryEvent) {
+func (w *world) history(workflowID, runID string) []*historypb.HistoryEvent {
 	w.Helper()
-	pages := w.client.GetWorkflowHistory(w.Context(), workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for pages.HasNext() {
-		event, err := pages.Next()
-		w.must(err)
-		events = append(events, event)
-	}
-	return events
+	return w.server.History(w, workflowID, runID)
 }
 
 func (w *world) eventually(what string, holds func() bool) {

@@ -26,5 +26,5 @@ func Sync(ctx workflow.Context) error {
 	if err := workflow.ExecuteActivity(watching, downloadSync.SyncDownloads).Get(ctx, nil); err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(ctx, Sync)
+	return workflow.NewContinueAsNewError(ctx, SyncType)
 }

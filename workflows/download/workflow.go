@@ -69,7 +69,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (act
 	}
 	for err == nil && !Rules.Terminal(r.Status) && !r.stopping(ctx) {
 		if r.mayContinue(ctx) {
-			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, w.Run, jobID, &r.Carried)
+			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, WorkflowType, jobID, &r.Carried)
 		}
 		err = r.step(life)
 	}
@@ -131,7 +131,7 @@ func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err 
 	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 3 * time.Minute,
-		HeartbeatTimeout:    10 * time.Second,
+		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true, // an attempt under way may add it yet
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
 		Summary:             "hand the torrent to qBittorrent",
@@ -200,11 +200,15 @@ func (r *run) remove(ctx workflow.Context) error {
 	return r.move(ctx, store.DownloadActionCancel, r.canceled)
 }
 
+// heartbeatTimeout is when a worker that is silent has lost an activity.
+const heartbeatTimeout = 10 * time.Second
+
 // untilDone are the options of what is tried until it succeeds, or the workflow no longer wants it.
 func untilDone(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 2 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 		Summary:             summary,
 	})

@@ -2,6 +2,8 @@
 package reconciler
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -15,12 +17,14 @@ import (
 const (
 	WorkflowType = "Reconciler"
 	WorkflowID   = "reconciler"
+	SweptSignal  = "swept" // from the activity: what it has seen
 )
 
 var reconciler *activities.Reconciler
 
-// Run lets one activity look for an hour, then continues as new: its history stays small however long it runs.
-func Run(ctx workflow.Context) error {
+// Run lets one activity look for an hour, then continues as new: its history stays small however long it runs. The last sweep that it
+// was told of goes along.
+func Run(ctx workflow.Context, last *activities.Sweep) error {
 	looking := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: time.Hour,
@@ -28,9 +32,49 @@ func Run(ctx workflow.Context) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "compare the record with Temporal",
 	})
-	workflow.SetCurrentDetails(ctx, "Compares live rows with running workflows; see the worker's log for what it mended.")
+	workflow.SetCurrentDetails(ctx, details(last))
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var sweep activities.Sweep
+			workflow.GetSignalChannel(ctx, SweptSignal).Receive(ctx, &sweep)
+			last = &sweep
+			workflow.SetCurrentDetails(ctx, details(last))
+		}
+	})
 	if err := workflow.ExecuteActivity(looking, reconciler.Reconcile).Get(ctx, nil); err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(ctx, Run)
+	return workflow.NewContinueAsNewError(ctx, WorkflowType, last)
+}
+
+// details tells operators what the last sweep saw.
+func details(s *activities.Sweep) string {
+	const what = "Compares live rows with running workflows, several times a minute."
+	if s == nil {
+		return what
+	}
+	lines := []string{
+		fmt.Sprintf("**Swept at %s** in %d ms, new findings: %d", s.At.Format(time.RFC3339), s.Millis, s.Findings), "",
+		"| workload | live rows | running workflows |", "|---|---|---|",
+	}
+	for _, workload := range workflow.DeterministicKeys(s.Running) {
+		lines = append(lines, fmt.Sprintf("| %s | %d | %d |", workload, s.Live[workload], s.Running[workload]))
+	}
+	if s.Error != "" {
+		lines = append(lines, "", "Not all could be looked at: `"+string(s.Error)+"`.")
+	}
+	lines = append(lines, "", "Found in the 24 hours before: "+found(s.Day)+".", "",
+		what+" This is shown when something is found, else every few minutes; `starter findings` lists what was found.")
+	return strings.Join(lines, "\n")
+}
+
+func found(kinds map[string]int) string {
+	if len(kinds) == 0 {
+		return "nothing"
+	}
+	var parts []string
+	for _, kind := range workflow.DeterministicKeys(kinds) {
+		parts = append(parts, fmt.Sprintf("%s %d", kind, kinds[kind]))
+	}
+	return strings.Join(parts, ", ")
 }

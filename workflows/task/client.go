@@ -23,6 +23,8 @@ type Client struct {
 	Log      *slog.Logger
 	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
 	Patience time.Duration
+	// OnCreated, when set, is told how many tasks a request has made.
+	OnCreated func(n int)
 
 	gates gates
 }
@@ -55,11 +57,20 @@ func (c *Client) List(ctx context.Context, user store.User, f store.TaskFilter) 
 
 // Start starts a task's workflow; one that was started before is left alone.
 func (c *Client) Start(ctx context.Context, task store.Task) error {
+	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING)
+}
+
+// Restart starts a task's workflow anew from the record, whatever became of the one before: the record was set back.
+func (c *Client) Restart(ctx context.Context, task store.Task) error {
+	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
+}
+
+func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
 		TaskQueue:                lifecycle.MainQueue,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    closed,
+		WorkflowIDConflictPolicy: running,
 		StaticSummary:            fmt.Sprintf("Task %d of workspace %d", task.ID, task.WorkspaceID),
 		TypedSearchAttributes:    attributesOf(task),
 	}, WorkflowType, task.ID)
@@ -83,6 +94,11 @@ func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) er
 // Unblock tells a task's workflow that its last blocker is DONE.
 func (c *Client) Unblock(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", UnblockedSignal, nil)
+}
+
+// Refresh lets a task's workflow take over what the record has.
+func (c *Client) Refresh(ctx context.Context, workflowID string) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", RefreshSignal, nil)
 }
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the

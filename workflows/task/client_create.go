@@ -71,11 +71,14 @@ func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID i
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
+	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {
 		return nil, err
+	}
+	if created && c.OnCreated != nil {
+		c.OnCreated(len(made))
 	}
 	c.startAll(ctx, made)
 	return made, nil

@@ -304,7 +304,7 @@ func TestLateWorkflow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, task.WorkspaceChange{})
 	ctx := t.Context()
-	made, err := w.store.CreateTasks(ctx, w.workspace.ID,
+	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
 		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
 	w.must(err)

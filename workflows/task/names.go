@@ -14,4 +14,5 @@ const (
 	WorkflowType    = "Task"
 	StateQuery      = "state"
 	UnblockedSignal = "unblocked" // from a blocker's workflow: the last one is DONE, the deadline may begin
+	RefreshSignal   = "refresh"   // from the reconciler: take over what the record has, as after a reset
 )

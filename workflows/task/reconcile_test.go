@@ -30,7 +30,7 @@ func TestReconcile(t *testing.T) {
 	})
 	w.must(err)
 	running, terminated := w.task(nil), w.task(nil)
-	made, err := w.store.CreateTasks(ctx, w.workspace.ID,
+	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
 		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
 	w.must(err)

@@ -4,88 +4,33 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/task"
 )
 
-// rig is a real Temporal server, a real database and one worker, shared by the tests of this package.
-type rig struct {
-	temporal *dev.Temporal
-	client   client.Client
-	stop     []func()
-}
-
-var (
-	sharedRig = sync.OnceValues(startRig)
-	rigUsed   atomic.Bool
-	dynamic   []string // of the server's configuration
-)
-
-func TestMain(m *testing.M) {
-	testdb.Main(m, func() {
-		if !rigUsed.Load() {
-			return
-		}
-		if r, _ := sharedRig(); r != nil {
-			for _, stop := range r.stop {
-				stop()
-			}
-		}
-	})
-}
-
-func startRig() (r *rig, err error) {
-	rigUsed.Store(true)
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "stagecoach-task-")
-	if err != nil {
-		return nil, err
-	}
-	r = &rig{}
-	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
-	if err != nil {
-		return nil, err
-	}
-	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
-	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	attributes := map[string]enumspb.IndexedValueType{
-		"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Workspace": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		"Assignee": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
-		"Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
-	}
-	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace: client.DefaultNamespace, SearchAttributes: attributes,
-	})
-	return r, err
-}
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
 // world is a workspace with people, and the client through which they act.
 type world struct {
 	*testing.T
-	*rig
+	server    *testtemporal.Server
+	client    client.Client
 	database  string
 	store     *store.Store
 	tasks     *task.Client
@@ -96,27 +41,25 @@ type world struct {
 	keys      atomic.Int64
 }
 
-// rigTurn lets one test use the server at a time: the tests share its task queue, not their databases.
-var rigTurn sync.Mutex
-
 func newWorld(t *testing.T, change task.WorkspaceChange) *world {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	rigTurn.Lock()
-	t.Cleanup(rigTurn.Unlock)
-	r, err := sharedRig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, rig: r, database: testdb.URL(t)}
+	return newWorldOn(t, testtemporal.Take(t), change)
+}
+
+// newWorldOn uses a server that no other test uses.
+func newWorldOn(t *testing.T, server *testtemporal.Server, change task.WorkspaceChange) *world {
+	t.Helper()
+	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
+	var err error
 	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.store.Close)
 
 	skipIDs(w)
-	w.tasks = &task.Client{Temporal: r.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
+	w.tasks = &task.Client{Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
 	w.startWorker()
 	w.creator = w.user(store.RoleUser)
 	w.admin = w.user(store.RoleAdmin)
@@ -133,7 +76,7 @@ func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal, Log: slog.New(slog.DiscardHandler)})
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal, Metrics: metrics.New()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }
@@ -187,14 +130,7 @@ func (w *world) events(t store.Task) []string {
 // history gives the events of a workflow's newest run.
 func (w *world) history(t store.Task) []*historypb.HistoryEvent {
 	w.Helper()
-	var events []*historypb.HistoryEvent
-	pages := w.client.GetWorkflowHistory(w.Context(), t.WorkflowID(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for pages.HasNext() {
-		event, err := pages.Next()
-		w.must(err)
-		events = append(events, event)
-	}
-	return events
+	return w.server.History(w, t.WorkflowID(), "")
 }
 
 func (w *world) eventually(patience time.Duration, what string, holds func() bool) {

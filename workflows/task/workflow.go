@@ -29,14 +29,18 @@ type task struct {
 	answered  []answer
 	tell      bool // dependents have waited for this task
 
-	mutex   workflow.Mutex
-	signals workflow.ReceiveChannel
+	mutex     workflow.Mutex
+	signals   workflow.ReceiveChannel
+	refreshes workflow.ReceiveChannel
 }
 
 // Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
 // to the next one comes second.
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (View, error) {
-	t := &task{id: taskID, mutex: workflow.NewMutex(ctx), signals: workflow.GetSignalChannel(ctx, UnblockedSignal)}
+	t := &task{
+		id: taskID, mutex: workflow.NewMutex(ctx),
+		signals: workflow.GetSignalChannel(ctx, UnblockedSignal), refreshes: workflow.GetSignalChannel(ctx, RefreshSignal),
+	}
 	if carried != nil {
 		t.state, t.unblocked, t.answered = carried.State, carried.Unblocked, carried.Answered
 	}
@@ -48,7 +52,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (View, error) {
 	}
 	for !Rules.Terminal(t.state.Status) {
 		if t.mayContinue(ctx) {
-			return View{}, workflow.NewContinueAsNewError(ctx, Run, t.id, &Carried{t.state, t.unblocked, t.answered})
+			return View{}, workflow.NewContinueAsNewError(ctx, WorkflowType, t.id, &Carried{t.state, t.unblocked, t.answered})
 		}
 		if err := t.step(ctx); err != nil {
 			return View{}, err
@@ -82,7 +86,7 @@ func (t *task) step(ctx workflow.Context) error {
 	alarm, stop := t.setAlarm(ctx)
 	defer stop()
 	err := workflow.Await(ctx, func() bool {
-		return t.state.Version != version || t.signals.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
+		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -93,11 +97,31 @@ func (t *task) step(ctx workflow.Context) error {
 		for t.signals.ReceiveAsync(nil) { //nolint:revive // only their number counts, and not even that
 		}
 		return t.startClock(ctx)
+	case t.refreshes.Len() > 0:
+		for t.refreshes.ReceiveAsync(nil) { //nolint:revive // as above
+		}
+		return t.refresh(ctx)
 	case alarm != nil && alarm.IsReady():
 		return t.timeIsUp(ctx, version)
 	default:
 		return nil
 	}
+}
+
+// refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the record may have.
+func (t *task) refresh(ctx workflow.Context) error {
+	unlock, err := t.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	loaded, err := lifecycle.Do(ctx, tasks.LoadTask, t.id)
+	if err != nil {
+		return err
+	}
+	t.state, t.unblocked = loaded.State, loaded.Unblocked
+	t.show(ctx)
+	return nil
 }
 
 // setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
@@ -156,7 +180,8 @@ func (t *task) startClock(ctx workflow.Context) error {
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
 // cancellation either, of which the next run would not hear.
 func (t *task) mayContinue(ctx workflow.Context) bool {
-	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.signals.Len() == 0
+	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) &&
+		t.signals.Len() == 0 && t.refreshes.Len() == 0
 }
 
 // finish lets the last callers have their answers and tells those who have waited.

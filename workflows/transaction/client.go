@@ -144,6 +144,21 @@ func (c *Client) Start(ctx context.Context, hash string) error {
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
 
+// Refresh lets a transaction's workflow look where the record stands.
+func (c *Client) Refresh(ctx context.Context, hash string) error {
+	return c.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", SettledSignal, nil)
+}
+
+// Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set back.
+func (c *Client) Restart(ctx context.Context, hash string) error {
+	options := startOptions(hash)
+	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
+	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, hash); err != nil {
+		return away(err)
+	}
+	return c.Store.MarkTransactionStarted(ctx, hash)
+}
+
 func startOptions(hash string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       store.TransactionWorkflowID(hash),

@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -28,7 +27,7 @@ func Outcomes(t store.Transaction) []store.TransactionStatus {
 // rowFacts are what the row alone tells. A failed transaction that may be tried again has no live purchase; of one that needs
 // review the workflow knows more.
 func rowFacts(t store.Transaction) Facts {
-	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview}
+	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0}
 }
 
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
@@ -37,25 +36,26 @@ func (c *Client) Retry(ctx context.Context, user store.User, hash, comment, key 
 	return c.act(ctx, user, hash, store.TransactionActionRetry, Input{Actor: user.ID, Comment: comment}, key)
 }
 
-// Resolve ends a transaction that needs review as the administrator has found out: processed or failed.
-func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome store.TransactionStatus, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, store.TransactionActionResolve, Input{Actor: user.ID, Outcome: outcome, Comment: comment}, key)
+// Resolve ends a transaction that needs review as the administrator has found out: processed or failed. payment is
+// empty but for processed after a review for payment_lost: the hash on the chain of the payment that bought it.
+func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome store.TransactionStatus, payment, comment, key string) (store.Transaction, error) {
+	return c.act(ctx, user, hash, store.TransactionActionResolve, Input{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)
 }
 
-// outcome is what a request has led to, as it is kept for those who ask again.
-type outcome struct {
-	Transaction *store.Transaction `json:"transaction,omitempty"`
-	Refusal     *fault.Error       `json:"refusal,omitempty"`
+// WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
+func (c *Client) WriteOff(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
+	return c.act(ctx, user, hash, store.TransactionActionWriteOff, Input{Actor: user.ID, Comment: comment}, key)
 }
 
-func (o outcome) get(err error) (store.Transaction, error) {
+// told is what an answer says, whether kept now or before.
+func told(answer store.TransactionAnswer, err error) (store.Transaction, error) {
 	switch {
 	case err != nil:
 		return store.Transaction{}, err
-	case o.Refusal != nil:
-		return store.Transaction{}, o.Refusal
+	case answer.Refusal != nil:
+		return store.Transaction{}, answer.Refusal
 	default:
-		return *o.Transaction, nil
+		return *answer.Transaction, nil
 	}
 }
 
@@ -63,22 +63,20 @@ func (c *Client) act(ctx context.Context, user store.User, hash string, action s
 	if err := checkInput(action, in); err != nil {
 		return store.Transaction{}, err
 	}
-	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("%s %s %s %s", action, hash, in.Outcome, in.Comment)}
-	var first outcome
+	r := store.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
+	var first store.TransactionAnswer
 	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return first.get(err)
+		return told(first, err)
 	}
 	t, err := c.decide(ctx, hash, action, in, r.ID())
 	switch refusal := fault.As(err); {
-	case err == nil:
-		first.Transaction = &t
+	case err == nil: // kept with what was done, unless it was done before it was asked for by this key
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Transaction: &t}))
 	case refusal != nil && (refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided):
-		first.Refusal = refusal.WithCause(nil)
+		return told(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Transaction{}, err
 	}
-	first, err = store.KeepAnswer(ctx, c.Store, r, first)
-	return first.get(err)
 }
 
 // decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started
@@ -119,7 +117,8 @@ func led(action store.TransactionAction, in Input, before, now store.Transaction
 	if action == store.TransactionActionRetry {
 		return now.Attempt > before.Attempt
 	}
-	return before.NeedsReview && !now.NeedsReview && now.Status == in.Outcome
+	// Of a write-off the row alone does not tell: the refund may be on its way instead.
+	return action == store.TransactionActionResolve && before.NeedsReview && !now.NeedsReview && now.Status == in.Outcome
 }
 
 // update asks once, and waits a while for the outcome.

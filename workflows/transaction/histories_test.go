@@ -1,42 +1,29 @@
 package transaction_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/transaction"
 )
 
-// TestRecordHistories saves the histories that TestReplay replays. It runs only on request: a history once saved is what a
-// workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+// TestRecordHistories saves the histories that are replayed.
 func TestRecordHistories(t *testing.T) {
-	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-	dynamic = []string{"limit.historyCount.suggestContinueAsNew=60"}
+	version := testtemporal.Record(t)
+	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60")
 	w := newWorld(t, func(s *setup) {
+		s.server = server
 		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
 		s.flow.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
 	})
 	ctx := t.Context()
-	write := func(name string, events []*historypb.HistoryEvent) {
-		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
-		w.must(err)
-		text = regexp.MustCompile(`"identity":(\s*)"[^"]*"`).ReplaceAll(text, []byte(`"identity":$1"recorded"`))
-		w.must(os.WriteFile(filepath.Join("testdata", version+"-"+name+".json"), text, 0o644))
-	}
+	write := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	save := func(name, hash string) {
 		_ = w.over(hash)
 		write(name, w.history(hash))
@@ -47,7 +34,7 @@ func TestRecordHistories(t *testing.T) {
 	}
 	resolve := func(hash string, outcome store.TransactionStatus) {
 		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
-		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "I have looked", "")
+		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 		w.must(err)
 	}
 	slow := func(ms int64) { w.must(w.chain.Steer(sim.Steering{DelayMS: &ms})) }
@@ -75,7 +62,7 @@ func TestRecordHistories(t *testing.T) {
 	retry(again)
 	save("failed-and-retried-by-update", again)
 	again = w.failedOnce()
-	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(again), "", "retry", nil))
+	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(again), "", "retry", nil))
 	save("failed-and-retried-by-signal", again)
 
 	drop(1000)
@@ -87,7 +74,7 @@ func TestRecordHistories(t *testing.T) {
 	drop(100_000)
 	hopeless := w.deposit(1, "durov 50")
 	w.becomes(hopeless, store.TransactionFailed)
-	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hopeless), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hopeless), ""))
 	save("failed-dead-payments-cancelled", hopeless)
 	drop(0)
 
@@ -105,7 +92,7 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	stuck, stopped := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
-	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(stopped), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(stopped), ""))
 	save("cancelled-while-waiting", stopped)
 	w.must(w.client.Resume(ctx))
 	save("processed-after-it-was-stuck", stuck)
@@ -113,7 +100,7 @@ func TestRecordHistories(t *testing.T) {
 	slow(1500)
 	signed := w.deposit(1, "durov 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
-	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(signed), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(signed), ""))
 	save("processed-though-cancelled", signed)
 	slow(0)
 
@@ -135,15 +122,15 @@ func TestRecordHistories(t *testing.T) {
 	save("after-continue-as-new", long)
 
 	monitor := transaction.MonitorID(w.wallet.Address().Raw())
-	watching := w.rig.client.GetWorkflow(ctx, monitor, "").GetRunID()
+	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()
 	w.stopWorker()
 	w.startWorker()
 	w.eventually("the monitor has handed over", func() bool {
-		description, err := w.rig.client.DescribeWorkflowExecution(ctx, monitor, "")
+		description, err := w.server.Client.DescribeWorkflowExecution(ctx, monitor, "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Execution.RunId != watching
 	})
-	description, err := w.rig.client.DescribeWorkflowExecution(ctx, monitor, "")
+	description, err := w.server.Client.DescribeWorkflowExecution(ctx, monitor, "")
 	w.must(err)
 	write("monitor", w.runOfID(monitor, description.WorkflowExecutionInfo.FirstRunId))
 }
@@ -153,13 +140,7 @@ func (w *world) runOf(hash, run string) []*historypb.HistoryEvent {
 	return w.runOfID(store.TransactionWorkflowID(hash), run)
 }
 
-func (w *world) runOfID(id, run string) (events []*historypb.HistoryEvent) {
+func (w *world) runOfID(id, run string) []*historypb.HistoryEvent {
 	w.Helper()
-	pages := w.rig.client.GetWorkflowHistory(context.WithoutCancel(w.Context()), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for pages.HasNext() {
-		event, err := pages.Next()
-		w.must(err)
-		events = append(events, event)
-	}
-	return events
+	return w.server.History(w, id, run)
 }

@@ -22,7 +22,7 @@ func Monitor(ctx workflow.Context, wallet string) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "follow the wallet on the chain",
 	})
-	workflow.SetCurrentDetails(ctx, "Follows the wallet's history on the chain; see the worker's log for what it found.")
+	workflow.SetCurrentDetails(ctx, "Follows the wallet's history on the chain. What it found: starter tx list, tx queue, tx ledger.")
 	if err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil); err != nil {
 		return err
 	}

@@ -115,7 +115,9 @@ func TestNaive(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			t.Run("naive", func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, func(s *setup) { s.asleep = true })
 				n := &naive{world: w}
 				c.trouble(w)
@@ -132,6 +134,7 @@ func TestNaive(t *testing.T) {
 				}
 			})
 			t.Run("ours", func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t)
 				c.trouble(w)
 				hash := w.deposit(1, "durov 50")

@@ -49,7 +49,7 @@ func TestRetries(t *testing.T) {
 			return nil
 		},
 		"update": func(hash string) error {
-			handle, err := w.rig.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			handle, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 				WorkflowID: store.TransactionWorkflowID(hash), UpdateName: "retry", Args: []any{transaction.Input{Comment: "CLI"}},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
@@ -57,18 +57,18 @@ func TestRetries(t *testing.T) {
 			return handle.Get(ctx, nil)
 		},
 		"signal": func(hash string) error {
-			return w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: w.admin.ID})
+			return w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: w.admin.ID})
 		},
 		"signal without a word": func(hash string) error {
-			return w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", nil)
+			return w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", nil)
 		},
 		"terminated": func(hash string) error {
-			w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+			w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
 			_, err := w.client.Retry(ctx, w.admin, hash, "by hand", "")
 			return err
 		},
 		"cancelled": func(hash string) error {
-			w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+			w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
 			if err := w.over(hash); !temporal.IsCanceledError(err) {
 				t.Errorf("ended with %v", err)
 			}
@@ -92,6 +92,34 @@ func TestRetries(t *testing.T) {
 	w.balances()
 }
 
+// TestAnswerIsKeptWithTheDeed loses whoever asked right after the deed: who asks again by the same key is told what was done,
+// whatever has become of it since.
+func TestAnswerIsKeptWithTheDeed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	hash := w.failedOnce()
+	asked := store.TransactionAsked(w.admin.ID, "key", store.TransactionActionRetry, hash, "", "", "by hand")
+	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: store.TransactionWorkflowID(hash), UpdateID: asked.ID(), UpdateName: "retry",
+		Args: []any{transaction.Input{Actor: w.admin.ID, Comment: "by hand"}}, WaitForStage: client.WorkflowUpdateStageAccepted,
+	})
+	w.must(err)
+	done := w.becomes(hash, store.TransactionProcessed)
+	for range 2 {
+		got, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key")
+		w.must(err)
+		if got.Attempt != 2 || got.Status != store.TransactionProcessing || !got.UpdatedAt.Before(done.UpdatedAt) {
+			t.Errorf("%+v", got)
+		}
+	}
+	_, err = w.client.Retry(ctx, w.admin, hash, "something else", "key")
+	w.wantCode(err, fault.Validation)
+	_, err = w.client.Retry(ctx, w.admin, hash, "by hand", "another key")
+	w.wantCode(err, fault.InvalidTransition)
+	w.wantSold(1)
+}
+
 // TestWhoMayRetry refuses callers who are no administrators, and what is no request at all.
 func TestWhoMayRetry(t *testing.T) {
 	t.Parallel()
@@ -108,12 +136,12 @@ func TestWhoMayRetry(t *testing.T) {
 	w.wantCode(err, fault.Validation)
 	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
 	w.wantCode(err, fault.TransactionNotFound)
-	_, err = w.client.Resolve(ctx, w.admin, hash, "pending", "", "")
+	_, err = w.client.Resolve(ctx, w.admin, hash, "pending", "", "", "")
 	w.wantCode(err, fault.Validation)
-	_, err = w.client.Resolve(ctx, w.admin, hash, store.TransactionProcessed, "", "")
+	_, err = w.client.Resolve(ctx, w.admin, hash, store.TransactionProcessed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition)
-	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: somebody.ID}))
-	w.must(w.rig.client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", "nonsense"))
+	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: somebody.ID}))
+	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", "nonsense"))
 	time.Sleep(500 * time.Millisecond)
 	if got := w.get(hash); got.Status != store.TransactionFailed || got.Attempt != 1 {
 		t.Errorf("%+v", got)
@@ -128,6 +156,7 @@ func TestReview(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, func(s *setup) {
 				s.flow.ConfirmPatience = 2 * time.Second
 				s.fragment.Settings.DoneAfterMS = 1000 * 3600
@@ -146,11 +175,11 @@ func TestReview(t *testing.T) {
 			w.must(w.fragment.Set(settings))
 			w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
 
-			w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), "")) // changes nothing: the money is paid
+			w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), "")) // changes nothing: the money is paid
 			if outcome == store.TransactionFailed {
-				w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand")) // nor does this
+				w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand")) // nor does this
 			}
-			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "I have looked", "")
+			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 			w.must(err)
 			if got.Status != outcome || got.NeedsReview || (outcome == store.TransactionProcessed) != (got.FragmentTransactionHash != "") {
 				t.Errorf("%+v", got)
@@ -202,7 +231,7 @@ func TestCancel(t *testing.T) {
 	waiting := w.deposit(1, "boris 50")
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+		w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
 	}
 	w.fails(waiting, "Cancelled by operator", store.UnknownError)
 	if err := w.over(waiting); !temporal.IsCanceledError(err) {
@@ -221,7 +250,7 @@ func TestCancel(t *testing.T) {
 	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
 	dying := w.deposit(1, "clara 50")
 	w.eventually("it is signed", func() bool { return w.states(dying) == "purchase signed" })
-	w.must(w.rig.client.CancelWorkflow(ctx, store.TransactionWorkflowID(dying), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(dying), ""))
 	w.fails(dying, "Cancelled by operator", store.UnknownError)
 	if got := w.states(dying); got != "purchase dead" {
 		t.Error(got)
@@ -239,7 +268,7 @@ func TestStuck(t *testing.T) {
 	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
 	w.wantAlert(store.AlertTransactionStuck, true)
 	w.eventually("it shows", func() bool {
-		found, err := w.rig.client.ListWorkflow(t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`))
+		found, err := w.server.Client.ListWorkflow(t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`))
 		w.must(err)
 		for _, execution := range found.Executions {
 			if execution.Execution.WorkflowId == store.TransactionWorkflowID(hash) {
@@ -308,7 +337,7 @@ func (w *world) wantNoDue(hash string) {
 // was never started is.
 func TestReconciler(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 	ctx := t.Context()
 	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(3000))}))
 	signed := w.deposit(1, "anna 50")
@@ -316,12 +345,12 @@ func TestReconciler(t *testing.T) {
 	waiting := w.deposit(1, "boris 50")
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.rig.client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+		w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
 	}
-	w.must(w.rig.client.TerminateWorkflow(ctx, transaction.MonitorID(w.wallet.Address().Raw()), "", "by hand"))
+	w.must(w.server.Client.TerminateWorkflow(ctx, transaction.MonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
 	reconciler := &activities.Reconciler{
-		Temporal: w.rig.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
+		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
 		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
 	}
 	var suite testsuite.WorkflowTestSuite

@@ -35,6 +35,7 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			{"retry", "processing"},
 			{"resolve", "processed"},
 			{"resolve", "failed"},
+			{"write_off", "failed"},
 		} {
 			cases++
 			r := newRecord(t, all, cases)
@@ -75,6 +76,9 @@ var situations = map[string]func(*record){
 	"failed, paid late":            func(r *record) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
 	"retried":                      func(r *record) { r.lock(); r.fail(stars.Network); r.retry() },
 	"processed":                    func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
+	"failed, owed":                 func(r *record) { r.lock(); r.owe() },
+	"failed, refund signed":        func(r *record) { r.lock(); r.owe(); r.refund() },
+	"failed, written off":          func(r *record) { r.lock(); r.owe(); r.take(r.do("write_off", "", r.attempt)) },
 	"resolved as failed":           func(r *record) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
 }
 
@@ -188,6 +192,23 @@ func (r *record) fail(f *stars.Failure) {
 	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: store.ErrorClass(f.Class)}))
 }
 
+func (r *record) owe() {
+	r.take(r.store.FailTransaction(r.Context(), store.Failure{
+		Hash: r.hash, Attempt: r.attempt, Message: stars.InvalidUsername.Message, Class: store.NonRetryable, Refund: true,
+	}))
+}
+
+func (r *record) refund() {
+	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Refund)
+	r.must(err)
+	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
+		Hash: r.hash, Kind: store.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000, GasNano: 1000,
+	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+		return store.Signed{BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"), ValidUntil: r.now.Add(time.Minute)}, nil
+	})
+	r.must(err)
+}
+
 func (r *record) retry()  { r.take(r.do("retry", "", r.attempt)) }
 func (r *record) finish() { r.take(r.do("finish", "", r.attempt)) }
 
@@ -206,6 +227,8 @@ func (r *record) do(action store.TransactionAction, to store.TransactionStatus, 
 		return r.store.FailTransaction(ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: store.Retryable})
 	case store.TransactionActionRetry:
 		return r.store.RetryTransaction(ctx, wanted)
+	case store.TransactionActionWriteOff:
+		return r.store.WriteOffRefund(ctx, wanted)
 	default:
 		return r.store.ResolveTransaction(ctx, wanted, to, stars.Unconfirmed.Message)
 	}

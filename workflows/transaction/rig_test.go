@@ -8,111 +8,36 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/dev"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/transaction"
 )
 
-// rig is a real Temporal server, used by one test after the other.
-type rig struct {
-	temporal *dev.Temporal
-	client   client.Client
-	stop     []func()
-}
-
-// rigs are as many servers as tests run at a time: whoever has one has its task queues for itself.
-var (
-	rigs    = make(chan *rig, 4)
-	started atomic.Int64
-	dynamic []string // of the servers' configuration
-)
-
-func TestMain(m *testing.M) {
-	testdb.Main(m, func() {
-		for range started.Load() {
-			r := <-rigs
-			for _, stop := range slices.Backward(r.stop) {
-				stop()
-			}
-		}
-	})
-}
-
-// takeRig gives a server that nobody uses, until the test ends.
-func takeRig(t testing.TB) *rig {
-	t.Helper()
-	var r *rig
-	select {
-	case r = <-rigs:
-	default:
-		if started.Add(1) > int64(cap(rigs)) {
-			started.Add(-1)
-			r = <-rigs
-			break
-		}
-		var err error
-		if r, err = startRig(); err != nil {
-			started.Add(-1)
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { rigs <- r })
-	return r
-}
-
-func startRig() (r *rig, err error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "stagecoach-transaction-")
-	if err != nil {
-		return nil, err
-	}
-	r = &rig{}
-	r.temporal, err = dev.StartTemporal(ctx, dev.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: dynamic})
-	if err != nil {
-		return nil, err
-	}
-	r.stop = append(r.stop, func() { r.temporal.Kill(); os.RemoveAll(dir) })
-	r.client, err = client.Dial(client.Options{HostPort: r.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	r.stop = append(r.stop, r.client.Close)
-	_, err = r.client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace: client.DefaultNamespace, SearchAttributes: map[string]enumspb.IndexedValueType{
-			"Stage": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Owner": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "Attention": enumspb.INDEXED_VALUE_TYPE_BOOL,
-		},
-	})
-	return r, err
-}
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
 // world is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
 type world struct {
 	testing.TB
-	*rig
+	server    *testtemporal.Server
 	store     *store.Store
 	chain     *sim.TonCenter
 	fragment  *sim.Fragment
@@ -139,7 +64,8 @@ type setup struct {
 	flow     transaction.Settings
 	chain    sim.TonCenterOptions
 	fragment sim.FragmentOptions
-	asleep   bool // without a worker and a monitor until start is called
+	server   *testtemporal.Server // nil: any
+	asleep   bool                 // without a worker and a monitor until start is called
 }
 
 func newWorld(t testing.TB, change ...func(*setup)) *world {
@@ -147,7 +73,6 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	r := takeRig(t)
 	s := setup{
 		settings: activities.TransactionSettings{
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
@@ -162,7 +87,10 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	for _, c := range change {
 		c(&s)
 	}
-	w := &world{TB: t, rig: r, settings: s.settings, flow: s.flow, logs: &logs{}}
+	if s.server == nil {
+		s.server = testtemporal.Take(t)
+	}
+	w := &world{TB: t, server: s.server, settings: s.settings, flow: s.flow, logs: &logs{}}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	w.must(err)
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
@@ -187,15 +115,16 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
 	w.client = &transaction.Client{
-		Temporal: r.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
+	counted := metrics.New()
 	w.cashier = &activities.Cashier{
-		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings, Log: log,
+		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings, Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
@@ -204,9 +133,9 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 			},
 		}),
 	}
-	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Log: log}
+	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Metrics: counted, Log: log}
 	w.monitor = &activities.TonMonitor{
-		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: r.client, Log: log,
+		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client, Metrics: counted, Log: log,
 		Start: w.client.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
 	}
 	w.admin, err = w.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
@@ -231,14 +160,14 @@ func (w *world) start() {
 
 func (w *world) startWorker() {
 	w.Helper()
-	w.worker = worker.New(w.rig.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
 	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: transaction.MonitorType})
 	w.worker.RegisterActivity(w.cashier)
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
-	w.quotes = worker.New(w.rig.client, transaction.QuoteQueue, worker.Options{
+	w.quotes = worker.New(w.server.Client, transaction.QuoteQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
 	})
 	activities.RegisterQuotes(w.quotes, w.cashier)
@@ -254,7 +183,7 @@ func (w *world) stopWorker() {
 func (w *world) leaveNothing() {
 	ctx := context.Background()
 	for _, id := range append(w.workflowIDs(), transaction.MonitorID(w.wallet.Address().Raw())) {
-		_ = w.rig.client.TerminateWorkflow(ctx, id, "", "the test is over")
+		_ = w.server.Client.TerminateWorkflow(ctx, id, "", "the test is over")
 	}
 	if w.worker != nil {
 		w.stopWorker()
@@ -320,11 +249,11 @@ func (w *world) over(hash string) error {
 	w.Helper()
 	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
 	w.eventually("its workflow is over: "+w.events(hash), func() bool {
-		description, err := w.rig.client.DescribeWorkflowExecution(w.Context(), store.TransactionWorkflowID(hash), "")
+		description, err := w.server.Client.DescribeWorkflowExecution(w.Context(), store.TransactionWorkflowID(hash), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
-	return w.rig.client.GetWorkflow(w.Context(), store.TransactionWorkflowID(hash), "").Get(w.Context(), nil)
+	return w.server.Client.GetWorkflow(w.Context(), store.TransactionWorkflowID(hash), "").Get(w.Context(), nil)
 }
 
 func (w *world) payments(hash string) []store.Payment {
@@ -397,18 +326,11 @@ func (w *world) balances() {
 // history gives the events of a workflow's newest run.
 func (w *world) history(hash string) []*historypb.HistoryEvent {
 	w.Helper()
-	var events []*historypb.HistoryEvent
-	pages := w.rig.client.GetWorkflowHistory(w.Context(), store.TransactionWorkflowID(hash), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for pages.HasNext() {
-		event, err := pages.Next()
-		w.must(err)
-		events = append(events, event)
-	}
-	return events
+	return w.server.History(w, store.TransactionWorkflowID(hash), "")
 }
 
 // patience is how long anything may take on a busy machine.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()

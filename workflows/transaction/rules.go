@@ -13,6 +13,7 @@ type Facts struct {
 	Signed      bool // a purchase is signed and the chain has not decided
 	Paid        bool // a purchase was paid
 	Kept        bool // … and its receiver kept the money
+	Owed        bool // money is owed to the sender, and not on its way
 }
 
 type guard = lifecycle.Guard[Facts]
@@ -23,8 +24,10 @@ var (
 	bought       = guard{Name: "a purchase is paid, and kept by its receiver", Code: fault.PaymentUndecided, Holds: func(f Facts) bool { return f.Paid && f.Kept }}
 	paid         = guard{Name: "a purchase is paid", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Paid }}
 	decided      = guard{Name: "no purchase is signed", Code: fault.PaymentUndecided, Holds: func(f Facts) bool { return !f.Signed }}
-	mayPass      = guard{Name: "a failure that is not non-retryable", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Class != store.NonRetryable }}
-	inReview     = guard{Name: "it needs review", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.NeedsReview }}
+	mayPass      = guard{Name: "a retryable or unknown failure", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Class != store.NonRetryable }}
+	noReview     = guard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return !f.NeedsReview }}
+	inReview     = guard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.NeedsReview }}
+	owed         = guard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Owed }}
 
 	system   = []lifecycle.Role{lifecycle.System}
 	admin    = []lifecycle.Role{lifecycle.Admin}
@@ -50,14 +53,15 @@ var Rules = lifecycle.Table[store.TransactionStatus, store.TransactionAction, Fa
 	Rules: []lifecycle.Rule[store.TransactionStatus, store.TransactionAction, Facts]{
 		{Action: store.TransactionActionDetect, To: store.TransactionPending, Who: system, Event: store.TransactionDetected, Effect: "a hash that was seen before changes nothing"},
 		{Action: store.TransactionActionLock, From: pending, To: store.TransactionProcessing, Who: system, Event: store.TransactionLocked, Effect: "attempt = 1"},
-		{Action: store.TransactionActionFinish, From: processing, To: store.TransactionProcessed, Who: system, Guards: []guard{bought}, Event: store.TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
-		{Action: store.TransactionActionFail, From: processing, To: store.TransactionFailed, Who: system, Guards: []guard{nothingSpent}, Event: store.TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
+		{Action: store.TransactionActionFinish, From: processing, To: store.TransactionProcessed, Who: system, Guards: []guard{noReview, bought}, Event: store.TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
+		{Action: store.TransactionActionFail, From: processing, To: store.TransactionFailed, Who: system, Guards: []guard{noReview, nothingSpent}, Event: store.TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
 		{Action: store.TransactionActionRetry, From: failed, To: store.TransactionProcessing, Who: operator, Guards: []guard{mayPass, nothingSpent}, Event: store.TransactionRetried, Effect: "attempt + 1"},
 		{Action: store.TransactionActionReview, From: processing, To: store.TransactionProcessing, Who: system, Event: store.TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionProcessed, Who: admin, Guards: []guard{inReview, decided, paid}, Event: store.TransactionResolved},
-		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionFailed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: "for good: it is never bought again"},
+		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionFailed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, for another one was bought"},
 		{Action: store.TransactionActionResolve, From: processed, To: store.TransactionProcessed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: flagOff},
 		{Action: store.TransactionActionResolve, From: failed, To: store.TransactionFailed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: flagOff},
+		{Action: store.TransactionActionWriteOff, From: failed, To: store.TransactionFailed, Who: admin, Guards: []guard{owed}, Event: store.TransactionWriteOff, Effect: "what is owed to the sender stays in the wallet"},
 	},
 }
 
@@ -65,7 +69,7 @@ type request = lifecycle.Request[store.TransactionStatus, store.TransactionActio
 
 // factsOf reads what the guards want to know of a standing.
 func factsOf(s store.Standing) Facts {
-	facts := Facts{Class: s.ErrorClass, NeedsReview: s.NeedsReview}
+	facts := Facts{Class: s.ErrorClass, NeedsReview: s.NeedsReview, Paid: s.Lost, Owed: s.RefundDue > 0} // of a lost one the operator names the payment
 	if p := s.Purchase; p != nil {
 		facts.Signed, facts.Paid, facts.Kept = p.State == store.PaymentSigned, p.State == store.PaymentPaid, p.Kept
 	}

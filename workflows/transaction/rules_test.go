@@ -24,6 +24,7 @@ var allowed = map[string][]lifecycle.Role{
 	"processing resolve failed":    {lifecycle.Admin},
 	"processed resolve processed":  {lifecycle.Admin},
 	"failed resolve failed":        {lifecycle.Admin},
+	"failed write_off failed":      {lifecycle.Admin},
 }
 
 // TestEveryCase asks the table about every state × action × target × role × set of facts.
@@ -32,7 +33,7 @@ func TestEveryCase(t *testing.T) {
 	states := append([]store.TransactionStatus{""}, store.TransactionStatuses...)
 	cases := 0
 	for _, from := range states {
-		for _, action := range []store.TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "no_such_action"} {
+		for _, action := range []store.TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "no_such_action"} {
 			for _, to := range store.TransactionStatuses {
 				for _, role := range []lifecycle.Role{lifecycle.System, lifecycle.Admin, lifecycle.Owner, "stranger"} {
 					for _, facts := range allFacts() {
@@ -57,9 +58,11 @@ func expected(from store.TransactionStatus, action store.TransactionAction, to s
 		return fault.InvalidTransition
 	case !slices.Contains(who, role):
 		return fault.InsufficientAccess
+	case (action == "finish" || action == "fail") && f.NeedsReview:
+		return fault.InvalidTransition
 	case action == "finish" && !(f.Paid && f.Kept):
 		return fault.PaymentUndecided
-	case action == "retry" && f.Class == store.NonRetryable, action == "resolve" && !f.NeedsReview:
+	case action == "retry" && f.Class == store.NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
 	case (action == "fail" || action == "retry") && (f.Signed || f.Paid), action == "resolve" && f.Signed:
 		return fault.PaymentUndecided
@@ -72,8 +75,8 @@ func expected(from store.TransactionStatus, action store.TransactionAction, to s
 
 func allFacts() (all []Facts) {
 	for _, class := range []store.ErrorClass{"", store.Retryable, store.NonRetryable, store.UnknownError} {
-		for bits := range 16 {
-			all = append(all, Facts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0})
+		for bits := range 32 {
+			all = append(all, Facts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0})
 		}
 	}
 	return all
@@ -123,6 +126,7 @@ func TestRowFacts(t *testing.T) {
 		{store.Transaction{Status: "failed", ErrorClass: store.UnknownError}, "[retry] []"},
 		{store.Transaction{Status: "failed", ErrorClass: store.NonRetryable}, "[] []"},
 		{store.Transaction{Status: "failed", ErrorClass: store.NonRetryable, NeedsReview: true}, "[resolve] [failed]"},
+		{store.Transaction{Status: "failed", ErrorClass: store.NonRetryable, RefundDueNano: 1}, "[write_off] []"},
 	} {
 		if got := fmt.Sprint(Actions(c.row), Outcomes(c.row)); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.row, got, c.want)

@@ -128,7 +128,8 @@ func (t *transaction) quote(ctx workflow.Context) error {
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause, MaximumAttempts: int32(t.settings.Attempts),
 		},
-		Summary: "quote the order",
+		Summary:  "quote the order",
+		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
 	})
 	var position activities.Position
 	err := workflow.ExecuteActivity(quoting, cashier.QuoteOrder, t.order()).Get(ctx, &position)
@@ -172,10 +173,11 @@ func (t *transaction) queue(ctx workflow.Context, kind store.PaymentKind) error 
 }
 
 // told says whether a signal has come that means: look at the record.
-func (t *transaction) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 }
+func (t *transaction) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
 
 // heard takes the signals away.
 func (t *transaction) heard() {
+	t.changed = false
 	for _, hints := range []workflow.ReceiveChannel{t.turns, t.settled} {
 		for hints.ReceiveAsync(nil) { //nolint:revive // only that they came counts
 		}
@@ -315,7 +317,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 	var position activities.Position
 	if err := workflow.ExecuteActivity(confirming, cashier.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.TransactionReview{
-			Hash: t.hash, Attempt: t.at.Attempt, Reason: activities.ReviewNotConfirmed,
+			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
 		})
 	}
 	t.take(ctx, position)
@@ -355,7 +357,7 @@ func (t *transaction) awaitChange(ctx workflow.Context) error {
 		if !t.retries.ReceiveAsync(&in) {
 			return nil // it said what cannot be read
 		}
-		if _, err := t.request(ctx, store.TransactionActionRetry, in); err != nil {
+		if _, err := t.request(ctx, store.TransactionActionRetry, in, ""); err != nil {
 			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
 		}
 	}

@@ -43,6 +43,7 @@ type transaction struct {
 	rest      time.Duration // to wait before the next one
 	unquoted  bool          // Fragment could not quote: the order waits for its turn without
 	cancelled bool          // by an operator, and not retried since
+	changed   bool          // by a person, so that what it waits for may never come
 
 	stuck     bool
 	calm      workflow.CancelFunc // ends the wait for being stuck
@@ -159,7 +160,7 @@ func (t *transaction) watch(ctx workflow.Context) {
 	ctx, t.calm = workflow.WithCancel(ctx)
 	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "stuck"}).Get(ctx, nil) != nil {
+		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
 			return // it has left processing
 		}
 		if _, err := lifecycle.Do(ctx, transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {

@@ -342,7 +342,7 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			b.later(3*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: "pending"}, fault.Validation) })
 			b.later(4*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: outcome}, "") })
 			err := b.run(t, "lock quote queue pay look review alert cancel resolve")
-			if (err == nil) != (outcome == store.TransactionProcessed) || b.reasons[0] != activities.ReviewNotConfirmed || tries < 5 {
+			if (err == nil) != (outcome == store.TransactionProcessed) || b.reasons[0] != store.ReviewNotConfirmed || tries < 5 {
 				t.Error(err, b.reasons, tries)
 			}
 			if len(b.attention) != 2 || !b.attention[0] || b.attention[1] {

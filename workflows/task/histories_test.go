@@ -1,65 +1,28 @@
 package task_test
 
 import (
-	"log/slog"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strconv"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/task"
 )
 
-// TestReplay replays every saved history: what runs in the wild must go on under this code. The histories were made in
-// workspaces with deadlines of seconds; no setting is known here, so none decides between commands.
-func TestReplay(t *testing.T) {
-	t.Parallel()
-	histories, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(histories) == 0 {
-		t.Fatalf("no saved histories: %v", err)
-	}
-	for _, path := range histories {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			t.Parallel()
-			replayer := worker.NewWorkflowReplayer()
-			replayer.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), path); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// TestRecordHistories saves the histories that TestReplay replays. It runs only on request: a history once saved is
-// what a workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+// TestRecordHistories saves the histories that are replayed.
 func TestRecordHistories(t *testing.T) {
-	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-	dynamic = []string{"limit.historyCount.suggestContinueAsNew=60"}
+	version := testtemporal.Record(t)
 	waits, release := true, 2.0/60
-	w := newWorld(t, task.WorkspaceChange{
+	w := newWorldOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), task.WorkspaceChange{
 		StatusDeadlines:             map[store.TaskStatus]float64{store.TaskNew: 2.0 / 60, store.TaskInProgress: 1.0 / 60, store.TaskBlocked: 0},
 		NewDeadlineWaitsForBlockers: &waits, StuckReleaseAfter: &release,
 	})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
-	save := func(name string, events []*historypb.HistoryEvent) {
-		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
-		w.must(err)
-		text = regexp.MustCompile(`"identity":(\s*)"[^"]*"`).ReplaceAll(text, []byte(`"identity":$1"recorded"`))
-		w.must(os.WriteFile(filepath.Join("testdata", version+"-"+name+".json"), text, 0o644))
-	}
+	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(t store.Task) []*historypb.HistoryEvent {
 		w.must(w.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil))
 		return w.history(t)
@@ -113,13 +76,7 @@ func TestRecordHistories(t *testing.T) {
 	status(long, ann, store.TaskDone)
 	second := over(long)
 	save("after-continue-as-new", second)
-	var events []*historypb.HistoryEvent
-	pages := w.client.GetWorkflowHistory(ctx, long.WorkflowID(), first, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for pages.HasNext() {
-		event, err := pages.Next()
-		w.must(err)
-		events = append(events, event)
-	}
+	events := w.server.History(w, long.WorkflowID(), first)
 	if last := events[len(events)-1].EventType; last != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 		t.Errorf("the first run ended with %s", last)
 	}

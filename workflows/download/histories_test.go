@@ -2,10 +2,6 @@ package download_test
 
 import (
 	"context"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
@@ -13,55 +9,23 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 )
 
-// TestReplay replays every saved history: what runs in the wild must go on under this code. The histories were made with
-// a grace of two seconds: no setting decides between commands.
-func TestReplay(t *testing.T) {
-	t.Parallel()
-	histories, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(histories) == 0 {
-		t.Fatalf("no saved histories: %v", err)
-	}
-	for _, path := range histories {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			t.Parallel()
-			replayer := worker.NewWorkflowReplayer()
-			replayer.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: time.Hour}}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
-			replayer.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
-			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), path); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// TestRecordHistories saves the histories that TestReplay replays. It runs only on request: a history once saved is
-// what a workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+// TestRecordHistories saves the histories that are replayed.
 func TestRecordHistories(t *testing.T) {
-	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-	dynamic = []string{"limit.historyCount.suggestContinueAsNew=40"}
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	version := testtemporal.Record(t)
+	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
+	w := newWorldOn(t, server, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
 	ctx := t.Context()
-	save := func(name string, events []*historypb.HistoryEvent) {
-		t.Helper()
-		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
-		w.must(err)
-		text = regexp.MustCompile(`"identity":(\s*)"[^"]*"`).ReplaceAll(text, []byte(`"identity":$1"recorded"`))
-		w.must(os.WriteFile(filepath.Join("testdata", version+"-"+name+".json"), text, 0o644))
-	}
+	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(job store.Download) []*historypb.HistoryEvent {
 		t.Helper()
 		w.closed(job)

@@ -1,0 +1,204 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// execution is a workflow as Temporal has it.
+type execution struct {
+	status enumspb.WorkflowExecutionStatus // UNSPECIFIED: Temporal does not know it
+	runID  string
+	stage  string // as it is shown
+	since  time.Time
+	reset  bool
+	busy   bool // a worker is about to go on with it
+}
+
+// alive says whether the workflow runs.
+func (e execution) alive() bool {
+	return e.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || e.status == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+}
+
+// finding names what is wrong with a live row whose workflow is like this.
+func (e execution) finding() string {
+	switch e.status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
+		return store.FindingMissing
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return store.FindingTerminated
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return store.FindingTimedOut
+	default:
+		return store.FindingEnded
+	}
+}
+
+// workflowView is what a sweep has seen of the workflows of one workload.
+type workflowView struct {
+	workload string
+	running  map[string]execution // by workflow id; those with a live row are taken out as the sweep meets them
+	reset    map[string]bool      // they run, and a run of theirs was terminated not long ago
+	suspects map[string]string    // what differs now, for the next sweep
+}
+
+// view lists all running workflows of a workload, and which of them may have been reset.
+func (s *sweeper) view(ctx context.Context, workload, workflowType string) (*workflowView, error) {
+	v := &workflowView{workload: workload, running: map[string]execution{}, reset: map[string]bool{}, suspects: map[string]string{}}
+	ofType := `WorkflowType = "` + workflowType + `" AND ExecutionStatus = `
+	err := s.list(ctx, ofType+`"Running"`, func(info *workflowpb.WorkflowExecutionInfo) {
+		v.running[info.Execution.WorkflowId] = execution{
+			status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.sweep.Running[workload] = len(v.running)
+	// A reset terminates the run that it replaces.
+	err = s.list(ctx, fmt.Sprintf(`%s"Terminated" AND CloseTime > "%s"`, ofType, s.resets.UTC().Format(time.RFC3339)), func(info *workflowpb.WorkflowExecutionInfo) {
+		if _, runs := v.running[info.Execution.WorkflowId]; runs {
+			v.reset[info.Execution.WorkflowId] = true
+		}
+	})
+	return v, err
+}
+
+func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.WorkflowExecutionInfo)) error {
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageLimit}
+	for {
+		page, err := s.Temporal.ListWorkflow(ctx, request)
+		if err != nil {
+			return err
+		}
+		for _, info := range page.Executions {
+			see(info)
+		}
+		if len(page.NextPageToken) == 0 {
+			return nil
+		}
+		request.NextPageToken = page.NextPageToken
+		activity.RecordHeartbeat(ctx)
+	}
+}
+
+// stageOf reads the state that a workflow shows; empty when it shows none.
+func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
+	if payload := attributes.GetIndexedFields()[lifecycle.StageAttribute.GetName()]; payload != nil {
+		_ = converter.GetDefaultDataConverter().FromPayload(payload, &stage) // what cannot be read shows nothing
+	}
+	return stage
+}
+
+// describe asks how a workflow's newest run is: the list lags.
+func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
+	activity.RecordHeartbeat(ctx)
+	description, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+		return execution{}, nil
+	}
+	if err != nil {
+		return execution{}, err
+	}
+	info := description.WorkflowExecutionInfo
+	return execution{
+		status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
+		reset: description.WorkflowExtendedInfo.GetLastResetTime() != nil, busy: description.PendingWorkflowTask != nil,
+	}, nil
+}
+
+// meet takes a live row's workflow out of the view, and says whether the list has it running.
+func (v *workflowView) meet(workflowID string) (e execution, runs bool) {
+	e, runs = v.running[workflowID]
+	delete(v.running, workflowID)
+	return e, runs
+}
+
+// refresh tells a running workflow to look at the record when it was reset, or when it has shown another state than the record has in
+// two sweeps.
+func (s *sweeper) refresh(ctx context.Context, v *workflowView, f store.Finding, listed execution, state string, tell func() error) error {
+	differs := listed.stage != state
+	if differs {
+		v.suspects[f.WorkflowID] = listed.runID + state
+	}
+	if again := s.suspects[v.workload][f.WorkflowID] == listed.runID+state; !v.reset[f.WorkflowID] && (!differs || !again) {
+		return nil
+	}
+	now, err := s.describe(ctx, f.WorkflowID)
+	if err != nil || !now.alive() || now.busy || !now.reset && now.stage == state {
+		return err
+	}
+	if v.workload == store.WorkloadDelivery && !now.reset { // a stage that does not last is not told
+		return tell()
+	}
+	f.RunID, f.Finding = now.runID, store.FindingStale
+	if now.reset {
+		f.Finding = store.FindingReset
+	}
+	return s.mend(ctx, f, func() (string, error) { return store.DoneRefreshed, tell() })
+}
+
+// strays terminates the running workflows that are left in the view when all live rows are met, unless they are young or about to end:
+// the record knows nothing of them, or has their end.
+func (s *sweeper) strays(ctx context.Context, v *workflowView) error {
+	s.suspects[v.workload] = v.suspects
+	var keys []string
+	for id, e := range v.running {
+		if key, ours := strings.CutPrefix(id, v.workload+"/"); ours && time.Since(e.since) > s.grace {
+			keys = append(keys, key)
+		}
+	}
+	for len(keys) > 0 {
+		page := keys[:min(len(keys), pageLimit)]
+		keys = keys[len(page):]
+		rows, possible, err := s.Records.Store.DrivenRows(ctx, v.workload, page)
+		if err != nil {
+			return err
+		}
+		for _, key := range page {
+			row, known := rows[key]
+			if !possible[key] || known && (!row.Over || row.Changed < s.grace) {
+				continue
+			}
+			if err := s.stray(ctx, v.workload, key, row); err != nil {
+				s.Log.Warn("workflow not reconciled", "workload", v.workload, "workflow", key, "error", err)
+			}
+		}
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+func (s *sweeper) stray(ctx context.Context, workload, key string, row store.DrivenRow) error {
+	f := store.Finding{Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: store.FindingOver}
+	reason := "reconciler: the record has the end of this " + workload
+	if row.Entity == "" {
+		f.Entity, f.Finding, reason = key, store.FindingNoRow, "reconciler: the record knows no such "+workload
+	}
+	now, err := s.describe(ctx, f.WorkflowID)
+	if err != nil || !now.alive() || time.Since(now.since) < s.grace {
+		return err
+	}
+	f.RunID = now.runID
+	return s.mend(ctx, f, func() (string, error) {
+		err := s.Temporal.TerminateWorkflow(ctx, f.WorkflowID, f.RunID, reason)
+		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+			err = nil
+		}
+		return store.DoneTerminated, err
+	})
+}

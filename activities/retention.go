@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Retention deletes old rows from the record.
+type Retention struct {
+	Store *store.Store
+	Log   *slog.Logger
+}
+
+// retentionBatch is how many rows are looked at in one database transaction: it holds its locks for some milliseconds.
+const retentionBatch = 500
+
+// DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that were. What was
+// deleted by a try that died stays deleted; the next one deletes the rest.
+func (r *Retention) DeleteOldRows(ctx context.Context, policy store.Retention) (map[string]int64, error) {
+	total := map[string]int64{}
+	for _, old := range policy.Kinds() {
+		for next := int64(0); ; {
+			deleted, after, err := r.Store.DeleteOld(ctx, old, next, retentionBatch)
+			if err != nil {
+				return nil, again(ctx, err)
+			}
+			total[old.Kind] += deleted
+			activity.RecordHeartbeat(ctx, fmt.Sprintf("%s: %d deleted", old.Kind, total[old.Kind]))
+			if next = after; next == 0 {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on
+				return nil, temporal.NewApplicationError("the worker stops", string(fault.WorkerLost))
+			default:
+			}
+		}
+	}
+	r.Log.Info("old rows deleted", "rows", total)
+	return total, nil
+}

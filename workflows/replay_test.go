@@ -1,0 +1,148 @@
+package workflows
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+// wanted is what the saved histories of each type must reach between them: every state in which an entity ends, and
+// "again" where a run continues as a new one.
+var wanted = map[string][]string{
+	delivery.WorkflowType:    endsOf(delivery.Rules),
+	task.WorkflowType:        endsOf(task.Rules, "again"),
+	download.WorkflowType:    endsOf(download.Rules, "again"),
+	download.SyncType:        {"again"},
+	transaction.WorkflowType: endsOf(transaction.Rules, "failed", "again"), // an operator may cancel one that has failed
+	transaction.MonitorType:  {"again"},
+	reconciler.WorkflowType:  {"again"},
+	retention.WorkflowType:   {""}, // it shows no state
+}
+
+// others are settings that no history was made with: none decides between commands.
+var others = map[string]Settings{
+	"with no settings": {Download: download.Settings{Grace: time.Hour}},
+	"with the usual settings": {
+		Delivery: delivery.Settings{TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second},
+		Download: download.Settings{Grace: time.Minute},
+		Transaction: transaction.Settings{
+			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute, StuckAfter: 30 * time.Minute,
+		},
+	},
+}
+
+func endsOf[S, A ~string, F any](rules lifecycle.Table[S, A, F], others ...string) []string {
+	for _, stage := range rules.Stages {
+		if stage.Terminal {
+			others = append(others, string(stage.State))
+		}
+	}
+	return others
+}
+
+// types notes what is registered.
+type types map[string]bool
+
+func (t types) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) { t[o.Name] = true }
+
+// TestEverySavedHistory replays each history that was ever saved, whatever its version, as a worker would, and fails when
+// a workflow has none that reaches one of its ends. A file that lies anywhere else than in a workload's testdata, or that
+// is no history, fails it too.
+func TestEverySavedHistory(t *testing.T) {
+	t.Parallel()
+	saved := regexp.MustCompile(`^[a-z]+/testdata/v\d+-[a-z0-9-]+\.json$`)
+	reached := map[string]map[string]bool{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir() || strings.HasSuffix(path, ".go"):
+			return err
+		case !saved.MatchString(path):
+			t.Errorf("%s is replayed by nobody: histories are workload/testdata/v<number>-<name>.json", path)
+			return nil
+		}
+		history, err := read(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		name, end := endOf(history)
+		if reached[name] == nil {
+			reached[name] = map[string]bool{}
+		}
+		reached[name][end] = true
+		for name, settings := range others {
+			t.Run(path+" "+name, func(t *testing.T) {
+				replayer := worker.NewWorkflowReplayer()
+				Register(replayer, settings)
+				if err := replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ends := range wanted {
+		for _, end := range ends {
+			if !reached[name][end] {
+				t.Errorf("no saved history of %s ends %q: record one with `make histories`", name, end)
+			}
+		}
+	}
+	registered := types{}
+	Register(registered, Settings{})
+	if got, want := slices.Sorted(maps.Keys(registered)), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) {
+		t.Errorf("registered are %v, histories are wanted of %v", got, want)
+	}
+}
+
+func read(path string) (*historypb.History, error) {
+	file, err := os.Open(filepath.FromSlash(path))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return client.HistoryFromJSON(file, client.HistoryJSONOptions{})
+}
+
+// endOf gives a history's type, and the last state that it showed to operators; "again" when it continued as new.
+func endOf(history *historypb.History) (name, end string) {
+	for _, event := range history.Events {
+		if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			name = started.WorkflowType.Name
+		}
+		stage := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()[lifecycle.StageAttribute.GetName()]
+		if stage != nil && converter.GetDefaultDataConverter().FromPayload(stage, &end) != nil {
+			end = "a stage that cannot be read"
+		}
+	}
+	if history.Events[len(history.Events)-1].EventType == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
+		end = "again"
+	}
+	return name, end
+}

@@ -1,0 +1,55 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one that is there
+// all else stays as operators have set it: paused, or at another time.
+func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention) error {
+	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID: ScheduleID,
+		Spec: client.ScheduleSpec{Calendars: []client.ScheduleCalendarSpec{{
+			Hour: []client.ScheduleRange{{Start: 3}},
+		}}},
+		Action: &client.ScheduleWorkflowAction{
+			ID: ScheduleID, Workflow: WorkflowType, TaskQueue: lifecycle.MainQueue, Args: []any{policy},
+			StaticSummary: "Deletes old rows of the record",
+		},
+		CatchupWindow: 24 * time.Hour, // of the days of an outage one is made up for
+	})
+	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return err
+	}
+	return c.ScheduleClient().GetHandle(ctx, ScheduleID).Update(ctx, client.ScheduleUpdateOptions{
+		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			schedule := in.Description.Schedule
+			action, ok := schedule.Action.(*client.ScheduleWorkflowAction)
+			if !ok || has(action, policy) {
+				return nil, temporal.ErrSkipScheduleUpdate
+			}
+			action.Args = []any{policy}
+			return &client.ScheduleUpdate{Schedule: &schedule}, nil
+		},
+	})
+}
+
+// has says whether an action has this policy; what cannot be read here is another one.
+func has(action *client.ScheduleWorkflowAction, policy store.Retention) bool {
+	if len(action.Args) != 1 {
+		return false
+	}
+	payload, ok := action.Args[0].(*commonpb.Payload)
+	var there store.Retention
+	return ok && converter.GetDefaultDataConverter().FromPayload(payload, &there) == nil && there == policy
+}

@@ -1,0 +1,37 @@
+// Package retention deletes old rows: a Temporal Schedule starts one short workflow a day. Operators pause, trigger and move it with
+// `temporal schedule`.
+package retention
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// Names that operators use. The id of a run is the schedule's with the time of its start behind it.
+const (
+	WorkflowType = "Retention"
+	ScheduleID   = "retention"
+)
+
+var retention *activities.Retention
+
+// Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between no
+// commands, so that it may change.
+func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error) {
+	deleting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: 6 * time.Hour,
+		HeartbeatTimeout:    time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:             "delete old rows",
+	})
+	var deleted map[string]int64
+	err := workflow.ExecuteActivity(deleting, retention.DeleteOldRows, policy).Get(ctx, &deleted)
+	return deleted, err
+}

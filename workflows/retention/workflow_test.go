@@ -1,0 +1,137 @@
+package retention_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/internal/testtemporal"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/retention"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
+
+// TestRun tries again after an outage and gives what was deleted.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+	tries := 0
+	env.RegisterActivityWithOptions(func(_ context.Context, policy store.Retention) (map[string]int64, error) {
+		if tries++; tries < 3 {
+			return nil, os.ErrDeadlineExceeded
+		}
+		return map[string]int64{"answers": int64(policy.Answers)}, nil
+	}, activity.RegisterOptions{Name: "DeleteOldRows"})
+	env.ExecuteWorkflow(retention.Run, store.Retention{Answers: 7})
+	var deleted map[string]int64
+	if err := env.GetWorkflowResult(&deleted); err != nil || deleted["answers"] != 7 {
+		t.Errorf("%v, %v", deleted, err)
+	}
+}
+
+// TestSchedule makes the schedule on a real server, runs it at once, pauses and moves it as an operator would, and lets a worker
+// with another policy start.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	c := serve(t).Client
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	first, second := store.Retention{Answers: 90}, store.Retention{Answers: 30, News: 7}
+	must(retention.EnsureSchedule(ctx, c, first))
+	must(retention.EnsureSchedule(ctx, c, first))
+	schedule := c.ScheduleClient().GetHandle(ctx, retention.ScheduleID)
+	_, deleted := trigger(t, c, 1)
+	if _, looked := deleted["answers"]; !looked || len(deleted) != 1 {
+		t.Errorf("deleted %v, want answers only", deleted)
+	}
+
+	must(schedule.Pause(ctx, client.SchedulePauseOptions{Note: "the auditors are here"}))
+	must(schedule.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+		in.Description.Schedule.Spec.Calendars = []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 22}}}}
+		return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+	}}))
+	must(retention.EnsureSchedule(ctx, c, second))
+	about, err := schedule.Describe(ctx)
+	must(err)
+	if !about.Schedule.State.Paused || about.Schedule.State.Note != "the auditors are here" {
+		t.Errorf("the pause is lost: %+v", about.Schedule.State)
+	}
+	if at := about.Schedule.Spec.Calendars; len(at) != 1 || at[0].Hour[0].Start != 22 {
+		t.Errorf("the operator's time is lost: %+v", at)
+	}
+	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
+	_, deleted = trigger(t, c, 2)
+	if _, looked := deleted["news"]; !looked {
+		t.Errorf("deleted %v, want the new policy", deleted)
+	}
+}
+
+// serve starts a worker on a server.
+func serve(t *testing.T) *testtemporal.Server {
+	t.Helper()
+	server := testtemporal.Take(t)
+	w := worker.New(server.Client, lifecycle.MainQueue, worker.Options{})
+	w.RegisterWorkflowWithOptions(retention.Run, workflow.RegisterOptions{Name: retention.WorkflowType})
+	w.RegisterActivity(&activities.Retention{Store: testdb.New(t), Log: slog.New(slog.DiscardHandler)})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+	return server
+}
+
+// trigger runs the schedule for the nth time, and gives the workflow's id and what it has deleted.
+func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[string]int64) {
+	t.Helper()
+	schedule := c.ScheduleClient().GetHandle(t.Context(), retention.ScheduleID)
+	if err := schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		about, err := schedule.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ran := about.Info.RecentActions; len(ran) == nth {
+			id = ran[nth-1].StartWorkflowResult.WorkflowID
+			if err := c.GetWorkflow(t.Context(), id, "").Get(t.Context(), &deleted); err != nil {
+				t.Fatal(err)
+			}
+			return id, deleted
+		}
+	}
+	t.Fatal("the schedule started nothing")
+	return "", nil
+}
+
+// TestRecordHistories saves the history that is replayed.
+func TestRecordHistories(t *testing.T) {
+	version := testtemporal.Record(t)
+	server := serve(t)
+	if err := retention.EnsureSchedule(t.Context(), server.Client, store.Retention{Answers: 90}); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := trigger(t, server.Client, 1)
+	version.Save(t, "", "run", server.History(t, id, ""))
+}

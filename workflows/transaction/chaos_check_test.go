@@ -1,0 +1,207 @@
+package transaction_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/transaction"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// state asks the chain, without anything going wrong on the way.
+func (c *chaos) state() (toncenter.Wallet, error) {
+	return c.lab.view.Wallet(context.Background(), c.wallet.Address())
+}
+
+// observe checks what must hold at every moment.
+func (c *chaos) observe() error {
+	ctx, address := context.Background(), c.wallet.Address().Raw()
+	balances, err := c.lab.store.LedgerBalances(ctx, address)
+	if err != nil {
+		return err
+	}
+	var sum int64
+	for _, b := range balances {
+		sum += b.BalanceNano
+	}
+	if sum != 0 {
+		c.complain("the ledger does not balance: %+v", balances)
+	}
+	return nil
+}
+
+// settle is the operator who tidies up when the trouble is over. It tells whether there is nothing left to do.
+func (c *chaos) settle(ctx context.Context) (bool, error) {
+	bought, _, err := c.fragment.Purchases(ctx)
+	if err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	hashes := slices.Clone(c.hashes)
+	c.mu.Unlock()
+	settled := true
+	for _, hash := range hashes {
+		t, err := c.lab.store.TransactionByHash(ctx, hash)
+		if err != nil {
+			return false, nil //nolint:nilerr // not seen yet
+		}
+		payments, err := c.lab.store.PaymentsOf(ctx, hash)
+		if err != nil {
+			return false, err
+		}
+		signed := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentSigned })
+		travels := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentPaid && p.KeptAt == nil })
+		switch {
+		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.Status == store.TransactionPending:
+			settled = false
+		case t.NeedsReview: // what does the shop say?
+			settled = false
+			outcome := store.TransactionFailed
+			if len(purchasesOf(payments, bought)) > 0 {
+				outcome = store.TransactionProcessed
+			}
+			if t.ReviewReason != store.ReviewNotConfirmed {
+				c.complain("%.8s needs review: %s", hash, t.ReviewReason)
+			}
+			c.tally["reviews"]++
+			c.note(errand{hash: hash, update: store.TransactionActionResolve, input: transaction.Input{Actor: c.lab.admin.ID, Outcome: outcome}})
+		case t.Status == store.TransactionProcessing:
+			settled = false
+		case t.Status == store.TransactionFailed && t.ErrorClass != store.NonRetryable:
+			settled = false
+			if c.retried[hash]++; c.retried[hash] > 5 {
+				c.complain("%.8s cannot be bought without any trouble: %s", hash, t.ErrorMessage)
+				return true, nil
+			}
+			c.tally["retries"]++
+			c.note(errand{hash: hash, update: store.TransactionActionRetry, input: transaction.Input{Actor: c.lab.admin.ID}})
+		}
+	}
+	return settled, nil
+}
+
+func purchasesOf(payments []store.Payment, bought []sim.Purchase) (theirs []sim.Purchase) {
+	for _, b := range bought {
+		if slices.ContainsFunc(payments, func(p store.Payment) bool { return p.ChainHash == b.Hash }) {
+			theirs = append(theirs, b)
+		}
+	}
+	return theirs
+}
+
+// verify checks what must hold in the end, by what the chain and the shop say.
+func (c *chaos) verify() error {
+	ctx := context.Background()
+	bought, strays, err := c.fragment.Purchases(ctx)
+	if err != nil {
+		return err
+	}
+	if len(strays) > 0 {
+		c.complain("payments that bought nothing: %+v", strays)
+	}
+	known, senders := 0, map[string]int{}
+	for _, hash := range c.hashes {
+		t, err := c.lab.store.TransactionByHash(ctx, hash)
+		if err != nil {
+			return err
+		}
+		payments, err := c.lab.store.PaymentsOf(ctx, hash)
+		if err != nil {
+			return err
+		}
+		theirs := purchasesOf(payments, bought)
+		known += len(theirs)
+		if c.refunds(t) {
+			senders[t.Sender]++
+		}
+		c.verifyOne(t, payments, theirs)
+	}
+	if known != len(bought) {
+		c.complain("%d purchases, but %d belong to orders", len(bought), known)
+	}
+	if err := c.verifyChain(ctx, len(bought), senders); err != nil {
+		return err
+	}
+	list := []transaction.FragmentPurchase{}
+	for _, b := range bought {
+		list = append(list, transaction.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At})
+	}
+	report, err := c.client.Reconcile(ctx, list)
+	if err == nil && (!report.Chain || len(report.Differences) > 0) {
+		c.complain("reconciliation: compared with the chain %t, differences %+v", report.Chain, report.Differences)
+	}
+	return err
+}
+
+// refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the operator gives back.
+func (c *chaos) refunds(t store.Transaction) bool {
+	return c.plan.refunds && t.Status == store.TransactionFailed && t.ErrorClass == store.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
+}
+
+// verifyOne checks one order: its state tells what happened.
+func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []sim.Purchase) {
+	refunded := 0
+	c.tally[string(t.Status)]++
+	for _, p := range payments {
+		c.tally[string(p.Kind)+" "+string(p.State)]++
+		switch {
+		case p.State == store.PaymentSigned:
+			c.complain("%.8s: payment %d is undecided", t.Hash, p.ID)
+		case p.Kind == store.Refund && p.KeptAt != nil:
+			refunded++
+		case p.Kind == store.Purchase && p.State == store.PaymentPaid && (p.AmountNano > t.QuoteNano*10_100/10_000 || p.AmountNano > t.AmountNano):
+			c.complain("%.8s: payment %d is of %d nanoTON, the quote was %d, the deposit %d", t.Hash, p.ID, p.AmountNano, t.QuoteNano, t.AmountNano)
+		case p.Kind == store.Purchase && p.State == store.PaymentPaid && t.Status != store.TransactionProcessed:
+			c.complain("%.8s is %s, but payment %d is paid", t.Hash, t.Status, p.ID)
+		}
+	}
+	owed := 0
+	if c.refunds(t) {
+		owed = 1
+	}
+	switch {
+	case len(bought) > 1:
+		c.complain("%.8s was bought %d times", t.Hash, len(bought))
+	case t.Status == store.TransactionFailed && len(bought) != 0:
+		c.complain("%.8s failed (%s), but was bought", t.Hash, t.ErrorMessage)
+	case t.Status == store.TransactionProcessed && (len(bought) != 1 || bought[0].Hash != t.FragmentTransactionHash ||
+		bought[0].Stars != t.Stars || bought[0].Username != t.Username):
+		c.complain("%.8s is processed by %.8s for %d Stars, the shop says %+v", t.Hash, t.FragmentTransactionHash, t.Stars, bought)
+	case t.Status != store.TransactionFailed && t.Status != store.TransactionProcessed:
+		c.complain("%.8s is %s in the end", t.Hash, t.Status)
+	}
+	if refunded != owed || t.RefundDueNano != 0 {
+		c.complain("%.8s failed (%s, %s) and was refunded %d times, %d nanoTON are owed", t.Hash, t.ErrorMessage, t.ErrorClass, refunded, t.RefundDueNano)
+	}
+}
+
+// verifyChain checks where the wallet's money went, by nothing but the chain: to the shop once for each purchase, back to
+// senders once for each refund, to whom sends it back, and to nobody else.
+func (c *chaos) verifyChain(ctx context.Context, bought int, refunds map[string]int) error {
+	history, err := c.lab.view.Transactions(ctx, toncenter.Page{Account: c.wallet.Address(), Limit: 1000})
+	if err != nil {
+		return err
+	}
+	sent := map[ton.Address]int{}
+	for _, t := range history {
+		for _, out := range t.Out {
+			sent[out.Destination]++
+		}
+	}
+	if n := sent[c.allow[0]]; n != bought {
+		c.complain("the shop was paid %d times for %d purchases", n, bought)
+	}
+	for address, n := range sent {
+		if !slices.Contains(c.allow, address) && n != refunds[address.Raw()] {
+			c.complain("%.10s was paid %d times, and %d refunds were due", address.Raw(), n, refunds[address.Raw()])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package transaction_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/transaction"
+)
+
+// chaosSequences is how many random histories a run of the tests lives through: what two cores do in about a minute without the
+// race detector, which makes them three times as slow. STAGECOACH_CHAOS asks for another number.
+const chaosSequences = 1000
+
+// chaosSeed draws the same histories every time, so that a failure is of the change that is tested. STAGECOACH_CHAOS_SEED asks for
+// others; make chaos draws new ones.
+const chaosSeed = 1
+
+// chaosLabs is how many histories go on at a time. They wait for PostgreSQL and each other's answers more than they compute.
+const chaosLabs = 4
+
+// TestChaos lives through random histories of deposits, faults of the chain and of Fragment, deaths of workers and deeds of
+// operators. The workflow, the activities, the record and the wallet's contract are the real ones, time is skipped. In the end
+// of each, everything has been bought once or not at all, and all books agree.
+func TestChaos(t *testing.T) { // not beside other tests: it takes all that the machine has
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
+	count, seed := chaosSequences, number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
+	if raceEnabled {
+		count /= 10
+	}
+	count = number(t, "STAGECOACH_CHAOS", count)
+	var next, lived atomic.Int64
+	var labs sync.WaitGroup
+	tally, mu := map[string]int{}, &sync.Mutex{}
+	for range min(chaosLabs, count) {
+		l := newLab(t)
+		l.tally, l.mu = tally, mu
+		labs.Go(func() {
+			for i := int(next.Add(1)); i <= count && !t.Failed(); i = int(next.Add(1)) {
+				p := newPlan(uint64(seed), uint64(i))
+				problems := l.live(p)
+				lived.Add(1)
+				if len(problems) > 0 {
+					p, problems = l.shrink(p, problems)
+					t.Errorf("sequence %d, STAGECOACH_CHAOS_SEED=%d:\n%s\n%s", i, seed, p, strings.Join(problems, "\n"))
+				}
+			}
+		})
+	}
+	labs.Wait()
+	t.Logf("%d sequences of seed %d: %v", lived.Load(), seed, tally)
+	for _, what := range []string{
+		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead", "dead workers", "lost workflows", "reviews", "retries",
+	} {
+		if tally[what] == 0 && count >= chaosSequences {
+			t.Errorf("so many sequences, and none had: %s", what)
+		}
+	}
+}
+
+func number(t *testing.T, variable string, otherwise int) int {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s must be a number above 0", variable)
+	}
+	return n
+}
+
+// lab is a place where one history after the other is lived through, each with a wallet and a chain of its own.
+type lab struct {
+	*testing.T
+	store   *store.Store
+	admin   store.User
+	chain   *toncenter.Client // of the worker
+	viewURL string            // of Fragment and of the test, who see the same chain
+	view    *toncenter.Client
+	now     atomic.Pointer[chaos]
+
+	mu    *sync.Mutex
+	tally map[string]int // what has happened, in all labs
+}
+
+func newLab(t *testing.T) *lab {
+	l := &lab{T: t, store: testdb.New(t)}
+	var err error
+	l.admin, err = l.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(handler func(*chaos, http.ResponseWriter, *http.Request)) string {
+		url, stop, err := sim.Start("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(l.now.Load(), w, r) }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(stop)
+		return url
+	}
+	l.chain = toncenter.New(toncenter.Options{
+		URL:               serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.mortal(c.chain, w, r) }),
+		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
+	})
+	l.viewURL = serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.chain.ServeHTTP(w, r) })
+	l.view = toncenter.New(toncenter.Options{URL: l.viewURL, RequestsPerSecond: 100_000})
+	return l
+}
+
+// live lives through a plan and gives what was wrong with it.
+func (l *lab) live(p plan) []string {
+	c, err := newChaos(l, p)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer c.close()
+	l.now.Store(c)
+	c.run()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for what, n := range c.tally {
+		l.tally[what] += n
+	}
+	return c.problems
+}
+
+// shrink leaves out moves as long as something stays wrong.
+func (l *lab) shrink(p plan, problems []string) (plan, []string) {
+	for i := len(p.moves) - 1; i > 0; i-- {
+		if fewer := p.without(i); len(fewer.moves) > 0 {
+			if found := l.live(fewer); len(found) > 0 {
+				p, problems = fewer, found
+			}
+		}
+	}
+	return p, problems
+}
+
+const (
+	begin   = 20_000_000_000                                                       // nanoTON in the wallet at first
+	nobodys = "0:abababababababababababababababababababababababababababababababab" // may be paid, and sends all back
+	thieves = "0:cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd" // must not be paid
+)
+
+// build makes the real things that a history needs.
+func (c *chaos) build() error {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
+	if err != nil {
+		return err
+	}
+	if c.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
+		return err
+	}
+	c.chain, err = sim.NewTonCenter(sim.TonCenterOptions{
+		PublicKey: hex.EncodeToString(public), Balance: begin, BlockTime: 2 * time.Second, Clock: c.Now,
+	})
+	if err != nil {
+		return err
+	}
+	if c.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: c.lab.viewURL}); err != nil {
+		return err
+	}
+	for _, text := range []string{c.chain.Shop(), nobodys} {
+		address, _, err := ton.ParseAddress(text)
+		if err != nil {
+			return err
+		}
+		c.allow = append(c.allow, address)
+	}
+	settings := activities.TransactionSettings{
+		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
+		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond,
+		PollInterval: time.Minute, MinDeposit: 50_000_000,
+	}
+	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New()
+	shop, stop, err := sim.Start("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.mortal(c.fragment, w, r) }))
+	if err != nil {
+		return err
+	}
+	c.stopShop, c.toncenter = stop, c.lab.chain
+	c.cashier = &activities.Cashier{
+		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted, Log: log,
+		Fragment: fragment.New(fragment.Options{
+			URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
+			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "c", "stel_ton_token": "d"},
+			Wallet: fragment.Account{
+				Address: c.wallet.Address(), PublicKey: c.wallet.PublicKey(), StateInit: c.wallet.StateInit(), Network: ton.Mainnet,
+			},
+		}),
+	}
+	c.purchases = &activities.Transactions{Store: c.lab.store, Settings: settings, Metrics: counted, Log: log}
+	c.monitor = &activities.TonMonitor{
+		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c}, Metrics: counted, Log: log,
+		TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+		Start: func(ctx context.Context, hash string) error {
+			c.note(errand{hash: hash, start: true})
+			return c.lab.store.MarkTransactionStarted(ctx, hash)
+		},
+	}
+	c.client = &transaction.Client{
+		Store: c.lab.store, Log: log,
+		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
+			state, err := c.toncenter.Wallet(ctx, c.wallet.Address())
+			return int64(state.LastLT), int64(state.Balance), err
+		},
+	}
+	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), store.WalletStart{BalanceNano: begin})
+	return err
+}
+
+func (c *chaos) complain(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if problem := fmt.Sprintf(format, args...); !slices.Contains(c.problems, problem) {
+		c.problems = append(c.problems, problem)
+	}
+}

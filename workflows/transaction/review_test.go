@@ -1,0 +1,169 @@
+package transaction_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+)
+
+// paysBehind lets somebody else who has the wallet's key pay, so that the record lacks a payment.
+func (w *world) paysBehind() {
+	w.Helper()
+	state, err := w.toncenter.Wallet(w.Context(), w.wallet.Address())
+	w.must(err)
+	head, err := w.toncenter.Head(w.Context())
+	w.must(err)
+	shop, _, err := ton.ParseAddress(w.chain.Shop())
+	w.must(err)
+	signed, err := w.wallet.Sign(state.Seqno, head.At.Add(time.Minute), ton.Payment{To: shop, Amount: 1_000_000})
+	w.must(err)
+	_, err = w.toncenter.Broadcast(w.Context(), signed.BoC)
+	w.must(err)
+}
+
+// TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up nobody.
+func TestOwedInReview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	ctx := t.Context()
+	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	owed := w.deposit(1, "no such order at all")
+	w.eventually("it waits for its turn", func() bool { return w.inLine(owed) })
+	w.paysBehind()
+	w.eventually("a person has to look", func() bool { return w.get(owed).NeedsReview })
+	w.must(w.client.Resume(ctx))
+	w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+	if got := w.states(owed); got != "" {
+		t.Errorf("given back before a person has looked: %s", got)
+	}
+	_, err := w.client.Resolve(ctx, w.admin, owed, store.TransactionFailed, "", "it was for another one", "")
+	w.must(err)
+	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
+	_ = w.over(owed)
+	w.wantNoDue(owed)
+}
+
+// TestReviewIsKept cancels, terminates and fails what a person has to look at: only the person's answer ends that.
+func TestReviewIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	ctx := t.Context()
+	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	hash := w.deposit(1, "anna 50")
+	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.paysBehind()
+	w.eventually("a person has to look", func() bool { return w.get(hash).NeedsReview })
+	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+	w.eventually("it was cancelled", func() bool {
+		return slices.ContainsFunc(w.history(hash), func(e *historypb.HistoryEvent) bool {
+			return strings.Contains(e.String(), "CancelTransaction")
+		})
+	})
+	for _, message := range []string{"Username not found", "terminated_by_operator"} { // by a quote that was under way, and by the reconciler
+		_, err := w.purchases.FailTransaction(ctx, activities.TransactionFailure{Hash: hash, Attempt: 1, Message: message})
+		w.must(err)
+	}
+	if got := w.get(hash); got.Status != store.TransactionProcessing || !got.NeedsReview || got.RefundDueNano != 0 {
+		t.Errorf("%+v", got)
+	}
+	got, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "it was for another one", "")
+	w.must(err)
+	if got.Status != store.TransactionFailed || got.NeedsReview || got.ErrorClass != store.UnknownError {
+		t.Errorf("%+v", got)
+	}
+	w.must(w.client.Resume(ctx))
+	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantBought(2)
+}
+
+// TestBouncedIsGivenBack resolves a purchase as failed whose money has come back, or comes back later: with the setting the payer gets
+// theirs back, once.
+func TestBouncedIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]bool{"before": true, "after": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(s *setup) { s.flow.ConfirmPatience, s.settings.Refund = time.Second, true })
+			ctx := t.Context()
+			w.bounceTo(strings.Repeat("ab", 32))
+			w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
+			hash := w.deposit(1, "durov 50")
+			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+			if before {
+				w.chain.ClearFaults()
+				w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
+			}
+			_, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "Fragment has not got it", "")
+			w.must(err)
+			if !before {
+				_ = w.over(hash)
+				w.wantNoDue(hash) // the money may be spent
+				w.chain.ClearFaults()
+				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
+				w.must(w.client.Start(ctx, hash)) // as the reconciler does
+			}
+			w.eventually("it is given back", func() bool {
+				p := w.payments(hash)
+				return len(p) == 2 && p[1].Kind == store.Refund && p[1].KeptAt != nil
+			})
+			if p := w.payments(hash)[1]; p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
+				t.Errorf("%+v", p)
+			}
+			_ = w.over(hash)
+			w.wantNoDue(hash)
+			w.wantSold(0)
+			w.balances()
+		})
+	}
+}
+
+// TestWriteOff gives up a refund that cannot be paid.
+func TestWriteOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	ctx := t.Context()
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	hash := w.deposit(1, "no such order at all")
+	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	_, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "", "")
+	w.wantCode(err, fault.InvalidTransition) // it is no review
+	for range 2 {                            // the second answer is the first again
+		got, err := w.client.WriteOff(ctx, w.admin, hash, "the sender is a service's account", "key")
+		w.must(err)
+		if got.RefundDueNano != 0 || got.Status != store.TransactionFailed {
+			t.Errorf("%+v", got)
+		}
+	}
+	if err := w.over(hash); err == nil {
+		t.Error("it has still failed")
+	}
+	_, err = w.client.WriteOff(ctx, w.admin, hash, "", "")
+	w.wantCode(err, fault.InvalidTransition)
+	w.must(w.client.Resume(ctx))
+	w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+	if got := w.states(hash); got != "" {
+		t.Errorf("given back all the same: %s", got)
+	}
+	w.balances()
+}
+
+// wantBought says how many purchases there are, whatever else was paid to the shop.
+func (w *world) wantBought(n int) {
+	w.Helper()
+	if bought, _ := w.sold(); len(bought) != n {
+		w.Errorf("bought %+v, want %d", bought, n)
+	}
+}
