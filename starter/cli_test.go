@@ -76,7 +76,8 @@ const (
 	jobJSON     = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
 	userJSON    = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
 	newUserJSON = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
-	statusJSON  = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"}}`
+	statusJSON  = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"},"tasks_in_status":{"STUCK":2},"transactions_in_status":{"processing":1},"transactions_needing_review":1,"queues":[{"name":"delivery","kind":"activity","depth":4,"oldest_age_seconds":12.5,"workers":1}],"workers":[{"identity":"4711@a-host-with-a-long-name@worker","version":"0.1.0","build":null,"last_heard_seconds":1.2,"carries":3,"queues":["delivery","quotes","stagecoach"]}],"outside_systems":[{"name":"yandex","answers":false,"last_success_age_seconds":90,"last_error":"YANDEX_TIMEOUT","failing_for_seconds":60}],"errors":[{"workload":"delivery","code":"TELEGRAM_TIMEOUT","count":2}],"open_alerts":[{"kind":"storage_unreachable","opened_at":"2026-03-01T12:00:00Z"}],"payments_stopped_by":[{"name":"pause","reason":"the wallet is moved"}],"open_findings":1,"last_findings":[` + findingJSON + `]}`
+	findingJSON = `{"id":"5","found_at":"2026-03-01T12:00:00Z","workload":"transaction","entity_id":"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5","workflow_id":"transaction/9f","run_id":null,"finding":"not_started","done":null,"done_at":null}`
 )
 
 func job(state, lastError string) string {
@@ -100,10 +101,13 @@ func TestCommands(t *testing.T) {
 		"GET /v1/deliveries?limit=50&state=FAILED":         {`200 ` + list(job("FAILED", `"FILE_TOO_BIG"`))},
 		"POST /v1/deliveries/7/cancel":                     {`200 ` + job("CANCELLED", `"cancelled_by_user"`)},
 		"GET /v1/status":                                   {`200 ` + statusJSON},
-		"POST /v1/users":                                   {`201 ` + newUserJSON},
-		"GET /v1/users?limit=50&status=PENDING":            {`200 ` + list(userJSON)},
-		"PATCH /v1/users/3":                                {`200 ` + userJSON},
-		"POST /v1/users/3/token":                           {`200 ` + newUserJSON},
+
+		"GET /v1/findings?limit=50&since=2026-03-01T00%3A00%3A00Z&workload=transaction": {`200 ` + list(findingJSON)},
+
+		"POST /v1/users":                        {`201 ` + newUserJSON},
+		"GET /v1/users?limit=50&status=PENDING": {`200 ` + list(userJSON)},
+		"PATCH /v1/users/3":                     {`200 ` + userJSON},
+		"POST /v1/users/3/token":                {`200 ` + newUserJSON},
 	}
 	runCommands(t, answers, []commandTest{
 		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MiB"}, json: list(folderJSON, fileJSON)},
@@ -115,7 +119,8 @@ func TestCommands(t *testing.T) {
 		{line: "deliver list --in-state failed", want: []string{"7", "FAILED", "FILE_TOO_BIG"}, json: list(job("FAILED", `"FILE_TOO_BIG"`))},
 		{line: "deliver show 7", want: []string{"delivery/ab", "1.0 MiB of 2.0 MiB"}},
 		{line: "deliver cancel 7", want: []string{"CANCELLED", "cancelled_by_user"}, json: job("CANCELLED", `"cancelled_by_user"`)},
-		{line: "status", want: []string{"3.2 s ago", "no end known", "deliveries DELIVERED", "TELEGRAM_TIMEOUT", "stuck", "downloads completed", "does not answer PROVIDER_UNAUTHORIZED, last 1 min 30 s ago"}, json: statusJSON},
+		{line: "status", want: []string{"3.2 s ago", "no end known", "QUEUED 4, DELIVERED 9", "TELEGRAM_TIMEOUT", "stuck", "completed 8", "STUCK 2", "12.5 s", "0.1.0", "no, for 1 min 00 s", "ALERT", "pause: the wallet is moved", "not_started", "does not answer PROVIDER_UNAUTHORIZED, last 1 min 30 s ago"}, json: statusJSON},
+		{line: "findings --workload transaction --since 2026-03-01T00:00:00Z", want: []string{"9f2c6d1e0b7a4c3…", "not_started", "nothing yet"}, json: list(findingJSON)},
 		{line: "user add Ada --telegram-id 77", want: []string{"Ada", "sc_abc"}, json: newUserJSON, body: `{"name":"Ada","role":"USER","telegram_id":"77"}`},
 		{line: "user list --status pending", want: []string{"Ada", "77"}, json: list(userJSON)},
 		{line: "user approve 3", want: []string{"Ada"}, json: userJSON, body: `{"status":"ACTIVE"}`},
@@ -230,5 +235,16 @@ func TestTokensOfDevStayWithDev(t *testing.T) {
 	other := newFakeAPI(t, nil)
 	if code, _, _ := starter(t, "status", "--state", state, "--api", other.URL); code != 2 || len(other.asked) > 0 {
 		t.Errorf("exit code %d; the other API was asked %+v", code, other.asked)
+	}
+}
+
+func TestStatusFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t, map[string][]string{"GET /v1/status": {"200 " + statusJSON}})
+	_, out, _ := api.starter(t, "status")
+	for line := range strings.Lines(out) {
+		if width := len([]rune(strings.TrimRight(line, " \n"))); width > 80 {
+			t.Errorf("%d columns: %s", width, line)
+		}
 	}
 }

@@ -171,7 +171,7 @@ func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	if s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
 		return err
 	}
-	if err := s.startTorrentStandIns(); err != nil {
+	if err := s.startTorrentStandIn(); err != nil {
 		return err
 	}
 	return s.startShop()

@@ -49,6 +49,9 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if s.kept, err = loadKept(s.state); err != nil {
 		return err
 	}
+	if err := s.startWebSeed(); err != nil {
+		return err
+	}
 	if err := s.startServers(ctx); err != nil {
 		return err
 	}

@@ -162,6 +162,7 @@ func TestDevStays(t *testing.T) {
 
 	dev := launch(t, "dev", "--state", state)
 	info := dev.running(state)
+	watched := scrape(t, info.Metrics)
 	for _, address := range []string{info.API, info.Temporal, info.StandIns.Telegram} {
 		if strings.HasSuffix(address, busy.Addr().String()) {
 			t.Errorf("%s is a port that was busy", address)
@@ -180,7 +181,7 @@ func TestDevStays(t *testing.T) {
 	for line, want := range map[string]string{
 		"files":        "dropped.txt",
 		"deliver list": "DELIVERED",
-		"status":       "deliveries DELIVERED",
+		"status":       "DELIVERED ",
 		"user list":    "Demo user",
 		"deliver /dropped.txt --json --idempotency-key k": `"state":"DELIVERED"`,
 	} {
@@ -191,6 +192,10 @@ func TestDevStays(t *testing.T) {
 	if code, _, errs := starter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
 		t.Errorf("no such file: exit code %d, %s", code, errs)
 	}
+	if watched != nil {
+		watched.wantAll()
+	}
+	wantRunbooks(t, info)
 	other := launch(t, "dev", "--state", state)
 	if code := other.wait(10 * time.Second); code != 1 || !strings.Contains(other.output(), "another process uses") {
 		t.Errorf("a second dev: exit code %d, %s", code, other.output())

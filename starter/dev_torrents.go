@@ -46,24 +46,31 @@ func (s *stack) startQBittorrent(ctx context.Context) (*dev.QBittorrent, error) 
 	return q, nil
 }
 
-// startTorrentStandIns starts the stand-in for qBittorrent where the real one is missing, and the web seed.
-func (s *stack) startTorrentStandIns() error {
-	if s.torrents.folder == "" {
-		t := &s.torrents
-		t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
-		standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
-			Dir: filepath.Join(s.state, "qbittorrent-standin"), Username: t.username, Password: t.password,
-			Plan: sim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
-		})
-		if err != nil {
-			return err
-		}
-		if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
-			return err
-		}
-		s.info.StandIns.QBittorrent = t.url
-		s.screen.say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+// startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
+func (s *stack) startTorrentStandIn() error {
+	t := &s.torrents
+	if t.folder != "" {
+		return nil
 	}
+	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
+	standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
+		Dir: filepath.Join(s.state, "qbittorrent-standin"), Username: t.username, Password: t.password,
+		Plan: sim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
+	})
+	if err != nil {
+		return err
+	}
+	if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
+		return err
+	}
+	s.info.StandIns.QBittorrent = t.url
+	s.screen.say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+	return nil
+}
+
+// startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at once, and
+// leaves a web seed that does not answer alone for long.
+func (s *stack) startWebSeed() error {
 	var seed *sim.WebSeed
 	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
 		seed, err = sim.StartWebSeed(address)

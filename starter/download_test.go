@@ -97,13 +97,22 @@ func TestDownloadRefusals(t *testing.T) {
 		"BOOK_NOT_FOUND":       {404, "next: look which there are: starter book list"},
 		"DOWNLOAD_NOT_FOUND":   {404, "next: look which there are: starter download list"},
 		"INVALID_TRANSITION":   {409, "starter download show ID"},
-		"PROVIDER_UNAVAILABLE": {503, "next: try again in a moment"},
+		"PROVIDER_UNAVAILABLE": {503, "next: see how it goes: starter download show ID"},
 	} {
 		api := newFakeAPI(t, map[string][]string{"POST /v1/downloads/9/cancel": {problemJSON(c.status, code)}})
 		exit, out, errs := api.starter(t, "download", "cancel", "9", "--json")
 		if exit != 1 || out != "" || !strings.Contains(errs, code+": what is wrong") || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", code, exit, out, errs)
 		}
+	}
+}
+
+// TestDownloadsAreOff does not tell anybody to try again.
+func TestDownloadsAreOff(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {problemJSON(http.StatusServiceUnavailable, "PROVIDER_UNAVAILABLE")}})
+	if exit, _, errs := api.starter(t, "download", "4", "magnet:?a"); exit != 1 || !strings.Contains(errs, "next: they are off until the API and the worker get their settings: see the README") {
+		t.Errorf("exit code %d, errors %q", exit, errs)
 	}
 }
 

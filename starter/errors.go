@@ -65,9 +65,11 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 			fmt.Fprintf(w, "field: %s: %s\n", printable(e.Field), printable(e.Message))
 		}
 		for _, name := range slices.Sorted(maps.Keys(no.Details)) {
-			fmt.Fprintf(w, "detail: %s: %s\n", printable(name), printable(detailText(no.Details[name])))
+			if text := detailText(no.Details[name]); text != "" {
+				fmt.Fprintf(w, "detail: %s: %s\n", printable(name), printable(text))
+			}
 		}
-		if next := nextStep(no); next != "" {
+		if next := nextStep(cmd, no); next != "" {
 			fmt.Fprintf(w, "next: %s\n", next)
 		}
 	default:
@@ -91,7 +93,7 @@ func detailText(value any) string {
 }
 
 // nextStep says what a person can do about a refusal; nothing when the refusal itself says it.
-func nextStep(r *refusal) string {
+func nextStep(cmd *cobra.Command, r *refusal) string {
 	switch fault.Code(r.Code) {
 	case fault.Unauthenticated:
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
@@ -110,11 +112,16 @@ func nextStep(r *refusal) string {
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
 	case fault.InvalidTransition:
-		return "look at its state: starter deliver show ID, starter task show ID, starter download show ID or starter tx show HASH"
+		return "look at its state: " + showCommand(cmd)
 	case fault.BookNotFound:
 		return "look which there are: starter book list, or add it: starter book add TITLE"
 	case fault.DownloadNotFound:
 		return "look which there are: starter download list"
+	case fault.ProviderUnavailable:
+		if cmd.Name() == "cancel" { // which is tried until it is confirmed
+			return "see how it goes: " + showCommand(cmd)
+		}
+		return "they are off until the API and the worker get their settings: see the README"
 	case fault.TransactionNotFound:
 		return "look which there are: starter tx list"
 	case fault.PaymentUndecided:
@@ -140,6 +147,19 @@ func nextStep(r *refusal) string {
 		return "try again in a moment; starter status tells administrators more"
 	}
 	return ""
+}
+
+// showCommand is the command that shows what a command was about.
+func showCommand(cmd *cobra.Command) string {
+	for ; cmd.HasParent(); cmd = cmd.Parent() {
+		switch cmd.Name() {
+		case "deliver", "task", "download":
+			return cmd.CommandPath() + " show ID"
+		case "tx":
+			return cmd.CommandPath() + " show HASH"
+		}
+	}
+	return "starter deliver show ID, starter task show ID, starter download show ID or starter tx show HASH"
 }
 
 // group makes a command that only holds others. A word that is none of them is an error, which cobra leaves to those

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stagecoach/internal/dev"
 )
 
 func TestMain(m *testing.M) {
@@ -67,7 +69,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 	p := &process{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.Env = append(os.Environ(), env...)
-	if err := p.cmd.Start(); err != nil {
+	if err := dev.StartTied(p.cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -166,7 +168,7 @@ var built = sync.OnceValues(func() (string, error) {
 	binary := filepath.Join(dir, "starter")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return binary, nil

@@ -73,7 +73,7 @@ func (t transaction) remark() string {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
 	}
 	if t.NeedsReview {
-		remarks = append(remarks, "needs review: "+t.ReviewReason)
+		remarks = append(remarks, "needs review: "+cmp.Or(reviews[t.ReviewReason], t.ReviewReason))
 	}
 	if t.RefundDueNano > 0 {
 		remarks = append(remarks, "owed: "+ton(t.RefundDueNano))
@@ -101,29 +101,34 @@ func newTx() *cobra.Command {
 		askingAs(t.asAdmin, "show HASH", "Show one transaction, what happened to it and what was paid for it", between(1, 1), func(args []string) (call, error) {
 			return call{method: http.MethodGet, path: txPath(args[0])}, nil
 		}, showWholeTransaction),
-		newTxRetry(&t), newTxResolve(&t), newTxQueue(&t), newTxPause(&t), newTxResume(&t), newTxLedger(&t), newTxReconcile(&t),
+		newTxRetry(&t), newTxResolve(&t), newTxWriteOff(&t), newTxQueue(&t), newTxPause(&t), newTxResume(&t), newTxLedger(&t), newTxReconcile(&t),
 	)
 	t.addFlags(cmd)
 	return cmd
 }
 
 func newTxList(t *target) *cobra.Command {
-	var status string
-	var review, stuck bool
+	var status, hash string
+	var review, stuck, owed bool
 	cmd := listingAs(t.asAdmin, "list", "List transactions, the newest first", between(0, 0),
 		func([]string) string { return "/v1/transactions" },
 		func() map[string]string {
-			filters := map[string]string{"status": strings.ToLower(status)}
+			filters := map[string]string{"status": strings.ToLower(status), "hash": strings.ToLower(hash)}
 			if review {
 				filters["needs_review"] = "true"
 			}
 			if stuck {
 				filters["stuck"] = "true"
 			}
+			if owed {
+				filters["owed"] = "true"
+			}
 			return filters
 		}, showTransactions)
 	cmd.Flags().StringVar(&status, "in-status", "", "only those in this status: pending, processing, processed or failed")
+	cmd.Flags().StringVar(&hash, "hash", "", "only those whose hash begins like this")
 	cmd.Flags().BoolVar(&review, "needs-review", false, "only those that an administrator has to resolve")
+	cmd.Flags().BoolVar(&owed, "owed", false, "only those whose sender is owed money that is not on its way")
 	cmd.Flags().BoolVar(&stuck, "stuck", false, "only those that are in processing for too long")
 	return cmd
 }
@@ -139,17 +144,39 @@ func newTxRetry(t *target) *cobra.Command {
 }
 
 func newTxResolve(t *target) *cobra.Command {
-	var key string
+	var key, payment string
 	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed [COMMENT]", "End a transaction that needs review as you have found out", between(2, 1000), func(args []string) (call, error) {
 		outcome := store.TransactionStatus(strings.ToLower(args[1]))
 		if outcome != store.TransactionProcessed && outcome != store.TransactionFailed {
 			return call{}, usageError{"the outcome is processed or failed, not " + args[1]}
 		}
 		body := map[string]string{"outcome": string(outcome), "comment": strings.Join(args[2:], " ")}
+		if payment != "" {
+			body["payment"] = payment
+		}
 		return call{method: http.MethodPost, path: txPath(args[0]) + "/resolve", body: body, idempotencyKey: key}, nil
+	}, showTransaction)
+	cmd.Flags().StringVar(&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it")
+	addKeyFlag(cmd, &key)
+	return cmd
+}
+
+func newTxWriteOff(t *target) *cobra.Command {
+	var key string
+	cmd := askingAs(t.asAdmin, "write-off HASH [COMMENT]", "Give up what is owed to the sender of a failed transaction: it is not paid back", between(1, 1000), func(args []string) (call, error) {
+		body := map[string]string{"comment": strings.Join(args[1:], " ")}
+		return call{method: http.MethodPost, path: txPath(args[0]) + "/write-off", body: body, idempotencyKey: key}, nil
 	}, showTransaction)
 	addKeyFlag(cmd, &key)
 	return cmd
+}
+
+// reviews say in words why a transaction needs review.
+var reviews = map[string]string{
+	store.ReviewNotConfirmed: "paid, and Fragment has not said that the Stars were sent",
+	store.ReviewMismatch:     "the chain paid something else than what was signed",
+	store.ReviewLate:         "a payment that had passed for dead was paid after all",
+	store.ReviewLost:         "the chain has a payment that the record does not know: it may have been for this one",
 }
 
 func showTransactions(cmd *cobra.Command, transactions []transaction) error {

@@ -193,9 +193,22 @@ func switchText(s *paymentSwitch, off string) string {
 func showLedger(cmd *cobra.Command, l ledger) error {
 	rows := [][]string{{"wallet", l.Wallet}, {"known up to", when(l.ScannedTo)}}
 	for _, b := range l.Balances {
-		rows = append(rows, []string{b.Account, ton(b.BalanceNano)})
+		rows = append(rows, []string{b.Account, ton(b.BalanceNano), accounts[b.Account]})
 	}
 	return table(cmd.OutOrStdout(), rows)
+}
+
+// accounts say in words what stands on each account. All of them together are zero at every moment.
+var accounts = map[string]string{
+	"wallet":     "what the wallet holds",
+	"received":   "negative: what customers sent, less what is reserved or owed",
+	"reserved":   "negative: set aside for payments that are signed",
+	"refund_due": "negative: owed to senders",
+	"paid":       "gone to Fragment",
+	"gas":        "gone in fees",
+	"refunded":   "given back to senders",
+	"returning":  "on its way back: payments that bounced",
+	"other":      "negative: came in for no order; positive: went out for none",
 }
 
 func showReconciliation(cmd *cobra.Command, r reconciliation) error {

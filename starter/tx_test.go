@@ -34,11 +34,12 @@ func TestTransactionCommands(t *testing.T) {
 	put(t, sold, []byte(`{"items":[{"username":"durov","stars":50,"paid_nano":460900000,"payment_hash":"cd","at":"2026-03-01T12:00:00Z"}]}`))
 	tx := "/v1/transactions/" + txHash
 	answers := map[string][]string{
-		"GET /v1/transactions?limit=50":                                           {"200 " + list(txIn("failed"))},
-		"GET /v1/transactions?limit=1&needs_review=true&status=failed&stuck=true": {`200 {"items":[` + txIn("failed") + `],"next_cursor":"c2"}`},
+		"GET /v1/transactions?limit=50": {"200 " + list(txIn("failed"))},
+		"GET /v1/transactions?hash=9f2c&limit=1&needs_review=true&owed=true&status=failed&stuck=true": {`200 {"items":[` + txIn("failed") + `],"next_cursor":"c2"}`},
 		"GET " + tx:                           {"200 " + wholeTxJSON},
 		"POST " + tx + "/retry":               {"200 " + txIn("processing")},
 		"POST " + tx + "/resolve":             {"200 " + txIn("processed")},
+		"POST " + tx + "/write-off":           {"200 " + txIn("failed")},
 		"GET /v1/payments/queue?limit=50":     {"200 " + queueJSON},
 		"POST /v1/payments/pause":             {`200 {"pause":{"since":"2026-03-01T12:00:00Z","reason":"it moves","user_id":"1","retry_at":null},"hold":null}`},
 		"POST /v1/payments/resume":            {`200 {"pause":null,"hold":null}`},
@@ -49,11 +50,12 @@ func TestTransactionCommands(t *testing.T) {
 	}
 	runCommands(t, answers, []commandTest{
 		{line: "tx list", want: []string{txHash, "failed", "1.5 TON", "durov", "Failed to fetch: Network error (retryable)"}, json: list(txIn("failed"))},
-		{line: "tx list --in-status FAILED --needs-review --stuck --limit 1", want: []string{"--cursor c2"}},
+		{line: "tx list --in-status FAILED --needs-review --stuck --owed --hash 9F2C --limit 1", want: []string{"--cursor c2"}},
 		{line: "tx show " + strings.ToUpper(txHash), want: []string{"50 Stars for durov", "0.4609 TON", "purchase 5", "dead", "not found on the chain", "detected", "retry"}, json: wholeTxJSON},
 		{line: "tx retry " + txHash, want: []string{"processing"}, json: txIn("processing"), body: `{"comment":""}`},
 		{line: "tx retry " + txHash + " Fragment is back", body: `{"comment":"Fragment is back"}`},
 		{line: "tx resolve " + txHash + " Processed they are there", want: []string{"processed"}, json: txIn("processed"), body: `{"comment":"they are there","outcome":"processed"}`},
+		{line: "tx write-off " + txHash + " Paid back by hand", want: []string{"failed"}, json: txIn("failed"), body: `{"comment":"Paid back by hand"}`},
 		{line: "tx queue", want: []string{"pause", "it moves", "since 2026-03-01", "refund", "waits"}, json: queueJSON},
 		{line: "tx pause it moves", want: []string{"it moves"}, body: `{"reason":"it moves"}`},
 		{line: "tx pause", body: `{"reason":""}`},
@@ -91,7 +93,7 @@ func TestTransactionRefusals(t *testing.T) {
 	}{
 		"TRANSACTION_NOT_FOUND": {404, "next: look which there are: starter tx list"},
 		"PAYMENT_UNDECIDED":     {409, "next: wait for what the chain says"},
-		"INVALID_TRANSITION":    {409, "starter tx show HASH"},
+		"INVALID_TRANSITION":    {409, "next: look at its state: starter tx show HASH\n"},
 		"NOT_CONFIGURED":        {503, "next: it is off until"},
 		"TEMPORAL_UNAVAILABLE":  {503, "next: try again in a moment"},
 	} {
@@ -108,7 +110,7 @@ func TestTransactionUsage(t *testing.T) {
 	noList := filepath.Join(t.TempDir(), "no list")
 	put(t, noList, []byte(`{"purchases":[]}`))
 	for _, line := range []string{
-		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx resolve a", "tx resolve a maybe", "tx queue a", "tx resume a", "tx ledger a",
+		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx resolve a", "tx resolve a maybe", "tx write-off", "tx queue a", "tx resume a", "tx ledger a",
 		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)

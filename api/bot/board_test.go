@@ -17,6 +17,9 @@ func (w *world) known(person int64, language string) {
 	w.writes(person, language, "/help")
 	w.user(person)
 	w.eventually("the language", func() bool { return w.user(person).Language == language })
+	w.eventually("the answer", func() bool {
+		return slices.ContainsFunc(w.messages(person), func(m sim.Message) bool { return m.FromBot })
+	})
 }
 
 // board gives the messages about a job.

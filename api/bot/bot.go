@@ -20,6 +20,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
@@ -41,6 +42,8 @@ type Catalog interface {
 // StatusSource tells how the service is doing.
 type StatusSource interface {
 	Now(ctx context.Context) (status.Status, error)
+	// WatchWorkers raises and closes the alerts that a worker cannot.
+	WatchWorkers(ctx context.Context) error
 }
 
 // Options are what the bot works with.
@@ -58,6 +61,7 @@ type Options struct {
 	AdminIDs       []int64       // Telegram ids of people who are administrators unless they were blocked
 	EditEvery      time.Duration // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration // how long changes of one task are gathered for one message; 0: 3 s
+	AlertCalm      time.Duration // how long an incident has to be over before that is told; 0: store.AlertCalm
 	PollTimeout    time.Duration // how long Telegram may wait for news, whole seconds; 0: 50 s
 }
 
@@ -76,6 +80,7 @@ type Bot struct {
 	adminIDs       []int64
 	editEvery      time.Duration
 	gatherNotices  time.Duration
+	alertCalm      time.Duration
 	pollTimeout    time.Duration
 
 	commands []command
@@ -83,6 +88,8 @@ type Bot struct {
 	boards   map[string]boardKind  // by workload
 	notices  map[string]noticeKind // by workload
 	pace     *pace
+
+	databaseAway time.Time // since when; zero: it is there
 }
 
 const (
@@ -98,6 +105,7 @@ func New(o Options) *Bot {
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
 		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),
+		alertCalm:     cmp.Or(o.AlertCalm, store.AlertCalm),
 		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
 	}
 	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(), b.adminCommands())
@@ -111,8 +119,15 @@ func New(o Options) *Bot {
 // Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.
 func (b *Bot) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if _, err := b.store.OnlyBot(ctx, b.serve); err != nil && ctx.Err() == nil {
+		served, err := b.store.OnlyBot(ctx, b.serve)
+		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: standing by", "error", err)
+		}
+		switch {
+		case fault.CodeOf(err) == fault.StoreUnavailable:
+			b.databaseIsAway()
+		case err == nil && !served:
+			b.databaseAway = time.Time{} // the process that serves tells of it
 		}
 		sleep(ctx, standBy)
 	}
@@ -121,10 +136,13 @@ func (b *Bot) Run(ctx context.Context) error {
 
 // serve works while this process is the only one; it ends with ctx.
 func (b *Bot) serve(ctx context.Context) error {
+	b.databaseIsBack(ctx)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.keepNotices, b.sendAlerts} {
+	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.keepNotices, b.sendAlerts, b.watch} {
 		loops.Go(func() { loop(ctx) })
 	}
+	<-ctx.Done() // as when PostgreSQL goes: what was begun takes seconds to finish, and the outage does not wait for that
+	b.databaseIsAway()
 	loops.Wait()
 	return ctx.Err()
 }

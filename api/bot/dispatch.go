@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/mymmrac/telego"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -92,7 +95,7 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 		b.tell(ctx, r, r.say(refusal))
 		return nil
 	}
-	if err := run(ctx, r); err != nil {
+	if err := traced(ctx, "bot /"+name, r, run); err != nil {
 		return err
 	}
 	if asked.admin || r.subject != "" {
@@ -100,6 +103,17 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 		return store.Patiently(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
 	}
 	return nil
+}
+
+// traced runs what was asked for as the beginning of a trace.
+func traced(ctx context.Context, name string, r *request, run func(context.Context, *request) error) error {
+	ctx, span := otel.Tracer("stagecoach/bot").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
+	err := run(ctx, r)
+	if err != nil {
+		span.SetStatus(codes.Error, "")
+	}
+	return err
 }
 
 // route gives the command that a request stands for, and what to do.

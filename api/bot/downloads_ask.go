@@ -176,6 +176,10 @@ func (b *Bot) fulfil(ctx context.Context, r *request, w wish) error {
 	if err != nil {
 		return err
 	}
+	if !created && job.SourceURL != w.Link {
+		r.note = r.say(textDownloadOther, job.ID)
+		return b.showBook(ctx, r, wish{Book: w.Book}, "⚠️ "+r.note)
+	}
 	r.note = r.say(began(created), job.ID)
 	return b.showBook(ctx, r, wish{Book: w.Book}, "✅ "+r.note)
 }

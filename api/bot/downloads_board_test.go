@@ -207,9 +207,7 @@ func TestNoticesOfTheReleaseBefore(t *testing.T) {
 	if n := len(w.told(boris, "")); n != 0 {
 		t.Errorf("%d notices that may have been sent", n)
 	}
-	if got := strings.Join(w.noticeStates(), " "); got != "sent sending" {
-		t.Errorf("the record says: %s", got)
-	}
+	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sending" })
 }
 
 func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {

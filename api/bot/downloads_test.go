@@ -100,7 +100,9 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 		begun(c.book, c.medium)
 	}
 	w.writes(anna, "en", "/download #1 "+magnet)
-	w.sees(anna, "This is download #1, asked for already.")
+	w.sees(anna, "✅ This is download #1, asked for already.")
+	w.writes(anna, "en", "/download #1 "+otherMagnet)
+	w.sees(anna, "⚠️ Download #1 is under way, from another link. Cancel it to take this one.")
 
 	w.writes(anna, "en", "/download war "+magnet+" audio") // two books
 	w.sees(anna, "🔎 <b>war</b>", "War and Peace", "War of the Worlds")

@@ -128,11 +128,12 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	if err := b.planNotices(t.Context()); err != nil { // and dies while it sends
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
-	due, err := w.store.DueNotices(t.Context(), []string{store.TaskNotices}, 10)
-	if err != nil || len(due) != 1 {
-		t.Fatal(due, err)
-	}
+	var due []store.Notice
+	w.eventually("a notice to send", func() bool {
+		var err error
+		due, err = w.store.DueNotices(t.Context(), []string{store.TaskNotices}, 10)
+		return err == nil && len(due) == 1
+	})
 	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +145,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 			t.Errorf("%q was told %d times", word, n)
 		}
 	}
-	if got := strings.Join(w.noticeStates(), " "); got != "sent sent unknown sent sending sent" {
-		t.Errorf("the record says: %s", got)
-	}
+	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent unknown sent sending sent" })
 }
 
 func TestWhoIsNotToldAnyMore(t *testing.T) {

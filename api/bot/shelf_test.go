@@ -112,5 +112,15 @@ func (steady) Now(context.Context) (status.Status, error) {
 		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
 		DownloadsInStatus: map[store.DownloadStatus]int64{store.DownloadDownloading: 12},
 		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
+		Whole: status.Whole{
+			TemporalAnswers: true, TasksInStatus: map[store.TaskStatus]int64{store.TaskStuck: 2}, NeedsReview: 1, OpenFindings: 1,
+			Errors:  []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
+			Queues:  []status.Queue{{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"}},
+			Workers: []status.Worker{{Identity: "w", Service: "worker", Queues: []string{"delivery"}}, {Identity: "a", Service: "api"}},
+			Outside: []status.Outside{{Name: "yandex", Error: "YANDEX_TIMEOUT", FailingFor: &silence}, {Name: "telegram", Answers: true}},
+			Alerts:  []store.OpenAlert{{Kind: store.AlertStorageAway}}, Stops: []store.Switch{{Name: store.SwitchPause}},
+		},
 	}, nil
 }
+
+func (steady) WatchWorkers(context.Context) error { return nil }

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"html"
 	"strings"
 	"time"
 
@@ -12,7 +13,12 @@ import (
 
 const (
 	alertTick  = 2 * time.Second
+	watchTick  = 15 * time.Second
 	stuckShown = 10
+
+	errorsShown = 5
+	// databaseGone is how long PostgreSQL has to be away to be worth a message.
+	databaseGone = 30 * time.Second
 )
 
 // showStatus is /status.
@@ -29,24 +35,22 @@ func statusText(language string, s status.Status) string {
 	lines := []string{
 		textStatus.in(language),
 		textQueueDepth.in(language, s.QueueDepth),
-		textHeartbeat.in(language, secondsIn(language, s.WorkerHeartbeatAge)),
+		textHeartbeat.in(language, agoIn(language, s.WorkerHeartbeatAge)),
 		textToken.in(language, secondsIn(language, s.TokenExpiresIn)),
-		"", textInState.in(language),
+		"", textInState.in(language) + " " + countsText(store.JobStates, s.JobsInState),
+		textTasksIn.in(language) + " " + countsText(store.TaskStatuses, s.TasksInStatus),
 	}
-	for _, state := range store.JobStates {
-		lines = append(lines, fmt.Sprintf("%s: %d", state, s.JobsInState[state]))
-	}
+	downloads := textTorrents.in(language) + " " + countsText(store.DownloadStatuses, s.DownloadsInStatus)
 	if q := s.QBittorrent; q != nil {
-		lines = append(lines, "", textTorrents.in(language), torrentServer(language, *q))
-		for _, state := range store.DownloadStatuses {
-			lines = append(lines, fmt.Sprintf("%s: %d", state, s.DownloadsInStatus[state]))
-		}
+		downloads += "\n" + torrentServer(language, *q)
 	}
-	if len(s.TopErrors) > 0 {
+	lines = append(lines, downloads, textTransactionsIn.in(language)+" "+countsText(store.TransactionStatuses, s.TransactionsInStatus), "")
+	lines = append(lines, wholeLines(language, s.Whole)...)
+	if len(s.Errors) > 0 {
 		lines = append(lines, "", textTopErrors.in(language))
 	}
-	for _, count := range s.TopErrors {
-		lines = append(lines, fmt.Sprintf("<code>%s</code>: %d", count.Code, count.Count))
+	for _, count := range s.Errors[:min(errorsShown, len(s.Errors))] {
+		lines = append(lines, fmt.Sprintf("%s <code>%s</code>: %d", count.Workload, html.EscapeString(count.Code), count.Count))
 	}
 	if s.Stuck() {
 		stuck := make([]string, 0, stuckShown)
@@ -58,12 +62,64 @@ func statusText(language string, s status.Status) string {
 	return strings.Join(lines, "\n")
 }
 
+// countsText writes how many there are in each state, in one line, without those in which there are none.
+func countsText[S ~string](states []S, counts map[S]int64) string {
+	var parts []string
+	for _, state := range states {
+		if n := counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", state, n))
+		}
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wholeLines are about queues, workers, outside systems and what an administrator should look at.
+func wholeLines(language string, w status.Whole) []string {
+	var lines []string
+	if !w.TemporalAnswers {
+		lines = append(lines, textTemporalAway.in(language))
+	}
+	for _, q := range w.Queues {
+		if q.Depth > 0 {
+			lines = append(lines, textQueueLine.in(language, q.Name, q.Kind, q.Depth, secondsIn(language, &q.OldestAge)))
+		}
+	}
+	working := 0
+	for _, worker := range w.Workers {
+		if len(worker.Queues) > 0 {
+			working++
+		}
+	}
+	lines = append(lines, textWorkers.in(language, working))
+	for _, o := range w.Outside {
+		if o.FailingFor != nil {
+			lines = append(lines, textFails.in(language, o.Name, o.Error, secondsIn(language, o.FailingFor)))
+		}
+	}
+	if w.NeedsReview > 0 {
+		lines = append(lines, textReviews.in(language, w.NeedsReview))
+	}
+	for _, stop := range w.Stops {
+		lines = append(lines, textPaymentsStopped.in(language, stop.Name))
+	}
+	if w.OpenFindings+w.RecentFindings > 0 {
+		lines = append(lines, textFindings.in(language, w.RecentFindings, w.OpenFindings))
+	}
+	for _, alert := range w.Alerts {
+		lines = append(lines, textAlertOpen.in(language, alert.Kind, durationIn(language, int64(max(0, time.Since(alert.OpenedAt).Seconds())))))
+	}
+	return lines
+}
+
 // torrentServer tells whether qBittorrent answers.
 func torrentServer(language string, q status.QBittorrent) string {
 	if q.Answers {
 		return textAnswers.in(language)
 	}
-	line := textNoAnswer.in(language, secondsIn(language, q.AnswerAge))
+	line := textNoAnswer.in(language, agoIn(language, q.AnswerAge))
 	if q.Error != "" {
 		line += " (<code>" + q.Error + "</code>)"
 	}
@@ -74,13 +130,20 @@ func secondsIn(language string, seconds *float64) string {
 	if seconds == nil {
 		return textNotKnown.in(language)
 	}
-	return textSeconds.in(language, *seconds)
+	return durationIn(language, int64(max(0, *seconds)))
+}
+
+func agoIn(language string, seconds *float64) string {
+	if seconds == nil {
+		return textNotKnown.in(language)
+	}
+	return textAgo.in(language, secondsIn(language, seconds))
 }
 
 // sendAlerts tells the administrators of incidents until ctx ends, of each at most once.
 func (b *Bot) sendAlerts(ctx context.Context) {
 	for sleep(ctx, alertTick) {
-		alerts, err := b.store.TakeUnsentAlerts(ctx)
+		alerts, err := b.store.TakeUnsentAlerts(ctx, b.alertCalm)
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: alerts wait", "error", err)
 		}
@@ -107,4 +170,36 @@ func alertLines(language string, alert store.Alert) string {
 		lines = append(lines, "✅ "+alertOverText(alert.Kind).in(language))
 	}
 	return strings.Join(lines, "\n\n")
+}
+
+// watch looks after the alerts that no worker can raise, until ctx ends.
+func (b *Bot) watch(ctx context.Context) {
+	for sleep(ctx, watchTick) {
+		if err := b.status.WatchWorkers(ctx); err != nil && ctx.Err() == nil {
+			b.log.Warn("bot: workers are not watched", "error", err)
+		}
+	}
+}
+
+// databaseIsAway remembers since when PostgreSQL is, or may be, away. Whom to tell stands in it: they are told when it is back.
+func (b *Bot) databaseIsAway() {
+	if b.databaseAway.IsZero() {
+		b.databaseAway = time.Now()
+	}
+}
+
+// databaseIsBack tells of an outage that is over, unless it was a short one.
+func (b *Bot) databaseIsBack(ctx context.Context) {
+	away := b.databaseAway
+	b.databaseAway = time.Time{}
+	if away.IsZero() || time.Since(away) < databaseGone {
+		return
+	}
+	err := b.store.RaiseAlert(ctx, store.AlertDatabaseAway)
+	if err == nil {
+		err = b.store.ResolveAlert(ctx, store.AlertDatabaseAway)
+	}
+	if err != nil {
+		b.databaseAway = away // it is away again
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 
@@ -162,6 +163,9 @@ func TestNewTasks(t *testing.T) {
 	w.sees(anna, "In which workspace is “Where: to?” to be?", "Space of 100", "Space of 200")
 	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
 	w.sees(anna, "No task is yours")
+	w.eventually("the question is gone", func() bool {
+		return !slices.ContainsFunc(w.messages(anna), func(m sim.Message) bool { return strings.Contains(m.Text, "In which workspace") })
+	})
 	w.writes(anna, "en", "/task new Where: to?")
 	choice := w.sees(anna, "Space of 200")
 	button := findButton(choice, "Space of 200")

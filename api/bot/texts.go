@@ -57,7 +57,7 @@ var (
 
 // Access.
 var (
-	textWelcome        = text{"Hello! Choose a file, and I will send it to this chat.", "Здравствуйте! Выберите файл, и я пришлю его в этот чат."}
+	textWelcome        = text{"Hello! Choose a file, and I will send it to this chat. What else I can do: /help", "Здравствуйте! Выберите файл, и я пришлю его в этот чат. Что ещё я умею: /help"}
 	textWelcomePending = text{"Hello! An administrator will look at your request. I will write to you when you can begin.", "Здравствуйте! Администратор рассмотрит вашу заявку. Я напишу, когда можно будет начать."}
 	textApproved       = text{"You have been approved: choose a file, and I will send it to this chat.", "Доступ открыт: выберите файл, и я пришлю его в этот чат."}
 	textPending        = text{"An administrator has not approved you yet. I will write to you when that happens.", "Администратор ещё не открыл вам доступ. Я напишу, когда это случится."}
@@ -75,7 +75,7 @@ var (
 
 // Help, and what is not understood.
 var (
-	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others, and download books for the library: send me a link.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими, и скачиваю книги для библиотеки: пришлите ссылку.\n"}
+	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others, download books for the library (send me a link), and tell how to buy Telegram Stars for TON.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими, скачиваю книги для библиотеки (пришлите ссылку) и подскажу, как купить звёзды Telegram за TON.\n"}
 	textUnknownCommand = text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 	textOnlyWords      = text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
 	textStaleButton    = text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
@@ -130,18 +130,28 @@ var jobStates = map[store.JobState]text{
 
 // Status and alerts.
 var (
-	textStatus     = text{"<b>Status</b>", "<b>Состояние</b>"}
-	textQueueDepth = text{"Queue: %d", "Очередь: %d"}
-	textHeartbeat  = text{"Worker last heard of: %s", "Последний сигнал обработчика: %s"}
-	textToken      = text{"Storage token ends in: %s", "Токен хранилища истекает через: %s"}
-	textInState    = text{"<b>Deliveries</b>", "<b>Доставки</b>"}
-	textTorrents   = text{"<b>Downloads</b>", "<b>Загрузки</b>"}
-	textAnswers    = text{"qBittorrent answers", "qBittorrent отвечает"}
-	textNoAnswer   = text{"⚠️ qBittorrent does not answer, last time: %s ago", "⚠️ qBittorrent не отвечает, последний ответ: %s назад"}
-	textTopErrors  = text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
-	textStuck      = text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
-	textSeconds    = text{"%.0f s", "%.0f с"}
-	textNotKnown   = text{"not known", "неизвестно"}
+	textStatus          = text{"<b>Status</b>", "<b>Состояние</b>"}
+	textQueueDepth      = text{"Queue: %d", "Очередь: %d"}
+	textHeartbeat       = text{"Worker last heard of: %s", "Последний сигнал обработчика: %s"}
+	textToken           = text{"Storage token ends in: %s", "Токен хранилища истекает через: %s"}
+	textInState         = text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textTorrents        = text{"<b>Downloads</b>", "<b>Загрузки</b>"}
+	textAnswers         = text{"qBittorrent answers", "qBittorrent отвечает"}
+	textNoAnswer        = text{"⚠️ qBittorrent does not answer, last time: %s", "⚠️ qBittorrent не отвечает, последний ответ: %s"}
+	textTasksIn         = text{"<b>Tasks</b>", "<b>Задачи</b>"}
+	textTransactionsIn  = text{"<b>Stars</b>", "<b>Звёзды</b>"}
+	textTemporalAway    = text{"⚠️ the workflow service does not answer", "⚠️ служба процессов не отвечает"}
+	textQueueLine       = text{"Queue %s (%s): %d, oldest %s", "Очередь %s (%s): %d, старейшая %s"}
+	textWorkers         = text{"Workers: %d", "Обработчиков: %d"}
+	textFails           = text{"⚠️ %s: <code>%s</code> for %s", "⚠️ %s: <code>%s</code> уже %s"}
+	textAlertOpen       = text{"🚨 <code>%s</code> for %s", "🚨 <code>%s</code> уже %s"}
+	textReviews         = text{"⚠️ transactions that need review: %d", "⚠️ транзакций, требующих разбора: %d"}
+	textPaymentsStopped = text{"⏸ payments are stopped: %s", "⏸ платежи остановлены: %s"}
+	textFindings        = text{"⚠️ reconciler: %d in 10 minutes, %d open", "⚠️ сверка: %d за 10 минут, открытых: %d"}
+	textTopErrors       = text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
+	textStuck           = text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
+	textAgo             = text{"%s ago", "%s назад"}
+	textNotKnown        = text{"not known", "неизвестно"}
 )
 
 // alertTexts name the incidents that administrators are told of.
@@ -198,6 +208,42 @@ var alertTexts = map[string]text{
 		"The TON wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
 		"За кошельком TON не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
 	},
+	store.AlertTokenEnding: {
+		"The storage's token ends within a week and nothing renews it: deliveries stop then. Authorise the service anew.",
+		"Токен хранилища истекает в течение недели, и его нечем обновить: потом доставки остановятся. Выдайте доступ заново.",
+	},
+	store.AlertQueue: {
+		"Too much waits in a queue, or for too long. See /status, and start more workers.",
+		"В очереди ждёт слишком много или слишком долго. Смотрите /status и добавьте обработчиков.",
+	},
+	store.AlertNoWorker: {
+		"No worker has been heard of for a while: nothing is being done. Start one.",
+		"Обработчиков давно не слышно: ничего не выполняется. Запустите хотя бы один.",
+	},
+	store.AlertStuckJobs: {
+		"Deliveries in workers' hands show no sign of life. See /status.",
+		"Доставки у обработчиков не подают признаков жизни. Смотрите /status.",
+	},
+	store.AlertStorageAway: {
+		"The file storage has not answered for some minutes: deliveries are tried again and may fail.",
+		"Хранилище файлов не отвечает уже несколько минут: доставки повторяются и могут не удаться.",
+	},
+	store.AlertFragmentAway: {
+		"Fragment has not answered for some minutes: purchases of Stars are tried again and may fail.",
+		"Fragment не отвечает уже несколько минут: покупки звёзд повторяются и могут не удаться.",
+	},
+	store.AlertFindings: {
+		"The record and the workflows differed somewhere: the reconciler mends it. See: starter findings",
+		"Записи и процессы где-то разошлись: сверка исправляет это. Смотрите: starter findings",
+	},
+	store.AlertTemporalAway: {
+		"The workflow service does not answer: nothing new is begun, what is recorded waits.",
+		"Служба процессов не отвечает: ничего нового не начинается, записанное ждёт.",
+	},
+	store.AlertDatabaseAway: {
+		"The database did not answer for a while: nothing could be asked for or recorded.",
+		"База данных какое-то время не отвечала: ничего нельзя было ни запросить, ни записать.",
+	},
 }
 
 func alertText(kind string) text {
@@ -223,6 +269,16 @@ var alertOverTexts = map[string]text{
 	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
 	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
 	store.AlertChain:             {"The TON wallet is followed again.", "За кошельком TON снова удаётся следить."},
+
+	store.AlertTokenEnding:  {"The storage's token does not end soon any more.", "Токен хранилища больше не истекает в ближайшее время."},
+	store.AlertQueue:        {"The queues are short again.", "Очереди снова короткие."},
+	store.AlertNoWorker:     {"A worker is heard of again.", "Обработчик снова на связи."},
+	store.AlertStuckJobs:    {"No delivery is stuck any more.", "Зависших доставок больше нет."},
+	store.AlertStorageAway:  {"The file storage answers again.", "Хранилище файлов снова отвечает."},
+	store.AlertFragmentAway: {"Fragment answers again.", "Fragment снова отвечает."},
+	store.AlertFindings:     {"The reconciler finds nothing new any more.", "Сверка больше не находит нового."},
+	store.AlertTemporalAway: {"The workflow service answers again.", "Служба процессов снова отвечает."},
+	store.AlertDatabaseAway: {"The database answers again.", "База данных снова отвечает."},
 }
 
 func alertOverText(kind string) text {

@@ -68,6 +68,7 @@ var (
 	textDownloadOf          = text{"📥 #%d (%s)", "📥 №%d (%s)"}
 	textDownloadAsked       = text{"Download #%d has begun.", "Загрузка №%d началась."}
 	textDownloadAskedBefore = text{"This is download #%d, asked for already.", "Это загрузка №%d, она уже заказана."}
+	textDownloadOther       = text{"Download #%d is under way, from another link. Cancel it to take this one.", "Загрузка №%d уже идёт, по другой ссылке. Отмените её, чтобы взять эту."}
 	textWaitsForPeers       = text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
 	textDownloadBegun       = text{"⏳ It has begun", "⏳ Началась"}
 	textDownloadAmount      = text{"⬇️ %d%% (%s of %s)", "⬇️ %d%% (%s из %s)"}

@@ -63,12 +63,20 @@ var transactionStates = map[store.TransactionStatus]text{
 	store.TransactionFailed:     {"❌ failed", "❌ не удалась"},
 }
 
+// reviewTexts say why a transaction needs review, by the reason in the record.
+var reviewTexts = map[string]text{
+	store.ReviewNotConfirmed: {"it is paid, and Fragment has not said that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
+	store.ReviewMismatch:     {"the chain paid something else than what was signed.", "в блокчейне прошёл не тот платёж, который был подписан."},
+	store.ReviewLate:         {"a payment that had passed for dead was paid after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
+	store.ReviewLost:         {"the chain has a payment that the record does not know: it may have been for this one.", "в блокчейне есть платёж, которого нет в записях: возможно, он был за эту покупку."},
+}
+
 // Transactions, for administrators.
 var (
 	textTransactions   = text{"<b>Transactions that need somebody</b>", "<b>Транзакции, которые требуют внимания</b>"}
 	textNoTransactions = text{"No transaction needs anybody.", "Ни одна транзакция не требует внимания."}
 	textTransaction    = text{"%s came in. Stars: %s, for %s. Tries: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
-	textNeedsReview    = text{"🔎 Needs review: %s. It is resolved over the API or with <code>starter tx resolve</code>.", "🔎 Требует разбора: %s. Решение принимают через API или командой <code>starter tx resolve</code>."}
+	textNeedsReview    = text{"🔎 Needs review: %s It is resolved over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Решение принимают через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
 	textRefundDue      = text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
 	textPaidBy         = text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
 	textNoRetry        = text{"It cannot be tried again as it stands.", "В этом состоянии её нельзя повторить."}

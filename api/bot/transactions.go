@@ -76,7 +76,7 @@ func (b *Bot) openTransaction(ctx context.Context, r *request, args []string) er
 func (b *Bot) listTransactions(ctx context.Context, r *request) error {
 	var needy []store.Transaction
 	for _, filter := range []store.TransactionFilter{
-		{NeedsReview: true}, {StuckFor: b.transactions.StuckAfter}, {Status: store.TransactionFailed},
+		{NeedsReview: true}, {StuckFor: b.transactions.StuckAfter}, {Owed: true}, {MayRetry: true},
 	} {
 		filter.Limit = transactionsShown
 		found, err := b.transactions.List(ctx, filter)
@@ -84,8 +84,7 @@ func (b *Bot) listTransactions(ctx context.Context, r *request) error {
 			return err
 		}
 		for _, t := range found {
-			known := slices.ContainsFunc(needy, func(other store.Transaction) bool { return other.Hash == t.Hash })
-			if !known && (t.Status != store.TransactionFailed || len(transaction.Actions(t)) > 0) {
+			if !slices.ContainsFunc(needy, func(other store.Transaction) bool { return other.Hash == t.Hash }) {
 				needy = append(needy, t)
 			}
 		}
@@ -183,7 +182,11 @@ func transactionView(language string, t store.Transaction) view {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
 	}
 	if t.NeedsReview {
-		lines = append(lines, textNeedsReview.in(language, html.EscapeString(t.ReviewReason)))
+		why := html.EscapeString(t.ReviewReason) + "."
+		if known, ok := reviewTexts[t.ReviewReason]; ok {
+			why = known.in(language)
+		}
+		lines = append(lines, textNeedsReview.in(language, why, t.Hash))
 	}
 	if t.RefundDueNano > 0 {
 		lines = append(lines, textRefundDue.in(language, tonIn(language, t.RefundDueNano)))

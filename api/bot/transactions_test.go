@@ -179,9 +179,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 			t.Errorf("%s was told %d times", what, n)
 		}
 	}
-	if got := strings.Join(w.noticeStates(), " "); got != "sent sent sent sent" {
-		t.Errorf("the record says: %s", got)
-	}
+	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent sent sent" })
 }
 
 // pays takes a transaction in processing to its end, after the n-th transaction of the wallet.
@@ -227,6 +225,9 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.writes(boss, "en", "/retry "+hash)
 	w.sees(boss, "cannot be tried again")
 	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	for n := range transactionsShown { // these need nobody, however many come after it
+		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", store.NonRetryable, false)
+	}
 	w.writes(boss, "ru", "/tx")
 	w.presses(boss, "xt:")
 	w.sees(boss, hash, "❌ не удалась", "Failed to fetch: Network error (retryable)")
@@ -234,6 +235,12 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.sees(boss, "Повторить покупку?")
 	w.presses(boss, "xt:")
 	w.eventually("the question to go", func() bool { return w.shows(boss, "Повторить покупку?") == 0 })
+	review := w.deposits(transactionsShown+2, "durov")
+	if _, err := w.store.ReviewTransaction(t.Context(), review, 1, store.ReviewNotConfirmed); err != nil {
+		t.Fatal(err)
+	}
+	w.writes(boss, "ru", "/tx "+review)
+	w.sees(boss, review, "Требует разбора: оплата прошла", "tx resolve "+review+" processed")
 	w.writes(boss, "en", "/retry "+hash)
 	yes := findButton(w.sees(boss, "Try to buy again?"), "xy:")
 	for range 3 {
@@ -271,6 +278,19 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	}
 }
 
+// TestOwedRefundsAreListed shows administrators, who hear that a refund could not be paid, which one that is.
+func TestOwedRefundsAreListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.opens()
+	hash := w.deposits(1, "nobody")
+	w.failsWith(hash, "Username not found", store.NonRetryable, true)
+	w.writes(boss, "en", "/tx")
+	w.presses(boss, "xt:")
+	w.sees(boss, hash, "Owed to the sender: 0.5 TON")
+}
+
 func TestHashesInButtons(t *testing.T) {
 	t.Parallel()
 	hash := hashOf("x")
@@ -293,7 +313,8 @@ func TestEveryAlertHasWords(t *testing.T) {
 	}
 	for _, kind := range []string{
 		store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertTransactionStuck,
-		store.AlertTransactionReview, store.AlertRefund, store.AlertChain,
+		store.AlertTransactionReview, store.AlertRefund, store.AlertChain, store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
+		store.AlertStorageAway, store.AlertFragmentAway, store.AlertFindings, store.AlertTemporalAway, store.AlertDatabaseAway,
 	} {
 		if _, known := alertTexts[kind]; !known {
 			t.Errorf("%s has no words", kind)

@@ -80,7 +80,7 @@ func newWorld(t *testing.T) *world {
 	w.temporal.On("UpdateWithStartWorkflow", mock.Anything, mock.Anything).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &shelf{store: w.store}
-	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond}
+	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second}
 	return w
 }
 

@@ -59,6 +59,7 @@ func endpoints() []endpoint {
 		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},
 		{id: "get-transaction", method: "GET", target: "/v1/transactions/" + someHash, admin: true, subject: "transaction/" + someHash},
 		{id: "retry-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/retry", admin: true, subject: "transaction/" + someHash},
+		{id: "write-off-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/write-off", admin: true, subject: "transaction/" + someHash},
 		{id: "resolve-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/resolve", body: map[string]any{"outcome": "failed"}, admin: true, subject: "transaction/" + someHash},
 		{id: "get-transaction-stats", method: "GET", target: "/v1/stats/transactions", admin: true},
 		{id: "get-payment-queue", method: "GET", target: "/v1/payments/queue", admin: true},
@@ -74,6 +75,7 @@ func endpoints() []endpoint {
 		{id: "change-user", method: "PATCH", target: "/v1/users/2", body: map[string]any{"name": "x"}, admin: true, subject: "user/2"},
 		{id: "renew-user-token", method: "POST", target: "/v1/users/2/token", admin: true, subject: "user/2"},
 		{id: "list-audit", method: "GET", target: "/v1/audit", admin: true},
+		{id: "list-findings", method: "GET", target: "/v1/findings", admin: true},
 	}
 }
 

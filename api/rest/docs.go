@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -25,29 +26,36 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// registerDocs serves the OpenAPI document and a page that shows it. Both are made once; the page loads nothing else.
+// registerDocs serves the OpenAPI document and a page that shows it. Each is made once, when it is first asked for: most
+// processes are never asked, and would start later. The page loads nothing else.
 func (s *server) registerDocs() {
 	openAnswers(s.api.OpenAPI())
-	document, err := json.Marshal(s.api.OpenAPI())
-	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // a fault of this package, found at start
-	}
-	var html bytes.Buffer
-	page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
-	if err := page.Execute(&html, newDocs(s.api.OpenAPI())); err != nil {
-		panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
-	}
+	document := sync.OnceValue(func() []byte {
+		document, err := json.Marshal(s.api.OpenAPI())
+		if err != nil {
+			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // a fault of this package, which any test of it finds
+		}
+		return document
+	})
+	page := sync.OnceValue(func() []byte {
+		var html bytes.Buffer
+		page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
+		if err := page.Execute(&html, newDocs(s.api.OpenAPI())); err != nil {
+			panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
+		}
+		return html.Bytes()
+	})
 	sum := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(document) // whoever asked has left
+		_, _ = w.Write(document()) // whoever asked has left
 	})
 	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", policy)
-		_, _ = w.Write(html.Bytes())
+		_, _ = w.Write(page())
 	})
 }
 

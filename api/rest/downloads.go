@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -42,6 +43,7 @@ type downloadBody struct {
 }
 
 type createDownloadInput struct {
+	Keyed
 	Body struct {
 		BookID    string `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
 		MediaType string `json:"media_type" enum:"text,audio"`
@@ -76,7 +78,8 @@ var (
 	createDownload = operation{
 		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers,
 		summary: "Ask for a torrent to be downloaded for a book", status: http.StatusCreated, also: http.StatusOK,
-		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours. " +
+		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
+			"key was answered with before. " +
 			"While qBittorrent cannot be reached a new one waits.",
 		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable},
 	}
@@ -118,8 +121,8 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
 	}
-	job, created, err := s.o.Downloads.Start(ctx, user, download.Ask{
-		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL,
+	job, created, err := s.startDownload(ctx, user, download.Ask{
+		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
 		return nil, fault.As(err).WithField("book_id")
@@ -132,6 +135,28 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 		out.Status = http.StatusCreated
 	}
 	return out, nil
+}
+
+// startDownload gives the same key the same download for ever, also one that was active already when the key came first.
+func (s *server) startDownload(ctx context.Context, user store.User, ask download.Ask) (job store.Download, created bool, err error) {
+	request := store.Request{
+		UserID: user.ID, Key: ask.Key, Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
+	}
+	var first int64
+	found, err := s.o.Store.Answered(ctx, request, &first)
+	if err != nil {
+		return job, false, err
+	}
+	if !found {
+		if job, created, err = s.o.Downloads.Start(ctx, user, ask); err != nil {
+			return job, false, err
+		}
+		if first, err = store.KeepAnswer(ctx, s.o.Store, request, job.ID); err != nil || first == job.ID {
+			return job, created, err
+		}
+	}
+	job, err = s.o.Downloads.Get(ctx, user, first)
+	return job, false, err
 }
 
 func (s *server) listDownloads(ctx context.Context, in *listDownloadsInput) (*answer[Page[downloadBody]], error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,33 +108,73 @@ func TestADownload(t *testing.T) {
 	}
 }
 
+// TestTheSameKeyIsTheSameDownload gives the first answer to a key, also when it made nothing or the download is over; what the
+// key is given with else is refused.
+func TestTheSameKeyIsTheSameDownload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := w.book("Wheels")
+	ask := func(token, medium, key string) reply {
+		return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet}, "Idempotency-Key", key)
+	}
+	first := ask(w.adaToken, "text", "k").ok(http.StatusCreated).body["id"].(string)
+	joined := ask(w.adaToken, "text", "l").ok(http.StatusOK).body["id"]
+	w.end(first, store.DownloadFailed)
+	for _, key := range []string{"k", "l"} {
+		if again := ask(w.adaToken, "text", key).ok(http.StatusOK).body; again["id"] != first || joined != first || again["status"] != "failed" {
+			t.Errorf("%s: %v and %v instead of %s", key, joined, again, first)
+		}
+	}
+	ask(w.adaToken, "audio", "k").refused(unprocessable, fault.Validation, "Idempotency-Key")
+	if other := ask(w.bobToken, "text", "k").ok(http.StatusCreated).body["id"]; other == first {
+		t.Error("another's key is not one's own")
+	}
+	if next := ask(w.adaToken, "text", "m").ok(http.StatusCreated).body["id"]; next == first {
+		t.Error("another key is another request")
+	}
+	ask(w.adaToken, "text", "no spaces").refused(unprocessable, fault.Validation, "Idempotency-Key")
+}
+
 func TestACancelThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
-	cancel := func(body any) reply { return w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", body) }
-	w.torrents.set(true, "")
-	if slow := cancel(`{"keep_files":true}`).ok(http.StatusOK).body; slow["status"] != "queued" || slow["cancel_requested"] != true {
-		t.Errorf("while it takes long: %v", slow)
+	begin := func() (id int64, cancel func(body any) reply) {
+		path := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
+		id, err := strconv.ParseInt(path, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id, func(body any) reply { return w.send(w.adaToken, "POST", "/v1/downloads/"+path+"/cancel", body) }
 	}
 	for _, code := range []fault.Code{fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected} {
+		_, cancel := begin()
 		w.torrents.set(false, code)
-		answer := cancel(nil)
-		answer.refused(http.StatusServiceUnavailable, fault.ProviderUnavailable, "")
-		if details, _ := answer.body["details"].(map[string]any); code != fault.ProviderUnavailable && details["reason"] != string(code) {
-			t.Errorf("%s: details %v", code, answer.body)
+		for range 2 { // the second time it knows already
+			answer := cancel(nil)
+			answer.refused(http.StatusServiceUnavailable, fault.ProviderUnavailable, "")
+			if details, _ := answer.body["details"].(map[string]any); code != fault.ProviderUnavailable && details["reason"] != string(code) {
+				t.Errorf("%s: details %v", code, answer.body)
+			}
 		}
 	}
+
+	id, cancel := begin()
 	w.temporal.setDown(true)
-	cancel(nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	cancel(`{"keep_files":true}`).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	w.temporal.setDown(false)
-	if still := w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body; still["status"] != "queued" {
-		t.Errorf("not confirmed, yet %v", still)
+	if still, err := w.store.DownloadByID(t.Context(), id); err != nil || still.Status != store.DownloadQueued {
+		t.Errorf("not confirmed, yet %+v, %v", still, err)
 	}
 	w.torrents.set(false, "")
 	cancel(nil).ok(http.StatusOK)
-	if job, err := w.store.DownloadByID(t.Context(), 1); err != nil || !job.KeepFiles || job.Status != store.DownloadCanceled {
+	if job, err := w.store.DownloadByID(t.Context(), id); err != nil || !job.KeepFiles || job.Status != store.DownloadCanceled {
 		t.Errorf("%+v, %v", job, err)
+	}
+
+	_, cancel = begin()
+	w.torrents.set(true, "")
+	if slow := cancel(nil).ok(http.StatusOK).body; slow["status"] != "queued" || slow["cancel_requested"] != true {
+		t.Errorf("while it takes long: %v", slow)
 	}
 }
 

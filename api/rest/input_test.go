@@ -20,7 +20,7 @@ func TestQueriesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.bank()
-	lists := []string{"/v1/files", "/v1/deliveries", "/v1/workspaces", "/v1/tasks", "/v1/books", "/v1/downloads", "/v1/transactions", "/v1/users", "/v1/audit"}
+	lists := []string{"/v1/files", "/v1/deliveries", "/v1/workspaces", "/v1/tasks", "/v1/books", "/v1/downloads", "/v1/transactions", "/v1/users", "/v1/audit", "/v1/findings"}
 	for _, list := range lists {
 		for _, limit := range []string{"0", "-1", "201", "x", "1.5", "1e2", "99999999999999999999", "%00", "+1+"} {
 			w.send(w.adminToken, "GET", list+"?limit="+limit, nil).refused(unprocessable, fault.Validation, "limit")

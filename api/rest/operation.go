@@ -55,7 +55,7 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 		Summary: op.summary, Description: op.description,
 		DefaultStatus: op.status, Responses: s.responses(op, hasBody),
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
-		Middlewares: huma.Middlewares{s.admit(op)},
+		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
 	}
 	if op.access != forAnyone {
 		described.Security = []map[string][]string{{bearer: {}}}

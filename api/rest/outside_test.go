@@ -234,8 +234,9 @@ func TestThePageOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestThePageInABrowser checks in a real browser, where there is one, that the policy lets the style through.
-func TestThePageInABrowser(t *testing.T) {
+// chromium finds the browser; without one the test is skipped.
+func chromium(t *testing.T) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
@@ -243,6 +244,12 @@ func TestThePageInABrowser(t *testing.T) {
 	if err != nil {
 		t.Skip("no browser here")
 	}
+	return browser
+}
+
+// TestThePageInABrowser checks in a real browser, where there is one, that the policy lets the style through.
+func TestThePageInABrowser(t *testing.T) {
+	browser := chromium(t)
 	t.Parallel()
 	server := httptest.NewServer(rest.New(rest.Options{}))
 	t.Cleanup(server.Close)

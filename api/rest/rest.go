@@ -35,6 +35,7 @@ type Options struct {
 	Status       *status.Reporter
 	Metrics      *metrics.Metrics
 	Temporal     client.Client   // for /ready
+	Codec        CodecOptions    // optional
 	Log          *slog.Logger    // default: none
 	Version      string          // of the program; default "dev"
 	Stop         <-chan struct{} // closed when the process ends: event streams end then, a server's Shutdown waits for them
@@ -69,7 +70,9 @@ func New(o Options) http.Handler {
 	s.registerStatus()
 	s.registerUsers()
 	s.registerAudit()
+	s.registerFindings()
 	s.registerHealth()
+	s.registerCodec()
 	s.registerDocs() // last: it shows all the others
 	return s.outside()
 }

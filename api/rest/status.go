@@ -20,6 +20,8 @@ type statusBody struct {
 
 	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
 	QBittorrent       *qbittorrentBody               `json:"qbittorrent" doc:"null when downloads are off"`
+
+	WholeBody
 }
 
 type qbittorrentBody struct {
@@ -48,7 +50,7 @@ func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody
 	body := statusBody{
 		At: utc(now.At), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, TopErrors: []errorCountBody{}, Stuck: now.Stuck(), StuckJobs: []string{},
-		DownloadsInStatus: now.DownloadsInStatus,
+		DownloadsInStatus: now.DownloadsInStatus, WholeBody: wholeFrom(now.Whole),
 	}
 	if q := now.QBittorrent; q != nil {
 		body.QBittorrent = &qbittorrentBody{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: optional(q.Error)}

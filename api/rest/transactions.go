@@ -66,6 +66,8 @@ type listTransactionsInput struct {
 	Status      string `query:"status" enum:"pending,processing,processed,failed" doc:"Only those in this status"`
 	NeedsReview bool   `query:"needs_review" doc:"Only those that an administrator has to resolve"`
 	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
+	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
+	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
 }
 
 type transactionInput struct {
@@ -80,12 +82,21 @@ type retryTransactionInput struct {
 	} `nameHint:"TransactionRetry"`
 }
 
+type writeOffTransactionInput struct {
+	Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body *struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionWriteOff"`
+}
+
 type resolveTransactionInput struct {
 	Keyed
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body struct {
 		Outcome string `json:"outcome" enum:"processed,failed" doc:"What you have found out"`
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
+		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
 	} `nameHint:"TransactionResolution"`
 }
 
@@ -111,6 +122,12 @@ var (
 		description: "It is never bought again after that. While a payment of it is signed and the chain has not decided, nobody can.",
 		faults:      transactionFaults,
 	}
+	writeOffTransaction = operation{
+		id: "write-off-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/write-off", tag: "Transactions", access: forAdmins, subject: "transaction",
+		summary:     "Give up what is owed to the sender of a failed transaction",
+		description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
+		faults:      transactionFaults,
+	}
 
 	transactionFaults = []fault.Code{
 		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured, fault.TemporalUnavailable,
@@ -122,10 +139,11 @@ func (s *server) registerTransactions() {
 	register(s, getTransaction, s.getTransaction)
 	register(s, retryTransaction, s.retryTransaction)
 	register(s, resolveTransaction, s.resolveTransaction)
+	register(s, writeOffTransaction, s.writeOffTransaction)
 }
 
 func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
-	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview}
+	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
 	if in.Stuck {
 		filter.StuckFor = s.o.Transactions.StuckAfter
 	}
@@ -161,8 +179,17 @@ func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput
 }
 
 func (s *server) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (*answer[TransactionBody], error) {
-	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, store.TransactionStatus(in.Body.Outcome), in.Body.Comment, in.Key)
+	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, store.TransactionStatus(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key)
 	return s.changed(ctx, resolveTransaction, t, err)
+}
+
+func (s *server) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (*answer[TransactionBody], error) {
+	comment := ""
+	if in.Body != nil {
+		comment = in.Body.Comment
+	}
+	t, err := s.o.Transactions.WriteOff(ctx, caller(ctx), in.Hash, comment, in.Key)
+	return s.changed(ctx, writeOffTransaction, t, err)
 }
 
 func (s *server) changed(ctx context.Context, op operation, t store.Transaction, err error) (*answer[TransactionBody], error) {

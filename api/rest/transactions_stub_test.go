@@ -39,9 +39,12 @@ func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client
 		return nil, err
 	}
 	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment}
-	if store.TransactionAction(o.UpdateOptions.UpdateName) == store.TransactionActionRetry {
+	switch store.TransactionAction(o.UpdateOptions.UpdateName) {
+	case store.TransactionActionRetry:
 		_, err = s.store.RetryTransaction(ctx, request)
-	} else {
+	case store.TransactionActionWriteOff:
+		_, err = s.store.WriteOffRefund(ctx, request)
+	default:
 		_, err = s.store.ResolveTransaction(ctx, request, in.Outcome, "the operator says so")
 	}
 	if refusal := fault.As(err); refusal != nil {

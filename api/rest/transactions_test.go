@@ -130,6 +130,37 @@ func TestResolvingATransaction(t *testing.T) {
 	resolve(hashOf("x"), `{"outcome":"failed"}`).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 }
 
+func TestWritingOffARefund(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.bank()
+	writeOff := func(hash string, body any) reply {
+		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/write-off", body)
+	}
+	hash := b.processing()
+	b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: store.NonRetryable, Refund: true}))
+	owed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
+	if owed["refund_due_nano"] != float64(2*coin) || fmt.Sprint(owed["allowed_actions"]) != "[write_off]" {
+		t.Errorf("owed %v", owed)
+	}
+	for query, want := range map[string]int{"owed=true": 1, "owed=true&needs_review=true": 0} {
+		if got := w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK).items(); len(got) != want {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+	writeOff(hash, `{"comment":7}`).refused(unprocessable, fault.Validation, "comment")
+	got := writeOff(hash, `{"comment":"paid back by hand"}`).ok(http.StatusOK).body
+	if got["status"] != "failed" || got["refund_due_nano"] != 0.0 || fmt.Sprint(got["allowed_actions"]) != "[]" {
+		t.Errorf("written off %v", got)
+	}
+	if rows := w.audited(); !slices.Equal(rows, []string{fmt.Sprintf("%d write-off-transaction transaction/%s done http", w.admin.ID, hash)}) {
+		t.Errorf("audited %v", rows)
+	}
+	writeOff(hash, nil).refused(conflict, fault.InvalidTransition, "")
+	writeOff(b.processing(), nil).refused(conflict, fault.InvalidTransition, "")
+	writeOff(hashOf("x"), nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
+}
+
 func TestListsOfTransactions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,21 +169,23 @@ func TestListsOfTransactions(t *testing.T) {
 	waits, slow, busy := b.deposit(), b.processing(), b.processing()
 	w.exec(`UPDATE transactions SET processing_since = now() - interval '2 hours' WHERE hash = $1`, slow)
 	for query, want := range map[string][]string{
-		"limit=2":                        {busy, slow, waits, bad, good},
-		"status=processed":               {good},
-		"status=failed&limit=1":          {bad},
-		"status=pending":                 {waits},
-		"status=processing&limit=1":      {busy, slow},
-		"stuck=true":                     {slow},
-		"stuck=false&needs_review=false": {busy, slow, waits, bad, good},
-		"needs_review=true":              nil,
-		"status=failed&stuck=true":       nil,
+		"limit=2":                         {busy, slow, waits, bad, good},
+		"status=processed":                {good},
+		"status=failed&limit=1":           {bad},
+		"status=pending":                  {waits},
+		"status=processing&limit=1":       {busy, slow},
+		"stuck=true":                      {slow},
+		"stuck=false&needs_review=false":  {busy, slow, waits, bad, good},
+		"needs_review=true":               nil,
+		"status=failed&stuck=true":        nil,
+		"hash=" + bad[:12]:                {bad},
+		"hash=" + bad + "&status=pending": nil,
 	} {
 		if got := w.walk(w.adminToken, "/v1/transactions?"+query, "hash"); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review"} {
+	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review", "hash=9F2C": "hash"} {
 		if field == "" {
 			w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK)
 			continue

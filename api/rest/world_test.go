@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/converter"
 
 	"stagecoach/api/rest"
 	"stagecoach/internal/catalog"
@@ -75,6 +76,7 @@ func newWorld(t *testing.T) *world {
 	m.Registry.MustRegister(reporter)
 	server := httptest.NewServer(rest.New(rest.Options{
 		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
+		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },

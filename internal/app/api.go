@@ -8,14 +8,18 @@ import (
 	"net/http"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/api/bot"
 	"stagecoach/api/rest"
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/status"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/transaction"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.
@@ -23,11 +27,12 @@ const botPatience = 300 * time.Millisecond
 
 // API serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
 func API(ctx context.Context, c config.Config, log *slog.Logger) error {
-	app, err := newCommon(ctx, c, log)
+	app, err := newCommon(ctx, c, log, "api", (*codec.Codec).Apply)
 	if err != nil {
 		return err
 	}
 	defer app.close()
+	defer app.beat(ctx)()
 	if err := app.store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
 		return err
 	}
@@ -36,19 +41,16 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Observe: func(took time.Duration) { app.metrics.NavigationLatency.Observe(took.Seconds()) },
 	})
 	defer files.Close()
-	about := status.Options{
-		Store: app.store, Temporal: app.temporal, Namespace: app.namespace, Queue: delivery.Queue,
-		StuckAfter: c.Delivery.StuckAfter, Log: log, TokenExpiry: app.tokens.Expiry,
-	}
-	if c.QBittorrent.URL != "" {
-		about.PollGap = c.Download.PollGap()
-	}
-	whole := status.New(about)
-	app.metrics.Registry.MustRegister(whole)
+	whole := app.reporter()
+	app.metrics.Registry.MustRegister(whole, status.NewGauges(whole))
 	deliveries, tasks, downloads, transactions := app.deliveries(), app.tasks(), app.downloads(), app.transactions()
+	readers := rest.CodecOptions{Namespace: app.namespace, Origin: c.API.WebUIOrigin}
+	if app.codec != nil {
+		readers.Handler = converter.NewPayloadCodecHTTPHandler(app.codec)
+	}
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Log: log, Version: Version, Stop: ctx.Done(),
+		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Log: log, Version: Version, Stop: ctx.Done(),
 	})
 
 	services, ctx := errgroup.WithContext(ctx)
@@ -67,30 +69,50 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	return services.Wait()
 }
 
+// reporter gives what knows how the whole is doing.
+func (a *common) reporter() *status.Reporter {
+	o := status.Options{
+		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue},
+		StuckAfter: a.config.Delivery.StuckAfter, Log: a.log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
+	}
+	if a.config.QBittorrent.URL != "" {
+		o.PollGap = a.config.Download.PollGap()
+	}
+	return status.New(o)
+}
+
 // serveAPI listens until ctx ends, then lets requests under way finish; event streams end with ctx.
 func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
+	// A request under way goes on while the process stops: its sender would hear of an end that is none.
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	stopped := make(chan error, 1)
+	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		stopped <- server.Shutdown(grace)
+		if err := server.Shutdown(grace); err != nil {
+			log.Warn("requests under way are cut off", "error", err) // who asked will ask again
+			_ = server.Close()
+		}
+		close(stopped)
 	})
 	log.Info("API listens", "addr", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return <-stopped
+	<-stopped
+	return nil
 }

@@ -19,11 +19,15 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/oauth2"
+	"google.golang.org/grpc"
 
+	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/pulse"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
@@ -40,8 +44,17 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 		return 2
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stop()
+		<-signals
+		log.Error("told to stop again: ends at once")
+		os.Exit(1)
+	}()
 	if err := service(ctx, c, log); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error("stopped", "error", err)
 		return 1
@@ -53,7 +66,10 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 const Version = "0.1.0"
 
 // processMetrics are shared by the services of one process: starter dev runs both.
-var processMetrics = sync.OnceValue(metrics.New)
+var (
+	processMetrics  = sync.OnceValue(metrics.New)
+	temporalMetrics = sync.OnceValues(func() (client.MetricsHandler, error) { return processMetrics().Temporal() })
+)
 
 // common is what both services hold.
 type common struct {
@@ -61,16 +77,22 @@ type common struct {
 	log       *slog.Logger
 	store     *store.Store
 	temporal  client.Client
+	codec     *codec.Codec            // nil: what Temporal keeps is not encrypted
+	payloads  converter.DataConverter // of temporal; nil: the SDK's own
 	namespace string
 	telegram  *telego.Bot
 	yandex    *yandex.Client
 	tokens    *yandex.Rotating
 	metrics   *metrics.Metrics
+	pulse     *pulse.Pulse
+	flush     func() // of traces
 }
 
-// newCommon connects to everything that both services need; PostgreSQL and Temporal may still be starting.
-func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *common, err error) {
+// newCommon connects to everything that both services need; PostgreSQL and Temporal may still be starting. service is the
+// process's part; apply puts the codec, if there is one, into the options of the client of Temporal.
+func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options)) (_ *common, err error) {
 	m := processMetrics()
+	startAtZero(m)
 	app := &common{config: c, log: log, metrics: m}
 	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKey); err != nil {
 		return nil, err
@@ -83,9 +105,25 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 		return nil, err
 	}
 	app.namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
+	if options.MetricsHandler, err = temporalMetrics(); err != nil {
+		return nil, err
+	}
+	if options.Interceptors, app.flush, err = traces(ctx, c.TracesURL, log); err != nil {
+		return nil, err
+	}
+	options.Identity = identity(service)
+	app.pulse = pulse.New(pulse.Options{Store: app.store, Identity: options.Identity, Service: service, Version: Version, Log: log})
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.pulse.Calls))
 	options.Logger = sdklog.NewStructuredLogger(log)
 	// Our messages are ids: to compress them costs both sides more than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	if app.codec, err = payloadCodec(c.Payloads); err != nil {
+		return nil, err
+	}
+	if app.codec != nil {
+		apply(app.codec, &options)
+	}
+	app.payloads = options.DataConverter
 	if err = patiently(ctx, log, "Temporal", func() error {
 		app.temporal, err = client.DialContext(ctx, options)
 		return err
@@ -100,9 +138,8 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 	app.telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
-		OnLatency: func(method string, took time.Duration) {
-			m.TelegramLatency.WithLabelValues(method).Observe(took.Seconds())
-		},
+		OnLatency:         outsideCall("telegram", m.TelegramLatency),
+		OnResult:          app.pulse.Noting(pulse.Telegram),
 	})
 	if err != nil {
 		return nil, err
@@ -125,9 +162,39 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger) (_ *commo
 	app.yandex = yandex.New(yandex.Options{
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: app.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
-		OnLatency: func(op string, took time.Duration) { m.YandexLatency.WithLabelValues(op).Observe(took.Seconds()) },
+		OnLatency: outsideCall("yandex", m.YandexLatency),
+		OnResult:  app.pulse.Noting(pulse.Yandex),
 	})
 	return app, nil
+}
+
+// payloadCodec gives the codec of the configured keys; nil: there are none.
+func payloadCodec(c config.Payloads) (*codec.Codec, error) {
+	if len(c.Keys) == 0 {
+		return nil, nil
+	}
+	var keys []codec.Key
+	for _, key := range c.Keys {
+		keys = append(keys, codec.Key(key))
+	}
+	return codec.New(keys, c.Encrypt)
+}
+
+// identity is how Temporal and the record know this process's part.
+func identity(service string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
+}
+
+// beat lets the process say that it lives, and gives the function that ends this.
+func (a *common) beat(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() { a.pulse.Run(ctx) })
+	return func() { cancel(); beating.Wait() }
 }
 
 func (a *common) close() {
@@ -135,6 +202,9 @@ func (a *common) close() {
 		a.temporal.Close()
 	}
 	a.store.Close()
+	if a.flush != nil {
+		a.flush()
+	}
 }
 
 // patiently repeats a start-up step for two minutes: services of one machine start in any order.

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/pulse"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/workflows/download"
 )
@@ -16,7 +17,7 @@ const downloadAlertAfter = 5 * time.Minute
 
 func (a *common) downloads() *download.Client {
 	return &download.Client{
-		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "",
+		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "", Payloads: a.payloads,
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnStarted:      func(mediaType string) { a.metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },
@@ -40,6 +41,7 @@ func (a *common) downloadActivities() (*activities.Downloads, *activities.Downlo
 	torrents := qbittorrent.New(qbittorrent.Options{
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
+		OnResult: a.pulse.Noting(pulse.QBittorrent),
 		OnLatency: func(op string, took time.Duration) {
 			a.metrics.QBittorrentLatency.WithLabelValues(op).Observe(took.Seconds())
 		},

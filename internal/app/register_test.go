@@ -24,7 +24,7 @@ func TestNamesAreUnique(t *testing.T) {
 	activities.RegisterMain(w, activities.Main{
 		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
 		Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
-		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{},
+		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{}, Retention: &activities.Retention{},
 	})
 	activities.RegisterDelivery(w, &activities.Courier{})
 	quotes := worker.New(temporal, "quotes", worker.Options{})

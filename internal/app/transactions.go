@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"stagecoach/activities"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/pulse"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -28,9 +30,9 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 		return activities.Main{}, err
 	}
 	cashier := &activities.Cashier{
-		Store: a.store, Wallet: wallet, Chain: a.chain(), Settings: settings, Log: a.log,
+		Store: a.store, Wallet: wallet, Chain: a.chain(), Settings: settings, Metrics: a.metrics, Log: a.log,
 	}
-	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings, Log: a.log}, Cashier: cashier}
+	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings, Metrics: a.metrics, Log: a.log}, Cashier: cashier}
 	if wallet == nil {
 		cashier.Fragment = a.fragment(fragment.Options{})
 		return shop, nil
@@ -53,8 +55,8 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 		return activities.Main{}, err
 	}
 	shop.Monitor = &activities.TonMonitor{
-		Store: a.store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings, Temporal: a.temporal, Log: a.log,
-		Start: keeper.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+		Store: a.store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings, Temporal: a.temporal, Metrics: a.metrics, Log: a.log,
+		Start: asked("deposit", keeper.Start), TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
 	}
 	return shop, nil
 }
@@ -96,13 +98,23 @@ func addresses(variable string, texts []string) ([]ton.Address, error) {
 
 func (a *common) chain() *toncenter.Client {
 	c := a.config.TON
-	return toncenter.New(toncenter.Options{URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate})
+	return toncenter.New(toncenter.Options{
+		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
+		OnLatency: func(op string, took time.Duration) {
+			a.metrics.ToncenterLatency.WithLabelValues(op).Observe(took.Seconds())
+		},
+		OnResult: a.pulse.Noting(pulse.Toncenter),
+	})
 }
 
 // fragment makes a client of the configured site. Prices are for everybody, also without a session.
 func (a *common) fragment(o fragment.Options) *fragment.Client {
 	c := a.config.Fragment
+	o.OnLatency = func(method string, took time.Duration) {
+		a.metrics.FragmentLatency.WithLabelValues(method).Observe(took.Seconds())
+	}
 	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
+	o.OnResult = a.pulse.Noting(pulse.Fragment)
 	return fragment.New(o)
 }
 

@@ -9,15 +9,19 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
+	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
+	"stagecoach/internal/store"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
@@ -28,95 +32,78 @@ const cancelNotice = 3 * time.Second
 // taskPatience is how long a request about a task waits for its outcome: longer than a lost workflow task takes to be done again.
 const taskPatience = 25 * time.Second
 
-// stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
-// are too few when a thousand deadlines fall due at once.
-const stickyPatience = 10 * time.Second
-
-// quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
-const quotesAtOnce = 2
+// reconcilerGap is how long nobody reconciles, at most, when an operator has ended the reconciler.
+const reconcilerGap = 20 * time.Second
 
 // Worker runs workflows and activities until ctx ends.
 func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
-	app, err := newCommon(ctx, c, log)
+	app, err := newCommon(ctx, c, log, "worker", (*codec.Codec).ApplyToWorkers)
 	if err != nil {
 		return err
 	}
 	defer app.close()
+	defer app.beat(ctx)()
 	courier, err := app.courier()
 	if err != nil {
 		return err
 	}
 	records := &activities.Records{Store: app.store, Rules: delivery.Rules, Metrics: app.metrics}
 	deliveries := app.deliveries()
+	counted := []interceptor.WorkerInterceptor{app.pulse.Worker()}
 
-	main := worker.New(app.temporal, lifecycle.MainQueue, worker.Options{
-		WorkerStopTimeout: c.Worker.StopTimeout,
-		// The default two pollers may both wait at the worker's own sticky queue while new workflows lie in the common one.
-		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-		// Many timers at once: a task that waited long is not thrown back and replayed from its start. A worker that died
-		// holds its workflows up for as long.
-		StickyScheduleToStartTimeout: stickyPatience,
-	})
-	workflows.Register(main, workflows.Settings{
-		Delivery: delivery.Settings{
-			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
-			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
-		},
-		Download: download.Settings{Grace: c.Download.Grace},
-		Transaction: transaction.Settings{
-			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
-			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
-		},
-	})
+	main := worker.New(app.temporal, lifecycle.MainQueue, mainOptions(c, counted))
+	workflows.Register(main, workflowSettings(c))
 	keeper := app.transactions()
 	shop, err := app.shop(keeper)
 	if err != nil {
 		return err
 	}
 	shop.Records = records
-	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Log: log}
+	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Metrics: app.metrics}
 	shop.Downloads, shop.DownloadSync = app.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
-		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, Tasks: app.tasks(),
+		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, ShowDelivery: deliveries.Show, Tasks: app.tasks(),
 		Downloads: app.downloads(), DownloadRecords: shop.Downloads, EnsureDownloadSync: app.downloadSync(),
 		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
+		OnFinding: func(workload, finding string) { app.metrics.Findings.WithLabelValues(workload, finding).Inc() },
+		OnSweep: func(err error) {
+			result := "ok"
+			if err != nil {
+				result = "failed"
+			}
+			app.metrics.Sweeps.WithLabelValues(result).Inc()
+		},
+		Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
 	}
+	for _, workload := range store.Workloads { // a counter that is not there yet cannot be seen to grow
+		for _, finding := range store.FindingKinds {
+			app.metrics.Findings.WithLabelValues(workload, finding)
+		}
+	}
+	shop.Retention = &activities.Retention{Store: app.store, Log: log}
 	if shop.Monitor != nil {
 		shop.Reconciler.Wallet = shop.Monitor.Wallet.Raw()
 	}
 	activities.RegisterMain(main, shop)
-	streaming := worker.New(app.temporal, delivery.Queue, worker.Options{
-		MaxConcurrentActivityExecutionSize: c.Delivery.Parallel,
-		// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
-		// that freezes swallows a try.
-		ActivityTaskPollerBehavior:   worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2}),
-		TaskQueueActivitiesPerSecond: c.Delivery.RatePerSecond,
-		MaxHeartbeatThrottleInterval: cancelNotice,
-		DisableWorkflowWorker:        true,
-		WorkerStopTimeout:            c.Worker.StopTimeout,
-	})
+	streaming := worker.New(app.temporal, delivery.Queue, streamingOptions(c, counted))
 	activities.RegisterDelivery(streaming, courier)
 
-	quotes := worker.New(app.temporal, transaction.QuoteQueue, worker.Options{
-		MaxConcurrentActivityExecutionSize: quotesAtOnce,
-		DisableWorkflowWorker:              true,
-		WorkerStopTimeout:                  c.Worker.StopTimeout,
-	})
+	quotes := worker.New(app.temporal, transaction.QuoteQueue, quotesOptions(c, counted))
 	activities.RegisterQuotes(quotes, shop.Cashier)
 
-	if err := main.Start(); err != nil {
+	stop, err := run(main, streaming, quotes)
+	if err != nil {
 		return err
 	}
-	defer main.Stop()
-	if err := streaming.Start(); err != nil {
+	defer stop()
+	reconcile := func() error {
+		return startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing")
+	}
+	if err := reconcile(); err != nil {
 		return err
 	}
-	defer streaming.Stop()
-	if err := quotes.Start(); err != nil {
-		return err
-	}
-	defer quotes.Stop()
-	if err := startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing"); err != nil {
+	go keep(ctx, reconcile, log)
+	if err := retention.EnsureSchedule(ctx, app.temporal, store.Retention(c.Retention)); err != nil {
 		return err
 	}
 	if ensure := app.downloadSync(); ensure != nil {
@@ -135,7 +122,22 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue}, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
+	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
 	return nil
+}
+
+func workflowSettings(c config.Config) workflows.Settings {
+	return workflows.Settings{
+		Delivery: delivery.Settings{
+			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
+			HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
+		},
+		Download: download.Settings{Grace: c.Download.Grace},
+		Transaction: transaction.Settings{
+			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
+			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+		},
+	}
 }
 
 func (a *common) courier() (*activities.Courier, error) {
@@ -148,6 +150,7 @@ func (a *common) courier() (*activities.Courier, error) {
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
 			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal,
+			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 	}
 	if c.Delivery.Mode == "spool" {
@@ -169,7 +172,10 @@ func (a *common) deliveries() *delivery.Client {
 }
 
 func (a *common) tasks() *task.Client {
-	return &task.Client{Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience}
+	return &task.Client{
+		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience,
+		OnCreated: func(n int) { a.metrics.TasksCreated.Add(float64(n)) },
+	}
 }
 
 // startSingleton makes sure that a workflow of which there is one runs.
@@ -180,6 +186,22 @@ func startSingleton(ctx context.Context, c client.Client, workflowType, id, summ
 		StaticSummary:            summary,
 	}, workflowType)
 	return err
+}
+
+// keep starts the reconciler again and again: it looks after all others, and nobody else would notice that an operator ended it.
+func keep(ctx context.Context, reconcile func() error, log *slog.Logger) {
+	ticker := time.NewTicker(reconcilerGap)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := reconcile(); err != nil && ctx.Err() == nil {
+				log.Warn("the reconciler cannot be started", "error", err) // an outage: it is tried again
+			}
+		}
+	}
 }
 
 // serve runs a small HTTP server and gives the function that stops it.

@@ -1,0 +1,85 @@
+package bot
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is over.
+func TestIncidentsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.AlertCalm = 3 * time.Second
+	stop := w.run(w.bot())
+	w.writes(boss, "en", "/start")
+	w.sees(boss, "Choose a file")
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	raise := func() { t.Helper(); must(w.store.RaiseAlert(ctx, store.AlertFindings)) }
+	resolve := func() { t.Helper(); must(w.store.ResolveAlert(ctx, store.AlertFindings)) }
+	count := func(start string) (n int) {
+		for _, message := range w.messages(boss) {
+			if strings.HasPrefix(message.Text, start) {
+				n++
+			}
+		}
+		return n
+	}
+	raise()
+	w.sees(boss, "🚨 The record and the workflows differed")
+	for range 3 { // it flaps
+		resolve()
+		raise()
+	}
+	stop()
+	w.run(w.bot())
+	resolve()
+	w.sees(boss, "✅ The reconciler finds nothing new")
+	if n := count("🚨"); n != 1 {
+		t.Errorf("it was told %d times that it began", n)
+	}
+	raise() // another one
+	w.eventually("the next incident is told", func() bool { return count("🚨") == 2 })
+	resolve()
+	w.eventually("its end too", func() bool { return count("✅") == 2 })
+	if n := len(w.messages(boss)); n != 5 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+// TestServiceCutOff counts an outage from when serving is cut off: the next look at PostgreSQL comes after all that was begun has ended.
+func TestServiceCutOff(t *testing.T) {
+	t.Parallel()
+	b := newWorld(t).bot()
+	cut, stop := context.WithCancel(t.Context())
+	stop()
+	if _ = b.serve(cut); b.databaseAway.IsZero() {
+		t.Error("nobody knows since when PostgreSQL may be away")
+	}
+}
+
+// TestDatabaseAway tells of an outage of PostgreSQL when it is over, and not of a short one.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.bot()
+	b.databaseIsAway()
+	b.databaseIsBack(t.Context())
+	b.databaseAway = time.Now().Add(-time.Hour)
+	b.databaseIsAway()
+	b.databaseIsBack(t.Context())
+	b.databaseIsBack(t.Context())
+	got, err := w.store.TakeUnsentAlerts(t.Context(), time.Hour)
+	if err != nil || len(got) != 1 || got[0].Kind != store.AlertDatabaseAway || !got[0].Begun || !got[0].Over {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

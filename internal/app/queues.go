@@ -1,0 +1,91 @@
+package app
+
+import (
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/internal/config"
+)
+
+// stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
+// are too few when a thousand deadlines fall due at once.
+const stickyPatience = 10 * time.Second
+
+// quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
+const quotesAtOnce = 2
+
+// mainOptions are for the queue of all workflows and of short activities.
+func mainOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := workerOptions(c, each)
+	o.MaxConcurrentWorkflowTaskExecutionSize = c.Worker.WorkflowSlots
+	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
+	o.MaxConcurrentLocalActivityExecutionSize = c.Worker.ActivitySlots
+	// The default two pollers may both wait at the worker's own sticky queue while new workflows lie in the common one.
+	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: c.Worker.MaxPollers})
+	// Many timers at once: a task that waited long is not thrown back and replayed from its start. A worker that died
+	// holds its workflows up for as long.
+	o.StickyScheduleToStartTimeout = stickyPatience
+	return o
+}
+
+// streamingOptions are for the queue of deliveries, whose slots never hold up the others' work.
+func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := workerOptions(c, each)
+	o.MaxConcurrentActivityExecutionSize = c.Delivery.Parallel
+	// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
+	// that freezes swallows a try.
+	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		InitialNumberOfPollers: min(2, c.Worker.MaxPollers), MaximumNumberOfPollers: c.Worker.MaxPollers,
+	})
+	o.TaskQueueActivitiesPerSecond = c.Delivery.RatePerSecond
+	o.MaxHeartbeatThrottleInterval = cancelNotice
+	o.DisableWorkflowWorker = true
+	return o
+}
+
+// quotesOptions are for the queue of orders that want a price.
+func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := workerOptions(c, each)
+	o.MaxConcurrentActivityExecutionSize = quotesAtOnce
+	o.DisableWorkflowWorker = true
+	return o
+}
+
+// workerOptions are what all of a process's workers have.
+func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout, Interceptors: each}
+	if version := c.Worker.Version; version.Deployment != "" {
+		o.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: version.Deployment, BuildID: version.Build},
+		}
+	}
+	return o
+}
+
+// handOverAfter is how long a ride goes on in a worker that was told to stop: it is given up in time to say so.
+func handOverAfter(stopTimeout time.Duration) time.Duration {
+	return stopTimeout - min(stopTimeout/2, 5*time.Second)
+}
+
+// run starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop timeout.
+func run(workers ...worker.Worker) (stop func(), err error) {
+	var started []worker.Worker
+	stop = func() {
+		var stopping sync.WaitGroup
+		for _, w := range started {
+			stopping.Go(w.Stop)
+		}
+		stopping.Wait()
+	}
+	for _, w := range workers {
+		if err := w.Start(); err != nil {
+			stop()
+			return nil, err
+		}
+		started = append(started, w)
+	}
+	return stop, nil
+}

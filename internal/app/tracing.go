@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+)
+
+// flushTime is how long a process that ends waits for its last spans to be taken.
+const flushTime = 3 * time.Second
+
+// processTraces is the provider of a process: starter dev runs both services in one.
+var processTraces struct {
+	sync.Mutex
+	*sdktrace.TracerProvider
+}
+
+// traces makes spans go to the receiver at address, and gives what carries a trace from a door through a workflow into its
+// activities, and the function that sends what is left of the spans. Without an address there are none.
+func traces(ctx context.Context, address string, log *slog.Logger) (interceptors []interceptor.ClientInterceptor, flush func(), err error) {
+	if address == "" {
+		return nil, func() {}, nil
+	}
+	processTraces.Lock()
+	defer processTraces.Unlock()
+	if processTraces.TracerProvider == nil {
+		if processTraces.TracerProvider, err = newTraces(ctx, address, log); err != nil {
+			return nil, nil, err
+		}
+	}
+	provider := processTraces.TracerProvider
+	flush = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+		defer cancel()
+		if err := provider.ForceFlush(ctx); err != nil {
+			otel.Handle(err)
+		}
+	}
+	carrier, err := newCarrier(provider)
+	return []interceptor.ClientInterceptor{carrier}, flush, err
+}
+
+// newCarrier makes what takes a trace along in the headers of workflows and activities. It adds no command to a workflow, so
+// histories from before it was switched on, or after it was switched off, replay as ever.
+func newCarrier(provider trace.TracerProvider) (interceptor.Interceptor, error) {
+	return opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
+		Tracer: provider.Tracer("temporal"), DisableQueryTracing: true, DisableBaggage: true, AllowInvalidParentSpans: true,
+		SpanStarter: startQuietSpan,
+	})
+}
+
+func newTraces(ctx context.Context, address string, log *slog.Logger) (*sdktrace.TracerProvider, error) {
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(address+"/v1/traces"))
+	if err != nil {
+		return nil, err
+	}
+	us, err := resource.New(ctx, resource.WithAttributes(
+		attribute.String("service.name", "stagecoach"), attribute.String("service.version", Version),
+	), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, err
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(us))
+	otel.SetTracerProvider(provider)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
+		log.Warn("traces are not taken", "error", err)
+	}))
+	return provider, nil
+}
+
+// startQuietSpan starts a span of what somebody asked for. What nobody asked for, such as the polls of a watcher, would be a
+// trace without an end: it has none.
+func startQuietSpan(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) trace.Span {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return noop.Span{}
+	}
+	_, span := tracer.Start(ctx, name, options...)
+	return quietSpan{span}
+}
+
+// quietSpan keeps to itself what users and other systems wrote: keys of requests and the words of errors.
+type quietSpan struct{ trace.Span }
+
+func (s quietSpan) SetAttributes(all ...attribute.KeyValue) {
+	for _, a := range all {
+		switch a.Key {
+		case "temporalWorkflowID", "temporalRunID", "temporalActivityID":
+			s.Span.SetAttributes(a)
+		}
+	}
+}
+
+func (s quietSpan) SetStatus(code codes.Code, _ string) { s.Span.SetStatus(code, "") }
+
+func (s quietSpan) RecordError(err error, _ ...trace.EventOption) {
+	if known, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		s.Span.SetAttributes(attribute.String("error.type", known.Type()))
+	}
+}
+
+// asked makes a start of a workflow that no door asked for the beginning of a trace.
+func asked(name string, start func(context.Context, string) error) func(context.Context, string) error {
+	tracer := otel.Tracer("stagecoach/activities")
+	return func(ctx context.Context, id string) error {
+		ctx, span := tracer.Start(ctx, name, trace.WithNewRoot())
+		defer span.End()
+		return start(ctx, id)
+	}
+}
+
+// outsideCall gives what a client of an outside system tells its calls to: they are timed and, within a trace, shown.
+func outsideCall(system string, latency *prometheus.HistogramVec) func(context.Context, string, time.Duration) {
+	tracer := otel.Tracer("stagecoach/" + system)
+	return func(ctx context.Context, op string, took time.Duration) {
+		latency.WithLabelValues(op).Observe(took.Seconds())
+		if trace.SpanContextFromContext(ctx).IsValid() {
+			_, span := tracer.Start(ctx, system+" "+op, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(time.Now().Add(-took)))
+			span.End()
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package codec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Apply makes a client encrypt and decrypt with the codec. The messages of failures are hidden as long as it encrypts.
+func (c *Codec) Apply(o *client.Options) {
+	c.apply(o, converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c))
+}
+
+// ApplyToWorkers does the same for the client of workers. There a key that is missing blocks a workflow task, until a
+// worker takes it that has the key.
+func (c *Codec) ApplyToWorkers(o *client.Options) {
+	c.apply(o, ofWorkers{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)})
+}
+
+func (c *Codec) apply(o *client.Options, payloads converter.DataConverter) {
+	o.DataConverter = payloads
+	o.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: o.DataConverter, EncodeCommonAttributes: c.first != "",
+	})
+}
+
+// ofWorkers is the SDK's converter, but for one thing: in workflows a missing key is a panic. Else the SDK would drop a
+// signal that cannot be read, reject an update, and fail a workflow for its input.
+type ofWorkers struct{ converter.DataConverter }
+
+// WithContext has nothing to change outside of workflows.
+func (w ofWorkers) WithContext(context.Context) converter.DataConverter { return w }
+
+// WithWorkflowContext gives the converter of what a workflow reads.
+func (w ofWorkers) WithWorkflowContext(workflow.Context) converter.DataConverter {
+	return strict(w)
+}
+
+// WithSerializationContext gives the converter of what comes to a workflow from outside, such as an update's input.
+func (w ofWorkers) WithSerializationContext(ctx converter.SerializationContext) converter.DataConverter {
+	if _, ok := ctx.(converter.WorkflowSerializationContext); ok {
+		return strict(w)
+	}
+	return w
+}
+
+type strict struct{ converter.DataConverter }
+
+func (s strict) FromPayload(p *commonpb.Payload, into any) error {
+	return insist(s.DataConverter.FromPayload(p, into))
+}
+
+func (s strict) FromPayloads(p *commonpb.Payloads, into ...any) error {
+	return insist(s.DataConverter.FromPayloads(p, into...))
+}
+
+func insist(err error) error {
+	if errors.Is(err, ErrUnknownKey) {
+		panic(fmt.Sprintf("%v: configure it on every worker before the first process encrypts with it", err)) // blocks the task, and only that
+	}
+	return err
+}
