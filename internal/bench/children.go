@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 )
 
@@ -61,6 +62,26 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 			return err
 		}
 		return errors.Join(serve(ctx, torrents, out), torrents.Close())
+	case "toncenter":
+		var o chainOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		chain, err := sim.NewTonCenter(sim.TonCenterOptions{PublicKey: o.PublicKey, Latency: o.Latency})
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, chain, out), chain.Close())
+	case "fragment":
+		var o sim.FragmentOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		fragment, err := sim.NewFragment(o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, fragment, out), fragment.Close())
 	case "bare":
 		var address string
 		if err := json.Unmarshal(settings, &address); err != nil {
@@ -121,7 +142,7 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 func startProcess(command *exec.Cmd) (*process, error) {
 	p := &process{command: command, log: &logTail{}, done: make(chan struct{})}
 	command.Stderr = p.log
-	if err := command.Start(); err != nil {
+	if err := dev.StartTied(command); err != nil {
 		return nil, err
 	}
 	go func() { _ = command.Wait(); close(p.done) }()

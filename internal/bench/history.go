@@ -90,9 +90,13 @@ func (r *rig) deliverAndCount(ctx context.Context, size int64) (cost, error) {
 	return total, err
 }
 
-// cost reads a history.
+// cost reads the history of a workflow's last run.
 func (r *rig) cost(ctx context.Context, workflowID string) (total cost, err error) {
-	history := r.client.GetWorkflowHistory(ctx, workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	return r.costOfRun(ctx, workflowID, "")
+}
+
+func (r *rig) costOfRun(ctx context.Context, workflowID, runID string) (total cost, err error) {
+	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
 		if err != nil {

@@ -34,9 +34,13 @@ var figures = []figure{
 	{"small", "many jobs of 1 KiB", measureSmall},
 	{"history", "what one job costs in Temporal", measureHistory},
 	{"claims", "agents who claim tasks", measureClaims},
+	{"pollers", "claims and small jobs with fewer polls and slots", measurePollers},
+	{"beside", "a claim while all slots for deliveries are taken", measureBeside},
 	{"life", "what a task leaves in Temporal", measureLife},
 	{"deadlines", "1,000 tasks due in the same second", measureDeadlines},
+	{"sweep", "the reconciler over 10,000 live tasks", measureSweep},
 	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
+	{"transactions", "from a transfer to Stars, and a backlog of 1,000 of them", measureTransactions},
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 
@@ -82,7 +86,7 @@ func choose(names []string) ([]figure, error) {
 		if i < 0 {
 			var usage strings.Builder
 			for _, f := range figures {
-				fmt.Fprintf(&usage, "\n  %-9s  %s", f.name, f.about)
+				fmt.Fprintf(&usage, "\n  %-12s  %s", f.name, f.about)
 			}
 			return nil, fmt.Errorf("there is no figure %q; there are%s", name, usage.String())
 		}

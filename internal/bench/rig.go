@@ -22,6 +22,7 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
 )
 
 const (
@@ -38,6 +39,7 @@ type rig struct {
 	client      client.Client
 	deliveries  *delivery.Client
 	tasks       *task.Client
+	purchases   *transaction.Client
 	files       string // the storage's folder
 	telegramURL string
 	yandexURL   string
@@ -81,6 +83,7 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
 	r.tasks = &task.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	r.purchases = &transaction.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	return r.startWorker(ctx, o.settings)
 }
 
@@ -215,10 +218,11 @@ func (r *rig) warmUp(ctx context.Context) error {
 
 // post sends JSON to a stand-in.
 func post(ctx context.Context, url string, body any) error {
-	return send(ctx, http.MethodPost, url, body)
+	return send(ctx, http.MethodPost, url, body, nil)
 }
 
-func send(ctx context.Context, method, url string, body any) error {
+// send does so with any method, and decodes what comes, unless into is nil.
+func send(ctx context.Context, method, url string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -228,7 +232,7 @@ func send(ctx context.Context, method, url string, body any) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	return answer(request, nil)
+	return answer(request, into)
 }
 
 // answer makes a request and decodes what comes, unless into is nil.

@@ -21,15 +21,18 @@ const (
 	smallWarmUp   = 20
 )
 
+// smallSettings are those of a worker that small jobs keep busy.
+var smallSettings = map[string]string{
+	"STAGECOACH_DELIVERY_PARALLEL": fmt.Sprint(smallParallel),
+	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not what is measured
+}
+
 // measureSmall counts jobs per second in a closed loop, against a workflow that does nothing.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare []float64
 	for range rounds {
 		// A rig of its own each time: an in-memory server slows as it fills.
-		err := m.withRig(ctx, rigOptions{settings: map[string]string{
-			"STAGECOACH_DELIVERY_PARALLEL": fmt.Sprint(smallParallel),
-			"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not what is measured
-		}}, func(r *rig) error {
+		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
 			perSecond, err := r.smallJobs(ctx)
 			ours = append(ours, perSecond)
 			return err

@@ -97,6 +97,7 @@ func (s *stack) listedFile(token, name string) string {
 func TestThroughHTTP(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, nil)
+	traces := s.collectTraces()
 	s.startWorker()
 	s.startAPI()
 	_, token := s.apiUser("Ann", 100)
@@ -136,6 +137,9 @@ func TestThroughHTTP(t *testing.T) {
 	if !refused {
 		t.Error("a user's try to see the status is not in the audit log")
 	}
+	s.wantTrace(traces, []string{
+		"POST /v1/deliveries", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "StartActivity:Deliver", "RunActivity:Deliver", "yandex open", "telegram sendDocument",
+	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }
 
 // follow reads the event stream in the background and gives a function that lists the types so far.
@@ -203,6 +207,7 @@ func (s *stack) says(user int64, text string) {
 func TestThroughBot(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, nil)
+	traces := s.collectTraces()
 	s.startWorker()
 	_, sum := s.file("кино.mkv", 1<<20)
 	s.telegram.SendMessage(1, "/start") // the administrator's chat
@@ -226,4 +231,6 @@ func TestThroughBot(t *testing.T) {
 			return e.Door == store.DoorBot && e.Outcome == store.OutcomeRefused
 		})
 	})
+	s.wantTrace(traces, []string{"bot /files", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "RunActivity:Deliver", "telegram sendDocument"},
+		[]string{"кино", botToken, adminToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }

@@ -43,7 +43,7 @@ func TestDownloadFaults(t *testing.T) {
 	l := newLibrary(t, stand, map[string]string{"STAGECOACH_QBITTORRENT_TIMEOUT": "1s"})
 	l.careless = true
 	l.startWorker()
-	lasts := 45 * time.Second
+	lasts := 30 * time.Second
 	if text := os.Getenv("STAGECOACH_FAULTS_TIME"); text != "" {
 		var err error
 		lasts, err = time.ParseDuration(text)

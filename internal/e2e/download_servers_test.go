@@ -63,7 +63,13 @@ func (s *standIn) release(l *library, made *sim.SeededTorrent) {
 // pace lets a torrent take so long from now on.
 func (s *standIn) pace(l *library, made *sim.SeededTorrent, took time.Duration) {
 	l.Helper()
-	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, sim.TorrentChange{Duration: &took}) == nil })
+	s.change(l, made, sim.TorrentChange{Duration: &took})
+}
+
+// change changes a torrent as soon as it is there.
+func (s *standIn) change(l *library, made *sim.SeededTorrent, change sim.TorrentChange) {
+	l.Helper()
+	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
 }
 
 // realServer is qbittorrent-nox, with another one that has what is released.

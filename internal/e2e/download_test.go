@@ -33,8 +33,10 @@ func TestDownloads(t *testing.T) {
 				"file":              fromFile,
 				"magnet":            fromMagnet,
 				"hybrid magnet":     fromHybridMagnet,
+				"hybrid both ways":  hybridBothWays,
 				"version 2":         fromVersion2,
 				"there already":     thereAlready,
+				"files gone":        filesGone,
 				"twice":             askedTwice,
 				"two readers":       sharedByTwo,
 				"cancel":            canceled,
@@ -69,16 +71,21 @@ func TestDownloads(t *testing.T) {
 
 // fromFile downloads what a .torrent file leads to, and watches it grow.
 func fromFile(l *library) {
-	made := l.torrent("from-file.epub", sim.TorrentSpec{Size: 3 * seedSpeed})
+	made := l.torrent("from-file.epub", sim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
-	if stand, ok := l.torrents.(*standIn); ok {
-		stand.pace(l, made, 3*time.Second)
+	stand, steered := l.torrents.(*standIn)
+	if steered {
+		half, long := 0.5, time.Hour
+		stand.change(l, made, sim.TorrentChange{Progress: &half, Duration: &long})
 	}
 	job = l.becomes(job, "growing", func(d store.Download) bool {
 		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.Status == store.DownloadDownloading
 	})
 	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
 		l.Errorf("on the way: %+v", job)
+	}
+	if steered {
+		l.torrents.release(l, made)
 	}
 	job = l.completes(job)
 	l.wantStory(job, "enqueued", "started", "completed")
@@ -127,6 +134,18 @@ func (l *library) hybrid(name string) (store.Download, *sim.SeededTorrent) {
 	return job, made
 }
 
+// hybridBothWays asks for one torrent by a link that knows one of its hashes, and by its file, which makes it another id.
+func hybridBothWays(l *library) {
+	first, made := l.hybrid("both-ways.epub")
+	second := l.added(l.ask(l.reader(), made.URL))
+	l.torrents.release(l, made)
+	first, second = l.completes(first), l.completes(second)
+	if *first.ExternalJobID != *second.ExternalJobID || first.ContentPath != second.ContentPath {
+		l.Errorf("%+v beside %+v", first, second)
+	}
+	l.wantContent(first, made)
+}
+
 func fromVersion2(l *library) {
 	made := l.torrent("version-2.epub", sim.TorrentSpec{Kind: sim.TorrentV2, NoSeed: true})
 	job := l.ask(l.reader(), made.URL)
@@ -160,6 +179,30 @@ func thereAlready(l *library) {
 	if again.ContentPath != job.ContentPath {
 		l.Errorf("it lies at %s and at %s", job.ContentPath, again.ContentPath)
 	}
+}
+
+// filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are there again.
+func filesGone(l *library) {
+	made := l.torrent("files-gone.epub", sim.TorrentSpec{Size: 100_000})
+	first := l.ask(l.reader(), made.URL)
+	stand, steered := l.torrents.(*standIn)
+	if steered {
+		stand.release(l, made)
+	}
+	first = l.completes(first)
+	l.eventually(time.Minute, "it is done", func() bool {
+		there := l.find(made)
+		return there != nil && there.Category == doneCategory
+	})
+	if steered {
+		gone := true
+		stand.change(l, made, sim.TorrentChange{Gone: &gone})
+	} else {
+		must(l, os.Remove(first.ContentPath))
+	}
+	again := l.completes(l.ask(l.reader(), made.URL))
+	l.wantStory(again, "enqueued", "started", "completed")
+	l.wantContent(again, made)
 }
 
 // askedTwice asks for one torrent for two books, and once more for the first of them.

@@ -17,9 +17,9 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, map[string]string{
 		"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "2s",
-		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "1500ms",
-		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "1500ms",
-		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "9s",
+		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
+		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
 	})
 	s.startWorker()
 	const mid = 512 << 10 // well inside the 3 MiB of every file here
@@ -123,7 +123,7 @@ func TestTokenRefused(t *testing.T) {
 		file, _ := s.file(name, 1000)
 		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobFailed, string(fault.YandexUnauthorized))
 	}
-	alerts, err := s.store.TakeUnsentAlerts(t.Context())
+	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
 	must(t, err)
 	if len(alerts) != 1 || alerts[0].Kind != store.AlertStorageToken {
 		t.Errorf("alerts %+v, want one", alerts)

@@ -61,3 +61,30 @@ func TestRecordHistories(t *testing.T) {
 	s.temporalCLI("workflow", "cancel", "--workflow-id", stopped.WorkflowID())
 	save("cancelled-by-operator", stopped, store.JobCancelled)
 }
+
+// TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, which a worker's stop makes short.
+func TestRecordHistoriesOfTheReconciler(t *testing.T) {
+	version := os.Getenv("STAGECOACH_RECORD")
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	began := func() string {
+		description, err := s.client.DescribeWorkflowExecution(t.Context(), "reconciler", "")
+		if err != nil || len(description.PendingActivities) == 0 || description.PendingActivities[0].LastStartedTime == nil {
+			return ""
+		}
+		return description.WorkflowExecutionInfo.Execution.RunId
+	}
+	s.eventually(20*time.Second, "it looks", func() bool { return began() != "" })
+	first := began()
+	worker.stop()
+	s.startWorker()
+	s.eventually(20*time.Second, "the next one looks", func() bool { return began() != "" && began() != first })
+	history := s.temporalCLI("workflow", "show", "--workflow-id", "reconciler", "--run-id", first, "--output", "json")
+	history = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(history, `"identity": "recorded"`)
+	dir := filepath.Join("..", "..", "workflows", "reconciler", "testdata")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, version+"-reconciler.json"), []byte(history), 0o644))
+}

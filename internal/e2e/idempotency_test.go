@@ -29,7 +29,7 @@ func TestIdempotency(t *testing.T) {
 		files = append(files, s.listedFile(token, name))
 	}
 	round, restarts := 0, 0
-	deadline := time.Now().Add(45 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	rapid.Check(t, func(r *rapid.T) {
 		if time.Now().After(deadline) {
 			return

@@ -10,12 +10,13 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/workflows/reconciler"
 )
 
 // temporalCLI runs the real temporal binary against the stack's server.
 func (s *stack) temporalCLI(args ...string) string {
 	s.Helper()
-	command := exec.Command(s.temporal.Binary, append(args, "--address", s.temporal.Address, "--command-timeout", "10s")...)
+	command := exec.Command(s.temporal.Binary, append(args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "10s")...)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		s.Fatalf("temporal %v: %v\n%s", args, err, out)
@@ -89,6 +90,23 @@ func TestNeverStarted(t *testing.T) {
 	s.startWorker()
 	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
 	s.wantDocument(100, sum)
+}
+
+// TestReconcilerEnded ends the reconciler itself: it comes back without a restart of a worker.
+func TestReconcilerEnded(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	is := func(status string) {
+		t.Helper()
+		s.eventually(time.Minute, "the reconciler is "+status, func() bool {
+			return len(s.listed(`WorkflowId="`+reconciler.WorkflowID+`" AND WorkflowType="`+reconciler.WorkflowType+`" AND ExecutionStatus="`+status+`"`)) == 1
+		})
+	}
+	is("Running")
+	s.temporalCLI("workflow", "terminate", "--workflow-id", reconciler.WorkflowID, "--reason", "test")
+	is("Terminated")
+	is("Running")
 }
 
 // TestReset replays a finished job's workflow from its beginning: the record has its end and keeps it.

@@ -25,6 +25,7 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/delivery"
 )
 
@@ -49,20 +50,27 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	programs = dir
-	testdb.Main(m, func() { os.RemoveAll(dir) })
+	testdb.Main(m, testtemporal.Stop, func() { os.RemoveAll(dir) })
 }
 
-var buildPrograms = sync.OnceValue(func() error {
-	args := []string{"build", "-o", programs + "/"}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	out, err := exec.Command("go", append(args, "stagecoach/worker", "stagecoach/api")...).CombinedOutput()
+var (
+	buildPrograms = sync.OnceValue(func() error {
+		if raceEnabled {
+			return build("-race", "stagecoach/worker", "stagecoach/api")
+		}
+		return build("stagecoach/worker", "stagecoach/api")
+	})
+	buildStarter = sync.OnceValue(func() error { return build("stagecoach/starter") })
+)
+
+// build puts programs into their folder. Without what only debuggers read, linking them takes two thirds of the time.
+func build(args ...string) error {
+	out, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w", "-o", programs + "/"}, args...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
-})
+}
 
 // stack is one whole Stagecoach of a test's own.
 type stack struct {
@@ -85,20 +93,42 @@ type stack struct {
 }
 
 // newStack starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
-// it is asked for with startAPI.
+// it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in its
+// usual namespace, takes newStackOn.
 func newStack(t testing.TB, settings map[string]string) *stack {
 	t.Helper()
-	return newStackOn(t, testdb.URL(t), settings)
+	if testing.Short() {
+		t.Skip(needs)
+	}
+	server, namespace := testtemporal.Namespace(t)
+	return newStackIn(t, testdb.URL(t), server.Temporal, namespace, settings)
 }
 
-// newStackOn is newStack on a migrated database of the test's own.
+const needs = "end to end tests need PostgreSQL and Temporal"
+
+// newStackOn is newStack on a migrated database, and with a Temporal server, of the test's own.
 func newStackOn(t testing.TB, database string, settings map[string]string) *stack {
 	t.Helper()
+	return newStackIn(t, database, startTemporal(t), client.DefaultNamespace, settings)
+}
+
+// startTemporal starts a Temporal server for a test.
+func startTemporal(t testing.TB, dynamic ...string) *dev.Temporal {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("end to end tests need PostgreSQL and Temporal")
+		t.Skip(needs)
 	}
+	temporal, err := dev.StartTemporal(t.Context(), dev.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	must(t, err)
+	t.Cleanup(temporal.Kill)
+	return temporal
+}
+
+// newStackIn is newStackOn in a namespace of its own of a Temporal server that others may use too.
+func newStackIn(t testing.TB, database string, temporal *dev.Temporal, namespace string, settings map[string]string) *stack {
+	t.Helper()
 	must(t, buildPrograms())
-	s := &stack{TB: t, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	s := &stack{TB: t, temporal: temporal, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
 	s.files, s.chats = t.TempDir(), t.TempDir()
 
 	var err error
@@ -114,13 +144,10 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 	must(t, err)
 	t.Cleanup(func() { stopTelegram(); stopYandex(); s.telegram.Close(); s.yandex.Close() })
 
-	s.temporal, err = dev.StartTemporal(t.Context(), dev.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1})
-	must(t, err)
-	t.Cleanup(s.temporal.Kill)
-	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(s.client.Close)
-	must(t, app.EnsureSearchAttributes(t.Context(), s.client, client.DefaultNamespace))
+	must(t, app.EnsureSearchAttributes(t.Context(), s.client, namespace))
 
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)
@@ -131,7 +158,7 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 	must(t, err)
 	s.apiURL = fmt.Sprintf("http://127.0.0.1:%d", apiPort)
 	for name, value := range map[string]string{
-		"DATABASE_URL": database, "TEMPORAL_ADDRESS": s.temporal.Address,
+		"DATABASE_URL": database, "TEMPORAL_ADDRESS": s.temporal.Address, "TEMPORAL_NAMESPACE": namespace,
 		"STAGECOACH_ENCRYPTION_KEY":   base64.StdEncoding.EncodeToString(testdb.Key),
 		"STAGECOACH_LOG_LEVEL":        "debug",
 		"STAGECOACH_ADMIN_TOKEN":      adminToken,
@@ -212,8 +239,14 @@ func (s *stack) run(path string) *program {
 	for key, value := range s.env {
 		command.Env = append(command.Env, key+"="+value)
 	}
+	return s.launch(command)
+}
+
+// launch starts a program whose output goes to the stack's log; it is killed when the test ends before it does.
+func (s *stack) launch(command *exec.Cmd) *program {
+	s.Helper()
 	command.Stdout, command.Stderr = s.log, s.log
-	must(s, command.Start())
+	must(s, dev.StartTied(command))
 	p := &program{command, make(chan struct{})}
 	go func() { command.Wait(); close(p.done) }()
 	s.Cleanup(p.kill)

@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/testdb"
 	"stagecoach/workflows/lifecycle"
@@ -30,14 +31,16 @@ func runNaiveWorker() int {
 			return err
 		}
 		defer record.Close()
-		temporal, err := client.Dial(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Logger: slog.New(slog.DiscardHandler)})
+		temporal, err := client.Dial(client.Options{
+			HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: os.Getenv("TEMPORAL_NAMESPACE"), Logger: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			return err
 		}
 		defer temporal.Close()
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: task.WorkflowType})
-		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: task.UnblockedSignal, Log: slog.New(slog.DiscardHandler)})
+		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: task.UnblockedSignal, Metrics: metrics.New()})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 const (
 	raceAgents = 20 // on each task
 	raceLanes  = 4  // tasks that are fought for at a time
-	raceTime   = 45 * time.Second
+	raceTime   = 30 * time.Second
 	raceTasks  = 20               // at least, for a race that proves something
 	raceStall  = 30 * time.Second // the longest that one kill may hold up everything
 )

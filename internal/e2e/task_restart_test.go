@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
 	"stagecoach/workflows/task"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestDeadlinesAcrossARestart(t *testing.T) {
 	t.Parallel()
 	const groups, ofGroup = 4, 25
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
+	s := newStackOn(t, testdb.URL(t), map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
 	worker, doomed := s.startWorker(), s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/metrics"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+)
+
+const (
+	liveTasks   = 10_000
+	sweepQueue  = "sweep"
+	sweptSignal = "swept"
+	sweeps      = 5
+	listPage    = 1000
+)
+
+// counting is a client that counts what the reconciler asks of Temporal.
+type counting struct {
+	client.Client
+	requests atomic.Int64
+}
+
+func (c *counting) ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	c.requests.Add(1)
+	return c.Client.ListWorkflow(ctx, request)
+}
+
+func (c *counting) DescribeWorkflowExecution(ctx context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	c.requests.Add(1)
+	return c.Client.DescribeWorkflowExecution(ctx, id, run)
+}
+
+// measureSweep lets the reconciler look at many live tasks that are well, beside listing their workflows and nothing else.
+func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
+	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+		r.worker.stop() // with its reconciler
+		r.worker = nil
+		team, err := r.team(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer team.forget(ctx)
+		if _, err := team.make(ctx, liveTasks); err != nil {
+			return err
+		}
+		var took, asked, bare []float64
+		for i := range sweeps + 1 {
+			requests, sweep, err := r.sweep(ctx)
+			if err != nil {
+				return err
+			}
+			listed, alone, err := r.listAlone(ctx)
+			if err != nil {
+				return err
+			}
+			if i == 0 { // what was not started yet is, and lists lag
+				time.Sleep(5 * time.Second)
+				continue
+			}
+			if sweep.Live["task"] != liveTasks || sweep.Running["task"] != liveTasks || listed != liveTasks || sweep.Findings > 0 || sweep.Error != "" {
+				return fmt.Errorf("not all is well: %+v; %d workflows run", sweep, listed)
+			}
+			took, asked, bare = append(took, float64(sweep.Millis)), append(asked, float64(requests)), append(bare, milliseconds(alone))
+		}
+		rows = []row{
+			measured("a sweep of the reconciler over 10,000 live tasks", "ms", took...).against("listing their workflows alone", bare...),
+			measured("its requests to Temporal", "requests", asked...),
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// sweep lets a reconciler look once, and counts its requests.
+func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep, err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	counted := &counting{Client: r.client}
+	own := metrics.New()
+	w := worker.New(r.client, sweepQueue, worker.Options{})
+	w.RegisterWorkflow(sweepOnce)
+	w.RegisterActivity(&activities.Reconciler{
+		Temporal: counted, Records: &activities.Records{Store: r.store, Rules: delivery.Rules, Metrics: own}, Log: quiet,
+		StartDelivery: r.deliveries.Start, ShowDelivery: r.deliveries.Show, Tasks: r.tasks, Transactions: r.purchases,
+		Downloads:  &download.Client{Temporal: r.client, Store: r.store, Log: quiet},
+		Purchases:  &activities.Transactions{Store: r.store, Metrics: own, Log: quiet},
+		StuckAfter: time.Hour, Every: 10 * time.Minute, SweptSignal: sweptSignal,
+	})
+	if err := w.Start(); err != nil {
+		return 0, swept, err
+	}
+	defer w.Stop() // ends the activity, too
+	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: sweepQueue}, sweepOnce)
+	if err == nil {
+		err = run.Get(ctx, &swept)
+	}
+	return counted.requests.Load(), swept, err
+}
+
+// sweepOnce gives the reconciler's first sweep.
+func sweepOnce(ctx workflow.Context) (swept activities.Sweep, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute})
+	workflow.ExecuteActivity(ctx, (*activities.Reconciler).Reconcile)
+	workflow.GetSignalChannel(ctx, sweptSignal).Receive(ctx, &swept)
+	return swept, nil
+}
+
+// listAlone lists all running tasks' workflows, as nobody could do with less.
+func (r *rig) listAlone(ctx context.Context) (running int, took time.Duration, err error) {
+	began := time.Now()
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: `WorkflowType = "Task" AND ExecutionStatus = "Running"`, PageSize: listPage}
+	for {
+		page, err := r.client.ListWorkflow(ctx, request)
+		if err != nil {
+			return 0, 0, err
+		}
+		running += len(page.Executions)
+		if request.NextPageToken = page.NextPageToken; len(page.NextPageToken) == 0 {
+			return running, time.Since(began), nil
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	besideStreams = 8 // more than there are slots
+	besideSpeed   = 1 << 20
+	besideSize    = 512 << 20 // longer than the measurement
+	besideClaims  = 300
+)
+
+// measureBeside compares the time of a claim while every slot for deliveries is taken, and more are waiting, with that of one
+// when there are none. The streams are slow: it is slots that they take, not the processor.
+func measureBeside(ctx context.Context, m *machine) ([]row, error) {
+	var full, free []float64
+	for range rounds {
+		for _, streams := range []int{besideStreams, 0} {
+			err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
+				took, err := r.claimBeside(ctx, streams)
+				if streams > 0 {
+					full = append(full, took...)
+				} else {
+					free = append(free, took...)
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	const name = "a claim while all slots for deliveries are taken, "
+	return []row{
+		measured(name+"p50", "ms", quantile(full, 0.5)).against("without deliveries", quantile(free, 0.5)).atMostTimes(1.2),
+		measured(name+"p99", "ms", quantile(full, 0.99)).against("without deliveries", quantile(free, 0.99)),
+	}, nil
+}
+
+// claimBeside claims one task after the other while so many deliveries are under way or waiting.
+func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err error) {
+	team, err := r.team(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := team.make(ctx, claimWarmUp+besideClaims)
+	if err != nil {
+		return nil, err
+	}
+	defer team.forget(ctx)
+	if streams > 0 {
+		stop, err := r.occupy(ctx, streams)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
+	for i, task := range tasks {
+		began := time.Now()
+		if _, err := r.tasks.Claim(ctx, team.agent, task.ID, "mine", fmt.Sprintf("beside-%d", task.ID)); err != nil {
+			return nil, err
+		}
+		if i >= claimWarmUp {
+			took = append(took, milliseconds(time.Since(began)))
+		}
+	}
+	return took, nil
+}
+
+// occupy lets so many long deliveries begin, and gives the function that ends them.
+func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) {
+	if err := post(ctx, r.telegramURL+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
+		return nil, err
+	}
+	user, err := r.user(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file, _, err := r.randomFile(ctx, besideSize)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []store.Job
+	for range streams {
+		job, err := r.request(ctx, user, file)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, job)
+	}
+	stop = func() {
+		for _, job := range jobs {
+			_, _ = r.deliveries.Cancel(ctx, user, job.ID) // the rig is taken down anyway
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		streaming := 0
+		for _, job := range jobs {
+			now, err := r.store.JobByID(ctx, job.ID)
+			if err != nil {
+				return stop, err
+			}
+			if now.State == store.JobStreaming {
+				streaming++
+			}
+		}
+		if streaming >= streams/2 {
+			return stop, nil
+		}
+		if time.Now().After(deadline) {
+			return stop, fmt.Errorf("only %d deliveries stream", streaming)
+		}
+	}
+}

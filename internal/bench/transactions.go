@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/transaction"
+)
+
+const (
+	buyLatency  = 20 * time.Millisecond // of each call outside
+	buySamples  = 60
+	buyPoll     = time.Second // how soon a transfer is seen; what follows waits for no poll
+	buyPatience = time.Minute
+	buyAgainst  = "the same calls alone"
+	monitorFor  = time.Minute // at least, of counting the monitor's signs of life
+)
+
+// measureTransactions buys Stars one at a time, counts what that leaves in Temporal, and works a backlog off.
+func measureTransactions(ctx context.Context, m *machine) (rows []row, err error) {
+	err = m.withShop(ctx, buyLatency, func(bare *shop) error {
+		return m.withShop(ctx, buyLatency, func(s *shop) error {
+			settings := s.settings()
+			settings["STAGECOACH_TX_POLL_INTERVAL"] = buyPoll.String()
+			settings["STAGECOACH_TX_RETRY_INTERVAL"] = "100ms"
+			return m.withRig(ctx, rigOptions{settings: settings}, func(r *rig) (err error) {
+				rows, err = (&buyer{rig: r, settings: settings, shop: s, bare: bare}).measure(ctx)
+				return err
+			})
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := m.measureBacklog(ctx)
+	return append(rows, more...), err
+}
+
+// buyer buys at one shop through Stagecoach, and at another one without.
+type buyer struct {
+	*rig
+	settings   map[string]string // of the worker
+	shop, bare *shop
+}
+
+func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
+	if err := b.startBareWorker(); err != nil {
+		return nil, err
+	}
+	run, err := b.bareJob(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nothing, err := b.cost(ctx, run.GetID())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.buyOne(ctx, "reader_0"); err != nil { // makes connections, and does not count
+		return nil, err
+	}
+	monitor := b.watchMonitor(ctx)
+	var ours, bare []float64
+	var last string
+	for i := range buySamples {
+		if last, err = b.buyOne(ctx, fmt.Sprintf("reader_%d", i)); err != nil {
+			return nil, err
+		}
+		took, err := b.fromDetection(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		alone, err := b.bare.buyBare(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		ours, bare = append(ours, took), append(bare, alone...)
+	}
+	bought, err := b.cost(ctx, store.TransactionWorkflowID(last))
+	if err != nil {
+		return nil, err
+	}
+	retried, err := b.buyAfterFailure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	perHour, err := monitor()
+	if err != nil {
+		return nil, err
+	}
+	return []row{
+		measured("a transaction, detected to processed, p50", "ms", ours...).against(buyAgainst, bare...),
+		measured("a transaction, detected to processed, p99", "ms", quantile(ours, 0.99)).against(buyAgainst, quantile(bare, 0.99)),
+		measured("a transaction", "events", bought.events).against(bareName, nothing.events).atMost(40),
+		measured("a transaction", "actions", bought.actions).against(bareName, nothing.actions),
+		measured("a transaction that failed and was retried", "events", retried.events).against(bareName, nothing.events),
+		measured("a transaction that failed and was retried", "actions", retried.actions).against(bareName, nothing.actions),
+		measured("the wallet's monitor, per hour", "events", perHour.events),
+		measured("the wallet's monitor, per hour", "actions", perHour.actions),
+		measured("the wallet's monitor, per hour", "heartbeats", perHour.heartbeats),
+	}, nil
+}
+
+// buyOne sends TON and waits until the Stars are bought.
+func (b *buyer) buyOne(ctx context.Context, username string) (hash string, err error) {
+	if hash, err = b.shop.deposit(ctx, username, fmt.Sprintf("@%s %d", username, starsBought)); err != nil {
+		return "", err
+	}
+	_, err = b.becomes(ctx, hash, store.TransactionProcessed)
+	return hash, err
+}
+
+// becomes waits until a transaction has a status, and its workflow too when it is final.
+func (b *buyer) becomes(ctx context.Context, hash string, status store.TransactionStatus) (t store.Transaction, err error) {
+	for deadline := time.Now().Add(buyPatience); ; time.Sleep(10 * time.Millisecond) {
+		t, err = b.store.TransactionByHash(ctx, hash)
+		switch {
+		case err == nil && t.Status == status:
+			if status == store.TransactionProcessed {
+				err = b.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil)
+			}
+			return t, err
+		case time.Now().After(deadline):
+			return t, errors.Join(fmt.Errorf("the transaction is %q %q and not %s", t.Status, t.ErrorMessage, status), err)
+		}
+	}
+}
+
+// fromDetection is how long a transaction took, in milliseconds, as the record has it.
+func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error) {
+	events, err := b.store.EventsOfTransaction(ctx, hash)
+	if err != nil {
+		return 0, err
+	}
+	if len(events) < 2 || events[0].Type != store.TransactionDetected || events[len(events)-1].Type != store.TransactionFinished {
+		return 0, fmt.Errorf("transaction %.8s has other events than it should have", hash)
+	}
+	return milliseconds(events[len(events)-1].CreatedAt.Sub(events[0].CreatedAt)), nil
+}
+
+// buyAfterFailure counts what a transaction leaves that fails in all its tries, and is bought once an administrator retries it.
+func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
+	const username = "shy_reader"
+	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
+		return cost{}, err
+	}
+	hash, err := b.shop.deposit(ctx, username, fmt.Sprintf("%s %d", username, starsBought))
+	if err != nil {
+		return cost{}, err
+	}
+	if _, err := b.becomes(ctx, hash, store.TransactionFailed); err != nil {
+		return cost{}, err
+	}
+	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
+		return cost{}, err
+	}
+	admin, err := b.store.CreateUser(ctx, store.User{Name: "Bench", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	if err != nil {
+		return cost{}, err
+	}
+	if _, err := b.purchases.Retry(ctx, admin, hash, "", ""); err != nil {
+		return cost{}, err
+	}
+	if _, err := b.becomes(ctx, hash, store.TransactionProcessed); err != nil {
+		return cost{}, err
+	}
+	return b.cost(ctx, store.TransactionWorkflowID(hash))
+}
+
+// watchMonitor counts the monitor's signs of life until the function that it gives is called, which ends the monitor's run and
+// tells what an hour costs: one run, with as many signs of life as an hour has room for.
+func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
+	id := transaction.MonitorID(b.shop.wallet.Address().Raw())
+	watching, stop := context.WithCancel(ctx)
+	beats := make(chan float64, 1)
+	began := time.Now()
+	go func() { beats <- b.countBeats(watching, id) }()
+	return func() (total cost, err error) {
+		defer stop()
+		run, err := b.client.DescribeWorkflowExecution(ctx, id, "")
+		if err != nil {
+			return total, err
+		}
+		runID := run.WorkflowExecutionInfo.Execution.RunId
+		time.Sleep(monitorFor - time.Since(began))
+		watched := time.Since(began)
+		stop()
+		seen := <-beats
+		b.worker.stop() // the run hands over to the next, as it does after an hour
+		if err := b.startWorker(ctx, b.settings); err != nil {
+			return total, err
+		}
+		closed := b.client.GetWorkflowHistory(ctx, id, runID, true, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+		for closed.HasNext() {
+			if _, err := closed.Next(); err != nil {
+				return total, err
+			}
+		}
+		total, err = b.costOfRun(ctx, id, runID)
+		total.heartbeats = seen / watched.Hours()
+		total.actions += total.heartbeats
+		return total, err
+	}
+}
+
+// countBeats counts the heartbeats of a workflow's one activity that reach the server.
+func (b *buyer) countBeats(ctx context.Context, workflowID string) (seen float64) {
+	var last time.Time
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		answer, err := b.client.DescribeWorkflowExecution(ctx, workflowID, "")
+		if err != nil || len(answer.PendingActivities) != 1 {
+			continue
+		}
+		at := answer.PendingActivities[0].LastHeartbeatTime.AsTime()
+		if !last.IsZero() && at.After(last) {
+			seen++
+		}
+		last = at
+	}
+	return seen
+}

@@ -1,0 +1,306 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.yaml.in/yaml/v3"
+
+	"stagecoach/internal/dev"
+	"stagecoach/internal/testdb"
+)
+
+// ourImage is the image that the Dockerfile makes: what runs from it is tested here as the compose file has it.
+const ourImage = "stagecoach:0.1.0"
+
+// composed is docker-compose.yml with the variables of one environment.
+type composed struct {
+	Services map[string]composedService
+	Secrets  map[string]struct{ Environment string }
+}
+
+type composedService struct {
+	Image       string
+	Command     []string
+	Profiles    []string
+	Environment map[string]string
+	Secrets     []composedSecret
+	Healthcheck struct{ Test []string }
+}
+
+type composedSecret struct{ Source string }
+
+// UnmarshalYAML takes the short form, which is the name alone, as well as the long one.
+func (s *composedSecret) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		s.Source = node.Value
+		return nil
+	}
+	var long struct{ Source string }
+	err := node.Decode(&long)
+	s.Source = long.Source
+	return err
+}
+
+var variable = regexp.MustCompile(`\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}`)
+
+// readCompose reads the file as the compose tool does with that environment.
+func readCompose(t *testing.T, env map[string]string) (c composed) {
+	t.Helper()
+	text, err := os.ReadFile("../../docker-compose.yml")
+	must(t, err)
+	full := variable.ReplaceAllStringFunc(string(text), func(found string) string {
+		parts := variable.FindStringSubmatch(found)
+		value := env[parts[1]]
+		switch {
+		case found == "$$":
+			return "$"
+		case value == "" && parts[2] == "?":
+			t.Errorf("%s is required and not there", parts[1])
+		case value == "":
+			return parts[3]
+		}
+		return value
+	})
+	must(t, yaml.Unmarshal([]byte(full), &c))
+	return c
+}
+
+// readEnv reads a file of variables; what is commented out counts as known.
+func readEnv(t *testing.T, name string) (values map[string]string, known []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../" + name)
+	must(t, err)
+	values = map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok {
+			continue
+		}
+		known = append(known, strings.TrimPrefix(key, "# "))
+		if !strings.HasPrefix(key, "#") {
+			values[key] = value
+		}
+	}
+	return values, known
+}
+
+// TestComposeFileAndItsVariables shows that the example names every variable, and that all images are pinned.
+func TestComposeFileAndItsVariables(t *testing.T) {
+	t.Parallel()
+	values, known := readEnv(t, ".env.example")
+	c := readCompose(t, values)
+	text, err := os.ReadFile("../../docker-compose.yml")
+	must(t, err)
+	// Where the real systems are is known; others are for the demo.
+	elsewhere := []string{
+		"STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
+	}
+	for _, parts := range variable.FindAllStringSubmatch(string(text), -1) {
+		if parts[1] != "" && !slices.Contains(known, parts[1]) && !slices.Contains(elsewhere, parts[1]) {
+			t.Errorf("%s is not in .env.example", parts[1])
+		}
+	}
+	// The compose tool starts no service with a secret whose variable is not set; it may be empty.
+	for _, file := range []string{".env.example", ".env.dev"} {
+		set, _ := readEnv(t, file)
+		for name, secret := range c.Secrets {
+			if _, ok := set[secret.Environment]; !ok {
+				t.Errorf("the secret %s comes from %s, which is not set in %s", name, secret.Environment, file)
+			}
+		}
+	}
+	profiles := []string{"telegram", "downloads", "observability", "dev"}
+	for name, service := range c.Services {
+		_, tag, pinned := strings.Cut(service.Image, ":")
+		if !pinned || tag == "latest" || !strings.ContainsAny(tag, "0123456789") {
+			t.Errorf("%s: the image %q is not pinned", name, service.Image)
+		}
+		for _, profile := range service.Profiles {
+			if !slices.Contains(profiles, profile) {
+				t.Errorf("%s: nobody knows of the profile %q", name, profile)
+			}
+		}
+		for _, secret := range service.Secrets {
+			if _, there := c.Secrets[secret.Source]; !there {
+				t.Errorf("%s: there is no secret %q", name, secret.Source)
+			}
+		}
+	}
+}
+
+// containers run services of the compose file as processes of this machine: the same commands with the same environment,
+// where only addresses and paths are others.
+type containers struct {
+	*stack
+	composed
+	values map[string]string
+	traces *collector
+	here   *strings.Replacer
+	dir    string
+}
+
+// composeDemo prepares what the profile dev runs on: an empty database, a Temporal server and folders for the volumes.
+func composeDemo(t *testing.T) *containers {
+	t.Helper()
+	s := newStackOn(t, testdb.URL(t), nil) // the profile names no namespace
+	must(t, buildStarter())
+	d := &containers{stack: s, dir: t.TempDir()}
+	d.values, _ = readEnv(t, ".env.dev")
+	d.traces = s.collectTraces()
+	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]
+	d.composed = readCompose(t, d.values)
+
+	database, err := url.Parse(testdb.URL(t))
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), database.String())
+	must(t, err)
+	database.Path += "_empty"
+	_, err = conn.Exec(t.Context(), "CREATE DATABASE "+pgx.Identifier{database.Path[1:]}.Sanitize())
+	must(t, err)
+	must(t, conn.Close(t.Context()))
+	others := []string{d.Services["migrate"].Environment["DATABASE_URL"], database.String(), "temporal:7233", s.temporal.Address}
+	for port, host := range map[string]string{
+		"8080": "api", "9090": "worker", "8081": "standin-telegram", "8082": "standin-yandex", "8083": "standin-qbittorrent",
+		"8084": "standin-toncenter", "8085": "standin-fragment",
+	} {
+		free, err := dev.FreePort()
+		must(t, err)
+		for _, name := range []string{host, "0.0.0.0", "127.0.0.1"} {
+			others = append(others, name+":"+port, fmt.Sprintf("127.0.0.1:%d", free))
+		}
+	}
+	for _, folder := range []string{"/standins", "/spool"} {
+		must(t, os.Mkdir(d.dir+folder, 0o755))
+		others = append(others, folder, d.dir+folder)
+	}
+	d.here = strings.NewReplacer(append(others, "/demo.sh", "../../deploy/demo.sh")...)
+	return d
+}
+
+// command gives the command of a service, ready to run.
+func (d *containers) command(name string) *exec.Cmd {
+	d.Helper()
+	service, there := d.Services[name]
+	if !there || service.Image != ourImage {
+		d.Fatalf("%s is no service of ours", name)
+	}
+	secrets := filepath.Join(d.dir, "secrets-"+name)
+	must(d, os.RemoveAll(secrets))
+	must(d, os.Mkdir(secrets, 0o700))
+	for _, secret := range service.Secrets {
+		must(d, os.WriteFile(filepath.Join(secrets, secret.Source), []byte(d.values[d.Secrets[secret.Source].Environment]), 0o400))
+	}
+	var args []string
+	for _, arg := range service.Command {
+		args = append(args, d.here.Replace(arg))
+	}
+	path, err := exec.LookPath(filepath.Join(programs, args[0]))
+	if err != nil {
+		path, err = exec.LookPath(args[0])
+		must(d, err)
+	}
+	command := exec.Command(path, args[1:]...)
+	// As the Dockerfile has it.
+	image := map[string]string{"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool"}
+	for _, env := range []map[string]string{image, service.Environment} {
+		for key, value := range env {
+			command.Env = append(command.Env, key+"="+strings.ReplaceAll(d.here.Replace(value), "/run/secrets", secrets))
+		}
+	}
+	command.Env = append(command.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ADMIN_TOKEN_FILE="+secrets+"/admin_token", "HOME="+d.dir)
+	return command
+}
+
+// up starts a service that stays.
+func (d *containers) up(name string) *program {
+	d.Helper()
+	return d.launch(d.command(name))
+}
+
+// once runs a service that ends, and wants it to end well.
+func (d *containers) once(name string, patience time.Duration) {
+	d.Helper()
+	p := d.up(name)
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		d.Fatalf("%s has not ended after %s", name, patience)
+	}
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		d.Fatalf("%s ended with code %d", name, code)
+	}
+}
+
+// healthy waits until the service's own check passes.
+func (d *containers) healthy(name string) {
+	d.Helper()
+	test := d.Services[name].Healthcheck.Test
+	address := d.here.Replace(test[len(test)-1])
+	d.eventually(time.Minute, name+" is healthy", func() bool {
+		response, err := http.Get(address)
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	})
+}
+
+// serves fails the test unless the service's metrics are there, under the address that Prometheus scrapes.
+func (d *containers) serves(name string, metrics ...string) {
+	d.Helper()
+	response, err := http.Get("http://" + d.here.Replace(map[string]string{"worker": "worker:9090", "api": "api:8080"}[name]) + "/metrics")
+	must(d, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(d, err)
+	for _, metric := range metrics {
+		if !strings.Contains(string(text), "\n"+metric) {
+			d.Errorf("%s does not serve %s", name, metric)
+		}
+	}
+}
+
+// TestComposeDemo runs what `docker compose --env-file .env.dev --profile dev up` runs of ours.
+func TestComposeDemo(t *testing.T) {
+	t.Parallel()
+	d := composeDemo(t)
+	d.once("migrate", time.Minute)
+	for name, service := range d.Services {
+		if strings.HasPrefix(name, "standin-") && service.Image == ourImage {
+			d.up(name)
+		}
+	}
+	d.up("worker")
+	d.up("api")
+	d.healthy("worker")
+	d.healthy("api")
+	d.once("migrate", time.Minute) // again, as at each start
+	if _, err := exec.LookPath("wget"); err != nil {
+		t.Skip("the demo itself needs wget: make test-deps")
+	}
+	d.once("demo", 3*time.Minute)
+	d.serves("worker", "temporal_num_pollers{", "temporal_activity_execution_latency_seconds_bucket{", `task_transitions_total{action="claim"} 1`,
+		`tasks_ended_total{state="DONE"} 1`, `downloads_ended_total{result="completed"} 1`, "transactions_started_total 1", `transactions_ended_total{result="processed"} 1`)
+	d.serves("api", "temporal_request_latency_seconds_bucket{", "tasks_created_total 1", `tasks_in_status_current{status="DONE"} 1`,
+		"chain_lag_seconds ", "wallet_balance_ton ", "worker_heartbeat_age_seconds ")
+	if !strings.Contains(d.log.String(), "== all four have ended as they should") {
+		t.Error("the demo has not come to its end")
+	}
+	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
+	d.wantTrace(d.traces, []string{"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder", "RunActivity:PayOrder"}, secrets)
+	d.wantTrace(d.traces, []string{"POST /v1/tasks/{id}/claim", "HandleUpdate:claim"}, secrets)
+	d.wantTrace(d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent"}, secrets)
+}

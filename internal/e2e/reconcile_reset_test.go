@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+// startWorker runs the real workflows with as much of their activities as a reset needs: no file moves, no torrent, no money.
+func (y *yard) startWorker() {
+	y.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	w := worker.New(y.temporal, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	workflows.Register(w, workflows.Settings{
+		Delivery:    delivery.Settings{TTL: time.Hour, JobTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second, RetryInterval: time.Second},
+		Download:    download.Settings{Grace: time.Minute},
+		Transaction: transaction.Settings{Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour, StuckAfter: time.Hour},
+	})
+	w.RegisterActivity(y.records)
+	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, UnblockedSignal: task.UnblockedSignal, Metrics: y.records.Metrics})
+	w.RegisterActivity(&activities.Transactions{Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1}, Metrics: y.records.Metrics, Log: quiet})
+	downloads := &activities.Downloads{Store: y.store, Rules: download.Rules, Metrics: y.records.Metrics, Log: quiet}
+	w.RegisterActivityWithOptions(func(context.Context, int64) (activities.DownloadRecord, error) {
+		return activities.DownloadRecord{Status: store.DownloadQueued}, nil
+	}, activity.RegisterOptions{Name: "AddTorrent"})
+	w.RegisterActivityWithOptions(downloads.MoveDownload, activity.RegisterOptions{Name: "MoveDownload"})
+	w.RegisterActivityWithOptions(downloads.NoteDownload, activity.RegisterOptions{Name: "NoteDownload"})
+	must(y, w.Start())
+	y.Cleanup(w.Stop)
+}
+
+// shown gives a search attribute of a subject's newest run, and that run.
+func (y *yard) shown(s *subject, attribute string) (value, runID string) {
+	y.Helper()
+	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+	must(y, err)
+	info := description.WorkflowExecutionInfo
+	if payload := info.SearchAttributes.GetIndexedFields()[attribute]; payload != nil {
+		must(y, converter.GetDefaultDataConverter().FromPayload(payload, &value))
+	}
+	return value, info.Execution.RunId
+}
+
+// details gives what the Web UI shows of a subject.
+func (y *yard) details(s *subject) string {
+	y.Helper()
+	answer, err := y.temporal.QueryWorkflow(y.Context(), s.workflowID, "", "__temporal_workflow_metadata")
+	must(y, err)
+	var metadata sdkpb.WorkflowMetadata
+	must(y, answer.Get(&metadata))
+	return metadata.GetCurrentDetails()
+}
+
+// reset takes a subject's workflow back to its beginning, and lets it forget all it was told since.
+func (y *yard) reset(s *subject) (runID string) {
+	y.Helper()
+	_, runID = y.shown(s, "Stage")
+	answer, err := y.temporal.ResetWorkflowExecution(y.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID, RunId: runID},
+		Reason: "by hand", WorkflowTaskFinishEventId: 4, RequestId: s.entity,
+		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{enumspb.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE},
+	})
+	must(y, err)
+	return answer.RunId
+}
+
+// TestReconcileReset takes running workflows of all workloads back to their beginning: within two looks each shows what the record has, and the
+// incident is listed.
+func TestReconcileReset(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.startWorker()
+	subjects := map[string]*subject{}
+	for _, workload := range store.Workloads {
+		subjects[workload] = y.make(workload, 0)
+		must(t, subjects[workload].start())
+	}
+	stage := func(s *subject, want string) func() bool {
+		return func() bool {
+			got, _ := y.shown(s, "Stage")
+			return got == want
+		}
+	}
+	aTask := subjects[store.WorkloadTask]
+	var claimed task.View
+	handle, err := y.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: aTask.workflowID, UpdateName: "claim", Args: []any{task.Input{Actor: y.user.ID, Comment: "c"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	must(t, err)
+	must(t, handle.Get(t.Context(), &claimed))
+	y.exec(`UPDATE download_jobs SET status = 'downloading', created_at_utc = now() - interval '1 minute'`)
+	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now(), created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
+	y.eventually("the transaction is worked on", stage(subjects[store.WorkloadTransaction], "processing"))
+
+	runs := map[string]string{}
+	for workload, s := range subjects {
+		runs[workload] = y.reset(s)
+	}
+	if got, _ := y.shown(aTask, "Stage"); got != "NEW" {
+		t.Fatalf("after the reset the task shows %s", got)
+	}
+	defer y.run(y.reconciler())()
+	for workload, want := range map[string]string{
+		store.WorkloadDelivery: "STREAMING", store.WorkloadTask: "IN_PROGRESS", store.WorkloadDownload: "downloading", store.WorkloadTransaction: "processing",
+	} {
+		s := subjects[workload]
+		y.eventually(workload+" shows "+want, stage(s, want))
+		y.eventually(workload+" has it in its details", func() bool { return strings.Contains(y.details(s), "**"+want+"**") })
+		y.eventually(workload+" is listed", func() bool {
+			found, err := y.store.Findings(t.Context(), store.FindingFilter{Workload: workload, Limit: 10})
+			must(t, err)
+			return len(found) == 1 && found[0].Finding == store.FindingReset && found[0].Done == store.DoneRefreshed && found[0].RunID == runs[workload]
+		})
+	}
+	if got, _ := y.shown(aTask, "Assignee"); got == "" {
+		t.Error("the task shows no assignee")
+	}
+
+	// The record went back, as after a restore: the workflow follows.
+	other := y.make(store.WorkloadTask, 1)
+	must(t, other.start())
+	y.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, created_at = now() - interval '1 minute' WHERE id::text = $1`, other.entity)
+	y.eventually("the task follows the record", stage(other, "STUCK"))
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.counted["task stale"] != 1 || y.counted["task reset"] != 1 || y.counted["delivery reset"] != 1 {
+		t.Errorf("counted: %v", y.counted)
+	}
+}
