@@ -12,7 +12,7 @@ RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ .
 FROM alpine:3.22
 RUN apk add --no-cache ca-certificates tzdata \
 	&& adduser -D -H -u 10001 stagecoach \
-	&& install -d -o stagecoach -g stagecoach /spool
+	&& install -d -o stagecoach -g stagecoach /spool /standins
 COPY --from=build /out/ /usr/local/bin/
 USER stagecoach
 ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
