@@ -191,7 +191,7 @@ func (c *chaos) lose(leave int64) error {
 	c.purse.Lock()
 	defer c.purse.Unlock()
 	state, err := c.state()
-	if err != nil || c.lost != 0 || int64(state.Balance) < leave {
+	if err != nil || c.safe || c.lost != 0 || int64(state.Balance) < leave {
 		return nil //nolint:nilerr // the chain has other trouble: no matter
 	}
 	c.lost = int64(state.Balance) - leave
@@ -219,6 +219,9 @@ func (c *chaos) relieve() error {
 	c.deathIn, c.robbery = 0, 0
 	clear(c.lossIn)
 	c.mu.Unlock()
+	c.purse.Lock()
+	c.safe = true
+	c.purse.Unlock()
 	c.chain.ClearFaults()
 	c.fragment.ClearFaults()
 	if err := c.chain.Steer(sim.Steering{Drop: ptr(0), DelayMS: ptr(int64(0)), FinalityMS: ptr(int64(0)), Reveal: true}); err != nil {

@@ -46,6 +46,7 @@ type chaos struct {
 
 	purse sync.Mutex
 	lost  int64 // nanoTON that were taken out of the wallet
+	safe  bool  // the trouble is over: a robbery whose broadcast is still being answered comes too late
 
 	mu         sync.Mutex
 	hashes     []string
