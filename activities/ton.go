@@ -184,7 +184,7 @@ func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, pre
 	}
 	payment, err := c.Store.SignPayment(ctx, store.PaymentOrder{
 		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount),
-		GasNano: c.Settings.Reserve, ChainSeqno: wallet.Seqno, RequestID: ready.requestID,
+		GasNano: c.Settings.Reserve, ChainSeqno: wallet.Seqno, ChainLT: int64(wallet.LastLT), RequestID: ready.requestID,
 	}, c.Settings.Limits, func(seqno uint32) (store.Signed, error) {
 		signed, err := c.Wallet.Sign(seqno, until, ready.payment)
 		return store.Signed{BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil}, err

@@ -18,6 +18,7 @@ type PaymentOrder struct {
 	AmountNano  int64
 	GasNano     int64  // set aside for gas
 	ChainSeqno  uint32 // the wallet's next one as the chain tells it
+	ChainLT     int64  // of the wallet's last transaction when it told that
 	RequestID   string // Fragment's
 }
 
@@ -98,7 +99,7 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 		return fault.New(fault.PaymentsPaused, "payments are paused")
 	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
 		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
-	case int64(s.want.ChainSeqno) > s.NextSeqno: // one of them may have been for this order
+	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT: // one of them may have been for this order
 		return fault.New(fault.PaymentsHeld, "the chain has payments that the record has not read yet").With("reason", "behind")
 	}
 	if s.want.Kind == Purchase {

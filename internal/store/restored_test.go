@@ -81,6 +81,32 @@ func TestLostPayments(t *testing.T) {
 	}
 }
 
+// TestRelayedPayment lets the owner pay with the wallet's key and somebody else's gas: the order comes inside of a relayer's message,
+// which uses up a number and is none from outside. Nothing is signed until it is read, and then with the chain's number.
+func TestRelayedPayment(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	if !b.turnOf(hash, store.Purchase) {
+		t.Fatal("it is nobody's turn")
+	}
+	b.seqno++
+	b.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("relayer"), Nano: coin / 10},
+		Out: []store.OutMessage{{Destination: address("owner"), Nano: coin / 20, BodyHash: digest("body")}},
+	})
+	_, err := b.sign(b.want(hash, store.Purchase), store.Limits{})
+	b.refused(err, fault.PaymentsHeld)
+	if brought := b.scan(); len(brought.Lost) != 0 {
+		t.Errorf("a person has to look at %v, and we sign nothing that is relayed", brought.Lost)
+	}
+	payment := b.bought(hash)
+	if payment.Seqno != b.seqno-1 {
+		t.Errorf("signed with seqno %d", payment.Seqno)
+	}
+	b.balanced()
+}
+
 // TestAfterRestore gives no number twice, tells nothing again, and finds events whose server counted its transactions otherwise.
 func TestAfterRestore(t *testing.T) {
 	t.Parallel()

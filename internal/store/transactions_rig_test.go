@@ -166,7 +166,10 @@ func (b *bank) enter(hash string, kind store.PaymentKind) store.QueueEntry {
 func (b *bank) want(hash string, kind store.PaymentKind) store.PaymentOrder {
 	b.t.Helper()
 	t := b.tx(hash)
-	order := store.PaymentOrder{Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas, ChainSeqno: uint32(b.seqno)}
+	order := store.PaymentOrder{
+		Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
+		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT,
+	}
 	if kind == store.Refund {
 		order.Destination, order.AmountNano = t.Sender, t.RefundDueNano-gas
 	}
