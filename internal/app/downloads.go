@@ -41,10 +41,7 @@ func (a *common) downloadActivities() (*activities.Downloads, *activities.Downlo
 	torrents := qbittorrent.New(qbittorrent.Options{
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		OnResult: a.pulse.Noting(pulse.QBittorrent),
-		OnLatency: func(op string, took time.Duration) {
-			a.metrics.QBittorrentLatency.WithLabelValues(op).Observe(took.Seconds())
-		},
+		OnLatency: outsideCall("qbittorrent", a.metrics.QBittorrentLatency), OnResult: a.pulse.Noting(pulse.QBittorrent),
 	})
 	downloads := &activities.Downloads{
 		Store: a.store, Rules: download.Rules, Torrents: torrents, Metrics: a.metrics, Log: a.log,

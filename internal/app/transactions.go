@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"stagecoach/activities"
 	"stagecoach/internal/fragment"
@@ -100,21 +99,15 @@ func (a *common) chain() *toncenter.Client {
 	c := a.config.TON
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
-		OnLatency: func(op string, took time.Duration) {
-			a.metrics.ToncenterLatency.WithLabelValues(op).Observe(took.Seconds())
-		},
-		OnResult: a.pulse.Noting(pulse.Toncenter),
+		OnLatency: outsideCall("toncenter", a.metrics.ToncenterLatency), OnResult: a.pulse.Noting(pulse.Toncenter),
 	})
 }
 
 // fragment makes a client of the configured site. Prices are for everybody, also without a session.
 func (a *common) fragment(o fragment.Options) *fragment.Client {
 	c := a.config.Fragment
-	o.OnLatency = func(method string, took time.Duration) {
-		a.metrics.FragmentLatency.WithLabelValues(method).Observe(took.Seconds())
-	}
 	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
-	o.OnResult = a.pulse.Noting(pulse.Fragment)
+	o.OnLatency, o.OnResult = outsideCall("fragment", a.metrics.FragmentLatency), a.pulse.Noting(pulse.Fragment)
 	return fragment.New(o)
 }
 

@@ -300,7 +300,10 @@ func TestComposeDemo(t *testing.T) {
 		t.Error("the demo has not come to its end")
 	}
 	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
-	d.wantTrace(d.traces, []string{"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder", "RunActivity:PayOrder"}, secrets)
+	d.wantTrace(d.traces, []string{
+		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder", "fragment searchStarsRecipient",
+		"RunActivity:PayOrder", "toncenter broadcast",
+	}, secrets)
 	d.wantTrace(d.traces, []string{"POST /v1/tasks/{id}/claim", "HandleUpdate:claim"}, secrets)
-	d.wantTrace(d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent"}, secrets)
+	d.wantTrace(d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent", "qbittorrent add"}, secrets)
 }

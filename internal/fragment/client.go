@@ -45,7 +45,7 @@ type Options struct {
 	RequestsPerSecond float64       // 0: 2
 
 	// OnLatency, when set, is told how long each request took, by Fragment's method; "page" for the page.
-	OnLatency func(method string, d time.Duration)
+	OnLatency func(ctx context.Context, method string, took time.Duration)
 	OnResult  func(error) // is told how each call ended; nil: nobody is
 }
 

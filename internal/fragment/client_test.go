@@ -422,7 +422,7 @@ func TestHashIsRenewed(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	w := newWorld(t, func(o *Options) {
-		o.OnLatency = func(method string, _ time.Duration) {
+		o.OnLatency = func(_ context.Context, method string, _ time.Duration) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, method)

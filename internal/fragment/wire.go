@@ -102,7 +102,7 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
 	if c.o.OnLatency != nil {
-		defer func(began time.Time) { c.o.OnLatency(op, time.Since(began)) }(time.Now())
+		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
 	}
 	request, err := http.NewRequestWithContext(callCtx, method, address, strings.NewReader(form))
 	if err != nil {

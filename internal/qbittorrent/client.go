@@ -29,7 +29,7 @@ type Options struct {
 	DoneCategory       string        // of those whose jobs are over; required
 
 	// OnLatency, when set, is told how long each request took, by the last part of its path: "info", "add", "login" …
-	OnLatency func(op string, took time.Duration)
+	OnLatency func(ctx context.Context, op string, took time.Duration)
 	OnResult  func(error) // is told how each call ended; nil: nobody is
 }
 

@@ -2,6 +2,7 @@ package qbittorrent
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"path"
@@ -13,7 +14,7 @@ import (
 // wire stands between the library and the network, and makes plain what the library would not see.
 type wire struct {
 	next      http.RoundTripper
-	onLatency func(op string, took time.Duration)
+	onLatency func(ctx context.Context, op string, took time.Duration)
 	login     *login
 	forgotten atomic.Int64 // answers that showed that the session was
 }
@@ -22,7 +23,7 @@ type wire struct {
 // needs to see itself it sees: a forgotten session (403).
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.onLatency != nil {
-		defer func(began time.Time) { w.onLatency(path.Base(r.URL.Path), time.Since(began)) }(time.Now())
+		defer func(began time.Time) { w.onLatency(r.Context(), path.Base(r.URL.Path), time.Since(began)) }(time.Now())
 	}
 	if strings.HasSuffix(r.URL.Path, "/auth/login") {
 		return w.login.try(r, w.next)

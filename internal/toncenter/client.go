@@ -48,7 +48,7 @@ type Options struct {
 
 	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
 	// "wallet", "head".
-	OnLatency func(op string, d time.Duration)
+	OnLatency func(ctx context.Context, op string, took time.Duration)
 	OnResult  func(error) // is told how each request ended; nil: nobody is
 }
 
@@ -304,7 +304,7 @@ func (c *Client) request(ctx context.Context, op, method, address string, body [
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
 	if c.o.OnLatency != nil {
-		defer func(began time.Time) { c.o.OnLatency(op, time.Since(began)) }(time.Now())
+		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
 	}
 	request, err := http.NewRequestWithContext(callCtx, method, address, bytes.NewReader(body))
 	if err != nil {

@@ -405,7 +405,7 @@ func TestLatencyIsTold(t *testing.T) {
 	t.Parallel()
 	var told []string
 	w := newWorld(t, func(_ *sim.TonCenterOptions, o *Options) {
-		o.OnLatency = func(op string, d time.Duration) { told = append(told, op) }
+		o.OnLatency = func(_ context.Context, op string, _ time.Duration) { told = append(told, op) }
 	})
 	_, _ = w.Head(t.Context())
 	_, _ = w.Wallet(t.Context(), w.shop)

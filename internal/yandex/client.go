@@ -43,7 +43,7 @@ type Options struct {
 
 	// OnLatency, when set, is told how long each request took: "list", "stat", "link" (to get a download link) and
 	// "open" (until the headers of the file's own answer).
-	OnLatency func(ctx context.Context, op string, d time.Duration)
+	OnLatency func(ctx context.Context, op string, took time.Duration)
 	OnResult  func(error) // is told how each call of the API ended; nil: nobody is
 }
 
