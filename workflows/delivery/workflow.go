@@ -167,7 +167,6 @@ func ending(outcome activities.JobOutcome) error {
 	case store.JobCancelled:
 		return temporal.NewCanceledError()
 	default:
-		return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("the job ended %s", outcome.State), string(outcome.Reason),
-			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+		return lifecycle.Failed(fmt.Sprintf("the job ended %s", outcome.State), string(outcome.Reason))
 	}
 }

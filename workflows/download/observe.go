@@ -212,7 +212,6 @@ func (r *run) ending() error {
 	case store.DownloadCanceled:
 		return temporal.NewCanceledError()
 	default:
-		return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("the job ended %s", r.Status), string(r.reason),
-			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+		return lifecycle.Failed(fmt.Sprintf("the job ended %s", r.Status), string(r.reason))
 	}
 }

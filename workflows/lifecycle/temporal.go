@@ -30,6 +30,13 @@ func Refusal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), options)
 }
 
+// Failed is how the workflow of something that has failed closes: operators find each kind by its type, and nobody counts it as an
+// error of the program.
+func Failed(message, kind string) error {
+	return temporal.NewApplicationErrorWithOptions(message, kind,
+		temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+}
+
 // RefusalIn reads the fault that Refusal, or an activity, put into err; nil when there is none.
 func RefusalIn(err error) *fault.Error {
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)

@@ -109,8 +109,7 @@ func (t *transaction) ending() error {
 	case t.cancelled:
 		return temporal.NewCanceledError()
 	default:
-		return temporal.NewApplicationErrorWithOptions(t.at.Error, string(t.at.ErrorClass),
-			temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+		return lifecycle.Failed(t.at.Error, string(t.at.ErrorClass))
 	}
 }
 
