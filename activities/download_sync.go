@@ -33,7 +33,7 @@ type DownloadSync struct {
 	failed   time.Time // the first poll without an answer since the last one with
 	polled   time.Time
 	present  map[int64]bool // the active jobs, and whether this run of qBittorrent has shown their torrent
-	tagsLeft bool           // by torrents that may have gone unseen
+	tagsLeft bool           // where tidy does not meet them
 }
 
 // DownloadSyncSettings are the watcher's.

@@ -469,6 +469,18 @@ func TestTagsLeft(t *testing.T) {
 	want("while it cannot be asked", live, done, failed)
 	sweep()
 	want("an end that nobody saw", live, done)
+
+	halfway := w.added(magnet(6))
+	w.look()
+	w.end(halfway, store.DownloadActionFail)
+	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
+	w.look()
+	if got := w.torrent(halfway.Tag()); got == nil || got.Category != "done" {
+		t.Errorf("%+v, want its tag on a torrent that is tidied up", got)
+	}
+	w.look()
+	sweep()
+	want("a tag that stayed on", live, done)
 	w.look()
 	if asked := sweep(); asked != 0 {
 		t.Errorf("nothing has ended, and %d requests are made", asked)

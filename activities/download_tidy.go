@@ -51,6 +51,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 		func() error { return s.Torrents.DeleteTags(ctx, tags...) },
 	} {
 		if err := step(); err != nil {
+			s.tagsLeft = true // in the done category no later poll meets them
 			s.untidy(err)
 			return
 		}
@@ -107,23 +108,23 @@ func (s *DownloadSync) unseenEnds(active map[int64]bool, watched *watch) bool {
 	return false
 }
 
-// sweepTags drops the tags of jobs that have failed, or were canceled, and have outlived their torrents: one that somebody removes
-// by hand while its job ends is in no answer that tidy looks at. It costs some requests, and is done only when that may have
-// happened.
+// sweepTags drops the tags of jobs that have failed, or were canceled, where tidy does not meet them: of a torrent that somebody has
+// removed by hand while its job ended, and of one that has left the active category before its tags. It costs some requests, and is
+// done only when that may have happened.
 func (s *DownloadSync) sweepTags(ctx context.Context) {
 	if !s.tagsLeft {
 		return
 	}
-	unheld, err := s.unheldTags(ctx)
+	stray, err := s.strayTags(ctx)
 	if err == nil {
-		err = s.Torrents.DeleteTags(ctx, unheld...)
+		err = s.Torrents.DeleteTags(ctx, stray...)
 	}
 	s.tagsLeft = err != nil
 	s.untidy(err)
 }
 
-// unheldTags finds tags of such jobs that no torrent of ours carries.
-func (s *DownloadSync) unheldTags(ctx context.Context) (unheld []string, err error) {
+// strayTags finds tags of such jobs that no torrent in the active category carries.
+func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error) {
 	tags, err := s.Torrents.Tags(ctx)
 	if err != nil {
 		return nil, err
@@ -138,11 +139,11 @@ func (s *DownloadSync) unheldTags(ctx context.Context) (unheld []string, err err
 		if err != nil {
 			return nil, err
 		}
-		if holder == nil {
-			unheld = append(unheld, tag)
+		if holder == nil || !s.Torrents.Active(*holder) {
+			stray = append(stray, tag)
 		}
 	}
-	return unheld, err
+	return stray, err
 }
 
 // untidy tells the log; the next poll tries again.

@@ -196,6 +196,9 @@ func (c *Client) Ours(t Torrent) bool {
 	return t.Category == c.o.ActiveCategory || t.Category == c.o.DoneCategory
 }
 
+// Active says whether a torrent is in the category of those that jobs wait for.
+func (c *Client) Active(t Torrent) bool { return t.Category == c.o.ActiveCategory }
+
 // Sessions counts how often qBittorrent has let this client in. It forgets sessions when it is restarted.
 func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
 
