@@ -46,6 +46,11 @@ func TestOwedInReview(t *testing.T) {
 	if got := w.states(owed); got != "" {
 		t.Errorf("given back before a person has looked: %s", got)
 	}
+	for _, event := range w.history(owed) {
+		if name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(); name == "PayRefund" {
+			t.Error("it asked for the refund before a person has looked")
+		}
+	}
 	_, err := w.client.Resolve(ctx, w.admin, owed, store.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
 	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })

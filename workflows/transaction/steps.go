@@ -80,6 +80,8 @@ func nextFailed(at activities.Position, s situation) step {
 	switch {
 	case stateOf(at.Refund) == store.PaymentPaid && !at.Refund.Kept:
 		return stepSettleRefund
+	case at.RefundDue > 0 && at.NeedsReview && s.ReviewFirst:
+		return stepAwaitReview
 	case at.RefundDue > 0 && s.Rest:
 		return stepRest
 	case at.RefundDue > 0 && at.Turn == nil:

@@ -24,7 +24,7 @@ func TestNext(t *testing.T) {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
-						for bits := range 128 {
+						for bits := range 256 {
 							at := activities.Position{Standing: store.Standing{
 								Status: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
@@ -32,7 +32,7 @@ func TestNext(t *testing.T) {
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
-							s := situation{Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0}
+							s := situation{Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
 							got := next(at, s)
 							seen[got]++
 							if why := wrong(at, s, got); why != "" {
@@ -71,7 +71,7 @@ func wrong(at activities.Position, s situation, got step) string {
 		return "nothing may be bought"
 	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
 		return "it has no turn"
-	case gives && (at.RefundDue == 0 || at.Status != store.TransactionFailed):
+	case gives && (at.RefundDue == 0 || at.Status != store.TransactionFailed || at.NeedsReview && s.ReviewFirst):
 		return "nothing is owed"
 	case (got == stepGiveUp || got == stepStop) && (paid || at.Status != store.TransactionProcessing):
 		return "it cannot fail"

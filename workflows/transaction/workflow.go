@@ -39,11 +39,12 @@ type transaction struct {
 	since    time.Time           // when the status was entered, for people
 	looks    int                 // how often the record was read
 
-	tries     int           // to pay, in this processing, or to give back
-	rest      time.Duration // to wait before the next one
-	unquoted  bool          // Fragment could not quote: the order waits for its turn without
-	cancelled bool          // by an operator, and not retried since
-	changed   bool          // by a person, so that what it waits for may never come
+	tries       int           // to pay, in this processing, or to give back
+	rest        time.Duration // to wait before the next one
+	unquoted    bool          // Fragment could not quote: the order waits for its turn without
+	cancelled   bool          // by an operator, and not retried since
+	reviewFirst bool          // see situation.ReviewFirst
+	changed     bool          // by a person, so that what it waits for may never come
 
 	stuck     bool
 	calm      workflow.CancelFunc // ends the wait for being stuck
@@ -133,6 +134,9 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 	before := t.at
 	t.at = position
 	t.looks++
+	if position.NeedsReview && position.RefundDue > 0 { // runs from before kept asking for the refund
+		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
+	}
 	if before.Status == position.Status && sameTime(before.Since, position.Since) {
 		t.show(ctx, false)
 		return
@@ -172,11 +176,12 @@ func (t *transaction) watch(ctx workflow.Context) {
 
 // situation is what next has to know besides the record.
 type situation struct {
-	Cancelled bool
-	Unquoted  bool
-	Rest      bool
+	Cancelled   bool
+	Unquoted    bool
+	Rest        bool
+	ReviewFirst bool // nothing is given back before a person has looked
 }
 
 func (t *transaction) situation() situation {
-	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0}
+	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst}
 }
