@@ -114,7 +114,7 @@ func (c *Cashier) refund(ctx context.Context, t store.Transaction) (signature, e
 type signature struct {
 	payment   ton.Payment
 	requestID string    // Fragment's
-	until     time.Time // it must not live longer; zero: no matter
+	until     time.Time // the money must be there by then; zero: no matter
 }
 
 // pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds out
@@ -177,8 +177,8 @@ func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, pre
 		return nil, err
 	}
 	until := head.At.Add(c.Settings.PaymentTTL).Truncate(time.Second)
-	if !ready.until.IsZero() && ready.until.Before(until) {
-		if until = ready.until.Truncate(time.Second); until.Before(head.At.Add(min(c.Settings.PaymentTTL, shortLife))) {
+	if last := ready.until.Add(-onTheWay).Truncate(time.Second); !ready.until.IsZero() && last.Before(until) {
+		if until = last; until.Before(head.At.Add(min(c.Settings.PaymentTTL, shortLife))) {
 			return nil, stars.LinkExpired
 		}
 	}
@@ -196,8 +196,12 @@ func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, pre
 	return &payment, nil
 }
 
-// shortLife is what a payment needs to reach the chain.
-const shortLife = 15 * time.Second
+// shortLife is what a payment needs to reach the chain. What the wallet sends at the last moment comes to the shop some blocks later,
+// which would keep it and sell nothing for it: onTheWay is what the money needs.
+const (
+	shortLife = 15 * time.Second
+	onTheWay  = 10 * time.Second
+)
 
 var notConfigured = fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 

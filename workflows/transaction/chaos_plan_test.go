@@ -107,7 +107,7 @@ var moves = map[string]func(*chaos, move) error{
 		})
 	},
 	"links are short": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.LinkSeconds = pick([]int64{3, 15, 18, 25, 600}, m.n) })
+		return c.set(func(s *sim.FragmentSettings) { s.LinkSeconds = pick([]int64{3, 25, 28, 35, 600}, m.n) })
 	},
 	"price moves": func(c *chaos, m move) error {
 		return c.set(func(s *sim.FragmentSettings) { s.NanoPerStar = int64(5_000_000 + m.n*10_000) })

@@ -268,6 +268,26 @@ func TestExpiredLink(t *testing.T) {
 	w.wantSold(1)
 }
 
+// TestShortLink pays only while the money can still be at the shop before the link ends, not just leave the wallet.
+func TestShortLink(t *testing.T) {
+	t.Parallel()
+	const life, way = 40 * time.Second, 10 * time.Second
+	w := newWorld(t, func(s *setup) {
+		s.settings.PaymentTTL = time.Minute
+		s.fragment.Settings.LinkSeconds = int64(life.Seconds())
+	})
+	hash := w.deposit(1, "durov 50")
+	w.becomes(hash, store.TransactionProcessed)
+	if latest, until := time.Now().Add(life-way), w.payments(hash)[0].ValidUntil; until.After(latest) {
+		t.Errorf("it could have left the wallet until %s, want %s at the latest", until, latest)
+	}
+	settings := w.fragment.CurrentSettings()
+	settings.LinkSeconds = 20
+	w.must(w.fragment.Set(settings))
+	w.fails(w.deposit(1, "durov 50"), "Fragment API error: the payment link has expired", store.Retryable)
+	w.wantSold(1)
+}
+
 // TestLimits fails a purchase above the limit for one, and holds all of them at the limit of a day until there is room.
 func TestLimits(t *testing.T) {
 	t.Parallel()
