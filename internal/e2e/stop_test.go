@@ -18,7 +18,7 @@ import (
 // and the process ends well.
 func TestStopHandsOver(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "6s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s"})
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "10s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s"})
 	worker := s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")
@@ -30,10 +30,11 @@ func TestStopHandsOver(t *testing.T) {
 	tasks := ann.batch(space, wanted...)
 
 	s.slow(1 << 20)
-	long, longSum := s.file("long.bin", 40<<20)
-	short, shortSum := s.file("short.bin", 2<<20)
-	first, second := s.deliver(s.user(100), long), s.deliver(s.user(101), short)
+	long, longSum := s.file("long.bin", 60<<20)
+	short, shortSum := s.file("short.bin", 4<<20)
+	first := s.deliver(s.user(100), long)
 	s.inState(first, store.JobStreaming)
+	second := s.deliver(s.user(101), short) // only now: it streams for seconds
 	s.inState(second, store.JobStreaming)
 
 	claims := make(chan int, len(tasks))
