@@ -142,22 +142,36 @@ func (t *TonCenter) postDeposit(w http.ResponseWriter, r *http.Request) {
 
 // SetBalance gives an account, the service's wallet when address is empty, a balance out of nowhere.
 func (t *TonCenter) SetBalance(at string, nano int64) error {
+	return t.ChangeBalance(at, func(int64) int64 { return nano })
+}
+
+// ChangeBalance is SetBalance for who has to know what is there: nothing happens on the chain between the look and the change.
+func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.chain.catchUp(); err != nil {
 		return err
 	}
-	account := t.wallet
+	address := t.wallet
 	if at != "" {
 		var err error
-		if account, err = parseAccount(at); err != nil {
+		if address, err = parseAccount(at); err != nil {
 			return err
 		}
 	}
+	now, err := t.chain.account(address)
+	if err != nil {
+		return err
+	}
+	var held int64
+	if state := now.State(); state.IsValid {
+		held = state.Balance.Nano().Int64()
+	}
+	nano := change(held)
 	if nano < 0 {
 		return errors.New("balance_nano must not be negative")
 	}
-	return t.chain.setAccount(account, nano, nil)
+	return t.chain.setAccount(address, nano, nil)
 }
 
 func (t *TonCenter) postAccount(w http.ResponseWriter, r *http.Request) {

@@ -15,11 +15,6 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// state asks the chain, without anything going wrong on the way.
-func (c *chaos) state() (toncenter.Wallet, error) {
-	return c.lab.view.Wallet(context.Background(), c.wallet.Address())
-}
-
 // observe checks what must hold at every moment.
 func (c *chaos) observe() error {
 	ctx, address := context.Background(), c.wallet.Address().Raw()

@@ -190,27 +190,22 @@ func (c *chaos) set(change func(*sim.FragmentSettings)) error {
 func (c *chaos) lose(leave int64) error {
 	c.purse.Lock()
 	defer c.purse.Unlock()
-	state, err := c.state()
-	if err != nil || c.safe || c.lost != 0 || int64(state.Balance) < leave {
-		return nil //nolint:nilerr // the chain has other trouble: no matter
+	if c.safe || c.lost != 0 {
+		return nil
 	}
-	c.lost = int64(state.Balance) - leave
-	return c.chain.SetBalance("", leave)
+	return c.chain.ChangeBalance("", func(held int64) int64 {
+		left := min(held, leave)
+		c.lost = held - left
+		return left
+	})
 }
 
 func (c *chaos) giveBack() error {
 	c.purse.Lock()
 	defer c.purse.Unlock()
-	if c.lost == 0 {
-		return nil
-	}
-	state, err := c.state()
-	if err != nil {
-		return nil //nolint:nilerr // later
-	}
 	back := c.lost
 	c.lost = 0
-	return c.chain.SetBalance("", int64(state.Balance)+back)
+	return c.chain.ChangeBalance("", func(held int64) int64 { return held + back })
 }
 
 // relieve ends all trouble.
