@@ -90,7 +90,7 @@ func TestWorkerFrozen(t *testing.T) {
 	job, sum := s.streaming(24, 6)
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
 	s.startWorker()
-	job = s.ended(job, time.Minute)
+	job = s.ended(job, jobPatience)
 	s.wantState(job, store.JobDelivered, "")
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
 	s.eventually(30*time.Second, "both uploads are over", func() bool {

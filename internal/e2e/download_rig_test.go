@@ -229,10 +229,14 @@ func (l *library) now(job store.Download) store.Download {
 	return job
 }
 
+// jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open, about a
+// minute, and each costs the time until its heartbeat is missed.
+const jobPatience = 3 * time.Minute
+
 // becomes waits until a job is so.
 func (l *library) becomes(job store.Download, what string, so func(store.Download) bool) store.Download {
 	l.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(jobPatience); ; time.Sleep(20 * time.Millisecond) {
 		if job = l.now(job); so(job) {
 			return job
 		}
