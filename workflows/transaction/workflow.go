@@ -86,7 +86,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
 			if err == nil && next(t.at, t.situation()) == stepOver {
 				return t.view(), t.ending()
 			}
-		case (step == stepAwaitRetry || step == stepAwaitReview) && t.mayContinue(ctx):
+		case t.handsOver(ctx, step):
 			return View{}, workflow.NewContinueAsNewError(ctx, WorkflowType, hash)
 		default:
 			err = steps[step](t, ctx)
@@ -94,6 +94,18 @@ func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
 		if err != nil && ctx.Err() == nil {
 			return View{}, err
 		}
+	}
+}
+
+// handsOver says whether the next run goes on with a step: one that waits for people, or for better times to pay what is owed.
+func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
+	switch {
+	case !t.mayContinue(ctx):
+		return false
+	case step == stepRest && t.at.Status == store.TransactionFailed && !t.cancelled: // the next run would not know of the cancel
+		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
+	default:
+		return step == stepAwaitRetry || step == stepAwaitReview
 	}
 }
 

@@ -549,6 +549,39 @@ func TestWorkflowContinues(t *testing.T) {
 	}
 }
 
+// TestWorkflowContinuesWhileOwed starts anew when its history is long, while a refund cannot be paid; one that was cancelled
+// remembers that and goes on.
+func TestWorkflowContinuesWhileOwed(t *testing.T) {
+	t.Parallel()
+	for name, cancelled := range map[string]bool{"as ever": false, "cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			b.process(1)
+			b.failed("Invalid username", store.NonRetryable)
+			b.at.RefundDue = 1000
+			tries := 0
+			b.pay = func(activities.Order) (activities.Payment, error) {
+				b.at.Turn = nil
+				if tries++; tries == 60 { // hours after the history is long
+					b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid, Kept: true}, 0
+					return activities.Payment{Position: b.at}, nil
+				}
+				return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+			}
+			if cancelled {
+				b.later(time.Minute, b.CancelWorkflow)
+			}
+			b.later(30*time.Hour, func() { b.SetContinueAsNewSuggested(true) })
+			b.ExecuteWorkflow(WorkflowType, hash)
+			err := b.GetWorkflowError()
+			if next, again := errors.AsType[*workflow.ContinueAsNewError](err); again == cancelled || again && next.WorkflowType.Name != WorkflowType {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestMonitorContinues hands over from one activity to the next for ever.
 func TestMonitorContinues(t *testing.T) {
 	t.Parallel()
