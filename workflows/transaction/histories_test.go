@@ -117,11 +117,11 @@ func TestRecordHistories(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
 	long := w.deposit(1, "durov 50")
 	w.becomes(long, store.TransactionFailed)
-	run := func() string {
-		return w.history(long)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
+	run := func(hash string) string {
+		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
-	began := run()
-	for run() == began {
+	began := run(long)
+	for run(long) == began {
 		retry(long)
 		w.becomes(long, store.TransactionFailed)
 		time.Sleep(200 * time.Millisecond)
@@ -130,6 +130,17 @@ func TestRecordHistories(t *testing.T) {
 	w.fragment.ClearFaults()
 	retry(long)
 	save("after-continue-as-new", long)
+
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	poor := w.deposit(1, "no order, and no money")
+	w.eventually("its refund waits for its turn", func() bool { return w.inLine(poor) })
+	w.must(w.chain.SetBalance("", 100_000_000))
+	w.must(w.client.Resume(ctx))
+	began = run(poor)
+	w.eventually("its run hands over", func() bool { return run(poor) != began })
+	write("refund-before-continue-as-new", w.runOf(poor, began))
+	w.must(w.chain.SetBalance("", 10_000_000_000))
+	save("refund-after-continue-as-new", poor)
 
 	monitor := transaction.MonitorID(w.wallet.Address().Raw())
 	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()
