@@ -345,7 +345,7 @@ func TestStandInAlone(t *testing.T) {
 	} {
 		standIn := launch(t, "standin", name, "--addr", "127.0.0.1:0", "--dir", t.TempDir())
 		var url string
-		eventually(t, 10*time.Second, name+" says where it is", func() bool {
+		eventually(t, 30*time.Second, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)
 			return err == nil
 		})

@@ -137,7 +137,7 @@ func children(pid int) (all []int) {
 // allGone checks that none of these processes is left after a moment.
 func allGone(t *testing.T, pids []int) {
 	t.Helper()
-	eventually(t, 10*time.Second, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
+	eventually(t, 30*time.Second, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
 		for _, pid := range pids {
 			if syscall.Kill(pid, 0) == nil {
 				return false

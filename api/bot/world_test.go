@@ -191,7 +191,7 @@ func (w *world) notes(person int64, words string) {
 
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			for _, person := range []int64{boss, anna, boris} {
 				for _, m := range w.telegram.Chat(person).Messages {

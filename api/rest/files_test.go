@@ -93,7 +93,7 @@ func TestSearchingFiles(t *testing.T) {
 	for i := range 25 {
 		w.disk.put(fmt.Sprintf("/d%d/Film %02d.mkv", i%3, i), 1)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		found := w.send(w.adaToken, "GET", "/v1/files?q=fiLM", nil).ok(http.StatusOK)
 		if found.body["indexing"] == false {
 			if len(found.items()) != 25 || found.body["folder"] != nil {

@@ -49,7 +49,7 @@ func TestStopKillsWhoDoesNotListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 5*time.Second, "the script runs", func() bool { return p.output.String() == "ready" })
+	eventually(t, 30*time.Second, "the script runs", func() bool { return p.output.String() == "ready" })
 	if err := p.stop(ask{syscall.SIGTERM, 200 * time.Millisecond}); err == nil {
 		t.Error("stop of a deaf process: no error")
 	}

@@ -190,7 +190,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 		if found, err := c.GetTorrentsCtx(ctx, qbittorrent.TorrentFilterOptions{}); err != nil || len(found) != 0 {
 			t.Fatal(found, err)
 		}
-		eventually(t, 10*time.Second, "the file is deleted", func() bool {
+		eventually(t, 30*time.Second, "the file is deleted", func() bool {
 			_, err := os.Stat(filepath.Join(path, name))
 			return errors.Is(err, os.ErrNotExist)
 		})

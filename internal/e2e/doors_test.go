@@ -72,7 +72,7 @@ func (a answer) want(t testing.TB, status int) map[string]any {
 func (s *stack) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
-	s.eventually(10*time.Second, "the bot knows the user", func() bool {
+	s.eventually(30*time.Second, "the bot knows the user", func() bool {
 		user, err := s.store.UserByTelegram(s.Context(), telegramID)
 		id = strconv.FormatInt(user.ID, 10)
 		return err == nil
@@ -119,7 +119,7 @@ func TestThroughHTTP(t *testing.T) {
 		return s.call("GET", path, token, nil).want(t, 200)["state"] == "DELIVERED"
 	})
 	s.wantDocument(100, sum)
-	s.eventually(5*time.Second, "the stream has every transition", func() bool {
+	s.eventually(30*time.Second, "the stream has every transition", func() bool {
 		return slices.Equal(events(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
 	})
 
@@ -179,7 +179,7 @@ func (s *stack) follow(token string) func() []string {
 // press clicks the newest button whose label holds text.
 func (s *stack) press(user int64, text string) {
 	s.Helper()
-	s.eventually(10*time.Second, "a button "+text, func() bool {
+	s.eventually(30*time.Second, "a button "+text, func() bool {
 		messages := s.telegram.Chat(user).Messages
 		for _, message := range slices.Backward(messages) {
 			for _, row := range message.Buttons {
@@ -214,7 +214,7 @@ func TestThroughBot(t *testing.T) {
 	s.startAPI()
 	s.telegram.SendMessage(100, "/start")
 	s.press(1, "Approve")
-	s.eventually(10*time.Second, "the user is active", func() bool {
+	s.eventually(30*time.Second, "the user is active", func() bool {
 		user, err := s.store.UserByTelegram(t.Context(), 100)
 		return err == nil && user.Status == store.UserActive
 	})
@@ -225,7 +225,7 @@ func TestThroughBot(t *testing.T) {
 	s.wantDocument(100, sum)
 	s.says(100, "elivered")
 	s.telegram.SendMessage(100, "/status")
-	s.eventually(10*time.Second, "the refusal is audited", func() bool {
+	s.eventually(30*time.Second, "the refusal is audited", func() bool {
 		entries, err := s.store.AuditLog(t.Context(), 0, 10)
 		return err == nil && slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
 			return e.Door == store.DoorBot && e.Outcome == store.OutcomeRefused

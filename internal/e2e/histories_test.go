@@ -25,7 +25,7 @@ func TestRecordHistories(t *testing.T) {
 		if got := s.ended(job, time.Minute); got.State != state {
 			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}
-		s.eventually(10*time.Second, "the workflow is over", func() bool {
+		s.eventually(30*time.Second, "the workflow is over", func() bool {
 			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1
 		})
 		history := s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID(), "--output", "json")

@@ -51,7 +51,7 @@ func TestOperator(t *testing.T) {
 	s.inState(terminated, store.JobStreaming)
 
 	query := `WorkflowType="Delivery" AND Stage="STREAMING" AND ExecutionStatus="Running"`
-	s.eventually(10*time.Second, "both jobs are found by their stage", func() bool { return len(s.listed(query)) == 2 })
+	s.eventually(30*time.Second, "both jobs are found by their stage", func() bool { return len(s.listed(query)) == 2 })
 	if got := s.temporalCLI("workflow", "query", "--workflow-id", cancelled.WorkflowID(), "--type", "state"); !strings.Contains(got, "STREAMING") {
 		t.Errorf("the state query says %s", got)
 	}
@@ -71,7 +71,7 @@ func TestOperator(t *testing.T) {
 	if n := len(s.documents(100)); n != 0 {
 		t.Errorf("the chat has %d documents", n)
 	}
-	s.eventually(10*time.Second, "no job streams any more", func() bool { return len(s.listed(query)) == 0 })
+	s.eventually(30*time.Second, "no job streams any more", func() bool { return len(s.listed(query)) == 0 })
 	if got := s.listed(`WorkflowType="Delivery" AND Stage="CANCELLED"`); len(got) != 1 || got[0] != cancelled.WorkflowID() {
 		t.Errorf("cancelled jobs: %v", got)
 	}
@@ -118,7 +118,7 @@ func TestReset(t *testing.T) {
 	file, sum := s.file("reset.bin", 1000)
 	job := s.ended(s.deliver(user, file), 20*time.Second)
 	s.wantState(job, store.JobDelivered, "")
-	s.eventually(10*time.Second, "the workflow is over", func() bool {
+	s.eventually(30*time.Second, "the workflow is over", func() bool {
 		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 1
 	})
 	s.temporalCLI("workflow", "reset", "--workflow-id", job.WorkflowID(), "--type", "FirstWorkflowTask", "--reason", "test")

@@ -144,7 +144,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 	want := []string{
 		"created", "created", "created", "claimed", "status_changed", "claimed", "escalated", "status_changed", "status_changed", "claimed", "status_changed",
 	}
-	s.eventually(10*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
+	s.eventually(30*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
 	if got := events(); !slices.Equal(got, want) {
 		t.Errorf("the stream is %v, want %v", got, want)
 	}

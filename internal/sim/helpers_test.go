@@ -177,7 +177,7 @@ func sendFileReply(t testing.TB, base, name string, content []byte) botReply {
 // eventually waits for something that happens on the server's side.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}

@@ -292,7 +292,7 @@ func TestWhoSeesATask(t *testing.T) {
 			got = append(got, task.ID)
 		}
 		events, err := o.EventsAfter(t.Context(), start, c.viewer, 10)
-		for deadline := time.Now().Add(10 * time.Second); err == nil && len(events) < len(c.want) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(30 * time.Second); err == nil && len(events) < len(c.want) && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond) // the transactions of other tests are under way
 			events, err = o.EventsAfter(t.Context(), start, c.viewer, 10)
 		}

@@ -428,13 +428,13 @@ func TestOperatorEnds(t *testing.T) {
 	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")
 	w.must(err)
 	w.must(w.client.CancelWorkflow(ctx, running.WorkflowID(), ""))
-	w.eventually(5*time.Second, "the running task is cancelled", func() bool { return w.reload(running).Status == store.TaskCancelled })
+	w.eventually(30*time.Second, "the running task is cancelled", func() bool { return w.reload(running).Status == store.TaskCancelled })
 	if got := fmt.Sprint(w.events(running)); got != "[created claimed status_changed]" {
 		t.Errorf("events %s", got)
 	}
-	w.eventually(5*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
+	w.eventually(30*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
 	w.must(w.client.CancelWorkflow(ctx, cancelled.WorkflowID(), ""))
-	w.eventually(5*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).Status == store.TaskCancelled })
+	w.eventually(30*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).Status == store.TaskCancelled })
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
 	w.wantCode(err, fault.TemporalUnavailable)

@@ -36,7 +36,7 @@ func TestRecordHistories(t *testing.T) {
 		w.must(err)
 	}
 	inStatus := func(t store.Task, want store.TaskStatus) {
-		w.eventually(10*time.Second, string(want), func() bool { return w.reload(t).Status == want })
+		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).Status == want })
 	}
 
 	blocker := w.task(nil)
