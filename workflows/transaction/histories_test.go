@@ -97,11 +97,7 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.Resume(ctx))
 	save("processed-after-it-was-stuck", stuck)
 
-	w.must(w.client.Pause(ctx, w.admin, "a test"))
-	owed := w.deposit(1, "no order once more")
-	w.eventually("its refund waits for its turn", func() bool { return w.inLine(owed) })
-	w.paysBehind()
-	w.eventually("it needs review", func() bool { return w.get(owed).NeedsReview })
+	owed := w.inReview("no order once more")
 	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
 	resolve(owed, store.TransactionFailed)

@@ -30,17 +30,25 @@ func (w *world) paysBehind() {
 	w.must(err)
 }
 
+// inReview makes an order that a person has to look at: it waits for its turn while payments are paused, and the chain has a payment
+// that the record lacks.
+func (w *world) inReview(comment string) (hash string) {
+	w.Helper()
+	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
+	hash = w.deposit(1, comment)
+	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.paysBehind()
+	w.eventually("a person has to look", func() bool { return w.get(hash).NeedsReview })
+	return hash
+}
+
 // TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up nobody.
 func TestOwedInReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
-	w.must(w.client.Pause(ctx, w.admin, "a test"))
-	owed := w.deposit(1, "no such order at all")
-	w.eventually("it waits for its turn", func() bool { return w.inLine(owed) })
-	w.paysBehind()
-	w.eventually("a person has to look", func() bool { return w.get(owed).NeedsReview })
+	owed := w.inReview("no such order at all")
 	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
 	if got := w.states(owed); got != "" {
@@ -64,11 +72,7 @@ func TestReviewIsKept(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
-	w.must(w.client.Pause(ctx, w.admin, "a test"))
-	hash := w.deposit(1, "anna 50")
-	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
-	w.paysBehind()
-	w.eventually("a person has to look", func() bool { return w.get(hash).NeedsReview })
+	hash := w.inReview("anna 50")
 	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
 	w.eventually("it was cancelled", func() bool {
 		return slices.ContainsFunc(w.history(hash), func(e *historypb.HistoryEvent) bool {
