@@ -28,6 +28,8 @@ var faultTexts = map[fault.Code]text{
 	fault.InvalidTransition:  {"It has ended already: nothing to stop.", "Уже завершено: останавливать нечего."},
 	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
 	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
+	fault.RateLimited:        {"That is too much at once: wait a few seconds.", "Слишком часто: подождите несколько секунд."},
+	fault.QuotaExceeded:      {"You have as many of these as one person may have.", "У вас их уже столько, сколько может быть у одного человека."},
 	fault.OwnAccess:          {"You cannot decide about yourself.", "Решать о себе самом нельзя."},
 	fault.LastAdmin:          {"This is the last administrator: make another one first.", "Это последний администратор: сначала назначьте другого."},
 	fault.IdempotencyKey:     textNotUnderstood,

@@ -36,6 +36,8 @@ var kinds = map[fault.Code]kind{
 	fault.Unauthenticated:     {http.StatusUnauthorized, "A valid token is required"},
 	fault.UserNotActive:       {http.StatusForbidden, "The user is not active"},
 	fault.InsufficientAccess:  {http.StatusForbidden, "This is for others to do"},
+	fault.RateLimited:         {http.StatusTooManyRequests, "Too many requests"},
+	fault.QuotaExceeded:       {http.StatusConflict, "A limit is reached"},
 	fault.OwnAccess:           {http.StatusConflict, "Nobody takes their own access away"},
 	fault.LastAdmin:           {http.StatusConflict, "One administrator has to be left"},
 	fault.NotFound:            {http.StatusNotFound, "There is no such thing"},

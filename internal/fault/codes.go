@@ -18,6 +18,8 @@ const (
 	MediaType          Code = "UNSUPPORTED_MEDIA_TYPE"
 	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
+	RateLimited        Code = "RATE_LIMITED"             // with RetryAfter
+	QuotaExceeded      Code = "QUOTA_EXCEEDED"           // details: limit, maximum
 	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
 	LastAdmin          Code = "LAST_ADMIN"               // one has to be left
 )

@@ -29,6 +29,9 @@ type Old struct {
 	Days int
 }
 
+// rateDays is how long a rate's row is kept after its allowance was whole again: until then it differs from no row.
+const rateDays = 1
+
 // Kinds lists what is to be deleted, in the order in which it has to be.
 func (r Retention) Kinds() (kinds []Old) {
 	for _, old := range []Old{
@@ -43,6 +46,7 @@ func (r Retention) Kinds() (kinds []Old) {
 		{"alerts", r.Alerts},
 		{"audit", r.Audit},
 		{"findings", r.Findings},
+		{"rate_limits", rateDays},
 	} {
 		if old.Days > 0 {
 			kinds = append(kinds, old)
@@ -118,13 +122,15 @@ var shelves = map[string]shelf{
 	},
 }
 
-// bins are kinds without numbers, found by an index over their age: each deletes up to $1 rows that are older than $2.
+// bins are kinds without numbers, found by their age: each deletes up to $1 rows that are older than $2.
 var bins = map[string]string{
 	"answers": `DELETE FROM answers WHERE (user_id, key) IN (SELECT user_id, key FROM answers WHERE created_at < now() - $2::interval
 		ORDER BY created_at LIMIT $1)`,
 	"news": `DELETE FROM news WHERE (user_id, workload, entity_id, seq) IN (SELECT user_id, workload, entity_id, seq FROM news
 		WHERE state IN ('sent', 'unknown', 'lost') AND due_at < now() - $2::interval
 		ORDER BY due_at LIMIT $1)`,
+	// No index: the rows are as many as callers of a day.
+	"rate_limits": `DELETE FROM rate_limits WHERE key IN (SELECT key FROM rate_limits WHERE tat < now() - $2::interval LIMIT $1)`,
 }
 
 // DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short database
