@@ -38,7 +38,7 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 		}{
 			{"small job", 1024, "", nil},
 			{"slow job of 6 s", slowSize, r.yandexURL, &sim.Fault{Match: "/download/", Kind: "throttle", BytesPerSecond: slowSize / 6, Times: 1}},
-			{"job with two retries", 1024, r.telegramURL, &sim.Fault{Match: "sendDocument", Kind: "500", Times: 2}},
+			{"job with two retries", 1024, r.telegramURL, &sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2}},
 		} {
 			if job.fault != nil {
 				if err := post(ctx, job.where+"/_/faults", job.fault); err != nil {

@@ -40,7 +40,7 @@ func TestRecordHistories(t *testing.T) {
 	save("expired", late, store.JobExpired)
 	save("delivered", s.deliver(user, small), store.JobDelivered)
 
-	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "500", Times: 2})
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2})
 	save("delivered-after-retries", s.deliver(user, small), store.JobDelivered)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "blocked", Times: 1})
 	save("failed", s.deliver(user, small), store.JobFailed)

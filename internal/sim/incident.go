@@ -32,20 +32,20 @@ func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 	if p.status == http.StatusTooManyRequests {
 		p.retryAfter = max(p.retryAfter, 1)
 	}
-	if i.Applied {
-		i.apply(r)
-	} else {
-		i.takeBody(w, r)
-	}
+	i.takeBody(w, r)
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
 	i.control.protocol.fail(w, r, p)
 }
 
-// takeBody reads the request's body when the fault comes after it, and else arranges that the answer need not
-// wait for it.
+// takeBody carries the request out when the answer is to be a lie, reads its body when the fault comes after it, and else
+// arranges that the answer need not wait for it.
 func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
+	if i.Applied {
+		i.apply(r)
+		return
+	}
 	if i.AfterBody {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			abort()

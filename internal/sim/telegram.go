@@ -127,12 +127,13 @@ func (t *Telegram) Close() error {
 	return t.journal.close()
 }
 
-// telegramFaults are the refusals that Telegram gives about one chat or file.
+// telegramFaults are the answers that Telegram gives besides those that its status tells.
 var telegramFaults = map[string]problem{
 	"blocked":        {status: 403, text: "Forbidden: bot was blocked by the user"},
 	"deactivated":    {status: 403, text: "Forbidden: user is deactivated"},
 	"chat_not_found": {status: 400, text: "Bad Request: chat not found"},
 	"wrong_file_id":  {status: 400, text: "Bad Request: wrong file identifier/HTTP URL specified"},
+	"internal_error": {status: 500, text: "Internal Server Error"}, // an answer, unlike the usual 500 of a server that restarts
 }
 
 // failTelegram answers an error as the Bot API does.

@@ -45,12 +45,35 @@ func Classify(err error) *fault.Error {
 	}
 }
 
-// Unanswered says that a request may have been carried out although no answer came: the connection broke, or a
-// gateway gave up waiting for the server behind it.
+// foreignAnswer types an answer that is not Telegram's own JSON, such as a proxy's page: only the status can be read. The
+// Bot API server itself sends no body with a 413.
+func foreignAnswer(status int) *fault.Error {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return fault.New(fault.FileTooBig, "Telegram says that the file is too big")
+	case http.StatusTooManyRequests:
+		return fault.New(fault.TelegramRateLimited, "Telegram asks to slow down").Retry()
+	default:
+		return fault.New(fault.TelegramUnavailable, "a proxy before Telegram answered %d", status).Retry()
+	}
+}
+
+// Unanswered says that a request may have been carried out although it failed. Only Telegram's own JSON is an answer: a
+// broken connection, a proxy's page and an empty body are none. Nor is JSON that says that the server was interrupted, or
+// that the gateway before it got no answer.
 func Unanswered(err error) bool {
 	answer, answered := errors.AsType[*telegoapi.Error](err)
-	if answered {
-		return answer.ErrorCode == http.StatusGatewayTimeout
+	if !answered {
+		return !NothingSent(err)
 	}
-	return !NothingSent(err)
+
+	switch answer.ErrorCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		description := strings.ToLower(answer.Description)
+		return strings.Contains(description, "restart") || strings.Contains(description, "abort")
+	default:
+		return false
+	}
 }

@@ -127,13 +127,10 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 		return nil, networkFault(err)
 	}
 	var parsed telegoapi.Response
-	if err := json.Unmarshal(answer, &parsed); err == nil && (parsed.Ok || parsed.Error != nil) {
-		return &parsed, nil
+	if err := json.Unmarshal(answer, &parsed); err != nil || !parsed.Ok && (parsed.Error == nil || parsed.ErrorCode == 0) {
+		return nil, foreignAnswer(response.StatusCode)
 	}
-	// A proxy's page, or a 413 without a body: the status says all.
-	return &telegoapi.Response{Error: &telegoapi.Error{
-		ErrorCode: response.StatusCode, Description: http.StatusText(response.StatusCode),
-	}}, nil
+	return &parsed, nil
 }
 
 // networkFault types a failure without an answer. The cause loses the URL, which holds the token.
