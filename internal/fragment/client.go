@@ -25,6 +25,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stagecoach/internal/money"
+	"stagecoach/internal/outbound"
 	"stagecoach/internal/ton"
 )
 
@@ -115,7 +116,7 @@ func New(o Options) *Client {
 	})
 	return &Client{
 		o: o, account: string(account),
-		http: &http.Client{Transport: &http.Transport{
+		http: &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
 			TLSHandshakeTimeout: o.ConnectTimeout,

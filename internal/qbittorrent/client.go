@@ -18,6 +18,7 @@ import (
 	qbt "github.com/autobrr/go-qbittorrent"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 // Options say where qBittorrent is and what of it is ours.
@@ -61,7 +62,7 @@ func New(o Options) *Client {
 	}
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
-	}).WithHTTPClient(&http.Client{Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes its time
+	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes its time
 	return &Client{o: o, qbt: client, wire: w}
 }
 

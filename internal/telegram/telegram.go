@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 // Telegram lets a bot make about this many requests a second over all chats.
@@ -61,7 +62,7 @@ func New(o Options) (*telego.Bot, error) {
 	bot, err := telego.NewBot(o.Token,
 		telego.WithAPIServer(o.APIURL),
 		telego.WithAPICaller(&caller{
-			http:      &http.Client{Transport: transport},
+			http:      &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: transport},
 			limiter:   rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
 			onLatency: o.OnLatency,
 			onResult:  o.OnResult,

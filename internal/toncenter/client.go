@@ -26,6 +26,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
+	"stagecoach/internal/outbound"
 	"stagecoach/internal/ton"
 )
 
@@ -72,7 +73,7 @@ func New(o Options) *Client {
 	}
 	return &Client{
 		o: o,
-		http: &http.Client{Transport: &http.Transport{
+		http: &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
 			TLSHandshakeTimeout: o.ConnectTimeout,

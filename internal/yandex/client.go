@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 const (
@@ -49,8 +50,9 @@ type Options struct {
 
 // Client reads one shared folder. It is safe for concurrent use.
 type Client struct {
-	o    Options
-	http *http.Client
+	o     Options
+	api   *http.Client // its requests carry the token
+	files *http.Client // its requests carry none
 }
 
 // New makes a Client; it connects to nothing yet.
@@ -61,23 +63,28 @@ func New(o Options) *Client {
 	}
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
-	return &Client{o: o, http: &http.Client{
-		Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
-			TLSHandshakeTimeout:   o.ConnectTimeout,
-			ResponseHeaderTimeout: o.CallTimeout,
-			IdleConnTimeout:       90 * time.Second,
-			MaxIdleConnsPerHost:   16,
-			ReadBufferSize:        256 << 10, // files are large; the default of 4 KiB costs a system call each
-		},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects { // via counts the first request too
-				return errTooManyRedirects
-			}
-			return nil
-		},
-	}}
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+		TLSHandshakeTimeout:   o.ConnectTimeout,
+		ResponseHeaderTimeout: o.CallTimeout,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   16,
+		ReadBufferSize:        256 << 10, // files are large; the default of 4 KiB costs a system call each
+	}
+	return &Client{
+		o:     o,
+		api:   &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects},
+		files: &http.Client{Transport: transport, CheckRedirect: boundRedirects},
+	}
+}
+
+// boundRedirects lets a download link lead on to where the file lies: its request carries no token.
+func boundRedirects(_ *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects { // via counts the first request too
+		return errTooManyRedirects
+	}
+	return nil
 }
 
 // Item is a file or a folder below the root.
@@ -186,7 +193,7 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}
 	began := time.Now()
-	resp, err := c.http.Do(req)
+	resp, err := c.files.Do(req)
 	c.observe(ctx, "open", began)
 	if err != nil {
 		return nil, transportFault(ctx, err)
@@ -292,7 +299,7 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 		return protocolFault().WithCause(scrub(err))
 	}
 	req.Header.Set("Authorization", "OAuth "+token)
-	resp, err := c.http.Do(req)
+	resp, err := c.api.Do(req)
 	if err != nil {
 		return transportFault(ctx, err)
 	}

@@ -456,7 +456,7 @@ func TestBrokenAnswers(t *testing.T) {
 		"cut answer":        {cut, nil, fault.YandexUnreachable},
 		"too long":          {long, nil, fault.YandexProtocol},
 		"bad redirect":      {location("http://" + secret + ":port/%zz?" + secret), nil, fault.YandexUnreachable},
-		"redirect to dead":  {location(closed.URL + "/" + secret + "?" + secret), nil, fault.YandexUnreachable},
+		"redirect to dead":  {location(closed.URL + "/" + secret + "?" + secret), nil, fault.YandexProtocol}, // it is not followed
 		"cut file":          {nil, cut, fault.YandexUnreachable},
 		"file: to dead":     {nil, location(closed.URL + "/" + secret), fault.YandexUnreachable},
 		"file: odd scheme":  {nil, location("gopher://x/" + secret), fault.YandexUnreachable},

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 const (
@@ -43,7 +44,7 @@ type RotatingOptions struct {
 	ClientID      string
 	ClientSecret  string
 	Store         Store         // holds the first token too; one without a refresh token is used as it is
-	HTTP          *http.Client  // default http.DefaultClient; each exchange is bounded to 30 s anyway
+	HTTP          *http.Client  // default: one that follows no redirect; each exchange is bounded to 30 s anyway
 	RefreshBefore time.Duration // how long before its end a token is renewed; default 5 min
 
 	// OnInvalid, when set, is called when only a person can help: the refresh token, or a token that has none, was
@@ -68,7 +69,7 @@ type Rotating struct {
 // NewRotating makes a Rotating; it asks nobody yet.
 func NewRotating(o RotatingOptions) *Rotating {
 	o.TokenURL = cmp.Or(o.TokenURL, "https://oauth.yandex.ru/token")
-	o.HTTP = cmp.Or(o.HTTP, http.DefaultClient)
+	o.HTTP = cmp.Or(o.HTTP, &http.Client{CheckRedirect: outbound.RefuseRedirects})
 	o.RefreshBefore = cmp.Or(o.RefreshBefore, 5*time.Minute)
 	return &Rotating{o: o}
 }
