@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +21,8 @@ type Config struct {
 	AdminToken    string
 	LogLevel      slog.Level
 	TracesURL     string // an OTLP receiver over HTTP; empty: none
+
+	PlaintextHosts []string // that may be spoken to without TLS
 
 	API          API
 	Worker       Worker
@@ -189,7 +194,8 @@ type Retention struct {
 func Load(lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
-	for _, setting := range c.settings() {
+	settings := c.settings()
+	for _, setting := range settings {
 		value, given := lookup(setting.Name)
 		if file, ok := lookup(setting.Name + "_FILE"); ok && setting.Secret && !given && setting.file == nil {
 			content, err := os.ReadFile(file)
@@ -213,5 +219,20 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 			problems = append(problems, fmt.Errorf("%s: %s%w", setting.Name, shown, err))
 		}
 	}
+	for _, setting := range settings {
+		if setting.guarded != nil && !c.mayCarrySecrets(*setting.guarded) {
+			problems = append(problems, fmt.Errorf("%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS", setting.Name))
+		}
+	}
 	return c, errors.Join(problems...)
+}
+
+// mayCarrySecrets says whether a key may travel to an address: nobody on the way can read it, or the operator trusts the way.
+func (c Config) mayCarrySecrets(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" { // an empty one leads nowhere, and one that cannot be read was reported before
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
 }

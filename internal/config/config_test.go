@@ -72,6 +72,28 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
+// TestSecretsGoEncrypted refuses plain http to other machines, by the variable's name, unless their host is named.
+func TestSecretsGoEncrypted(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_QBITTORRENT_URL",
+		"STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
+	} {
+		for value, allowed := range map[string]bool{
+			"https://example.org": true, "http://127.0.0.1:8081": true, "http://[::1]:8081": true, "http://localhost": true,
+			"http://inside:8081": true, "http://example.org": false, "http://inside.example.org": false, "http://10.0.0.1": false,
+			"http://127.0.0.1.example.org": false,
+		} {
+			env := good()
+			env["STAGECOACH_PLAINTEXT_HOSTS"], env[name] = "other, inside", value
+			_, err := load(env)
+			if allowed != (err == nil) || err != nil && !strings.Contains(err.Error(), name+": must be an https URL") {
+				t.Errorf("%s=%s gave %v", name, value, err)
+			}
+		}
+	}
+}
+
 // TestAllProblemsAtOnce lets an operator mend everything in one go.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()

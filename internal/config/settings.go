@@ -26,6 +26,7 @@ type Setting struct {
 	// Required settings have no default, and the program does not start without them.
 	Required bool
 	set      func(string) error
+	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
 	file     *string // keeps what <Name>_FILE names, for one who reads it with more care
 }
 
@@ -43,6 +44,8 @@ func (c *Config) settings() []Setting {
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "who takes traces by OTLP over HTTP, such as http://localhost:4318; empty: there are none. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are heeded too"),
 
+		words(&c.PlaintextHosts, "STAGECOACH_PLAINTEXT_HOSTS", "hosts, with commas, that may be spoken to by http instead of https, such as those of an internal network; this machine always may"),
+
 		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "where the HTTP API listens"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
 		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "where browsers see Temporal's Web UI; its pages may have payloads decrypted at /codec by administrators; empty: no page may"),
@@ -58,13 +61,13 @@ func (c *Config) settings() []Setting {
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
 		required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
-		address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the (local) Bot API server"),
+		guarded(address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the (local) Bot API server"), &c.Telegram.APIURL),
 		number(&c.Telegram.RequestsPerSecond, "STAGECOACH_TELEGRAM_RATE", "30", "requests per second that a process sends to Telegram; 0: the 30 that Telegram allows a bot"),
 		integer(&c.Telegram.CacheChat, "STAGECOACH_TELEGRAM_CACHE_CHAT", "0", -1<<62, 1<<62, "a chat where files go first, so that a repeated upload is invisible to users; 0: none"),
 		text(&c.Telegram.SharedDir, "STAGECOACH_TELEGRAM_SHARED_DIR", "", "with spool: a folder that a Bot API server run with --local shares; empty: multipart uploads"),
 
-		address(&c.Yandex.APIURL, "STAGECOACH_YANDEX_API_URL", "https://cloud-api.yandex.net", "the storage's API"),
-		address(&c.Yandex.TokenURL, "STAGECOACH_YANDEX_TOKEN_URL", "https://oauth.yandex.ru/token", "where its tokens are renewed"),
+		guarded(address(&c.Yandex.APIURL, "STAGECOACH_YANDEX_API_URL", "https://cloud-api.yandex.net", "the storage's API"), &c.Yandex.APIURL),
+		guarded(address(&c.Yandex.TokenURL, "STAGECOACH_YANDEX_TOKEN_URL", "https://oauth.yandex.ru/token", "where its tokens are renewed"), &c.Yandex.TokenURL),
 		text(&c.Yandex.ClientID, "STAGECOACH_YANDEX_CLIENT_ID", "", "OAuth client id"),
 		secret(&c.Yandex.ClientSecret, "STAGECOACH_YANDEX_CLIENT_SECRET", "OAuth client secret"),
 		secret(&c.Yandex.AccessToken, "STAGECOACH_YANDEX_ACCESS_TOKEN", "first access token; may be empty with a refresh token"),
@@ -89,7 +92,7 @@ func (c *Config) settings() []Setting {
 		text(&c.Delivery.SpoolDir, "STAGECOACH_SPOOL_DIR", filepath.Join(os.TempDir(), "stagecoach-spool"), "where spool keeps temporary files"),
 		integer(&c.Delivery.SpoolMaxBytes, "STAGECOACH_SPOOL_MAX_BYTES", "8388608000", 1, 1<<50, "largest total of temporary files in bytes"),
 
-		optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"),
+		guarded(optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"), &c.QBittorrent.URL),
 		text(&c.QBittorrent.Username, "STAGECOACH_QBITTORRENT_USERNAME", "", "its user; empty, with the password: it lets this address in without"),
 		secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "its password"),
 		category(&c.QBittorrent.ActiveCategory, nil, "STAGECOACH_QBITTORRENT_CATEGORY", "stagecoach", "category of torrents under way; no torrent outside of these two categories is touched, and no other installation may use them"),
@@ -109,10 +112,10 @@ func (c *Config) settings() []Setting {
 
 		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; the file must be closed to others; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
 		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "which TON"),
-		address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"),
+		guarded(address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"), &c.TON.ToncenterURL),
 		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "its API key; empty: one request per second"),
 		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to it; 0: 1 without a key, 10 with one"),
-		address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "where Stars are bought"),
+		guarded(address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "where Stars are bought"), &c.Fragment.URL),
 		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session there: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to it; 0: 2"),
 		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "tell the receiver who sent the Stars"),
@@ -200,6 +203,12 @@ func optionalAddress(into *string, name, doc string) Setting {
 		}
 		return set(v)
 	}
+	return s
+}
+
+// guarded is an address that must be safe to send secrets to: see Config.mayCarrySecrets.
+func guarded(s Setting, into *string) Setting {
+	s.guarded = into
 	return s
 }
 
