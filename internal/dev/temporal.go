@@ -174,6 +174,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		"matching.enableFairness=true",
 		"system.enableActivityEagerExecution=true",
 		"history.maxInFlightUpdates=0", // no limit
+		"limit.maxIDLength=255",        // as any other server has it: this one's own is 1000
 	}, t.options.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,15 +23,30 @@ type Request struct {
 	Asked  string // what is asked for: the same key must not ask for something else
 }
 
+// longestID is how many bytes an id may have in Temporal, unless an operator allows more (limit.maxIDLength).
+const longestID = 255
+
+// hashedKey begins the keys that stand for longer ones. No caller can give such a key: a key holds no blank.
+const hashedKey = "sha256 "
+
 // ID names the request among all, for Temporal and the record: two users may choose the same key.
 func (r Request) ID() string {
 	if r.Key == "" {
 		return rand.Text()
 	}
-	return fmt.Sprintf("%d/%s", r.UserID, r.Key)
+	return fmt.Sprintf("%d/%s", r.UserID, r.keyInID())
 }
 
-// keyIn reads what ID wrote: whose key it names, if any.
+// keyInID is the key, or its hash where an ID that holds the key itself would be too long.
+func (r Request) keyInID() string {
+	if len(strconv.FormatInt(r.UserID, 10))+len("/")+len(r.Key) <= longestID {
+		return r.Key
+	}
+	sum := sha256.Sum256([]byte(r.Key))
+	return hashedKey + hex.EncodeToString(sum[:])
+}
+
+// keyIn reads what ID wrote: whose key it names, if any, as keyInID gives it.
 func keyIn(id string) (userID int64, key string, keyed bool) {
 	user, key, keyed := strings.Cut(id, "/")
 	userID, err := strconv.ParseInt(user, 10, 64)
@@ -41,13 +58,16 @@ var errAnswered = errors.New("answered before")
 
 // Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
 // something else is VALIDATION_ERROR.
+//
+// An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.
 func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, error) {
 	if r.Key == "" {
 		return false, nil
 	}
 	var asked string
 	var text []byte
-	err := s.pool.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key = $2`, r.UserID, r.Key).Scan(&asked, &text)
+	err := s.pool.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
+		r.UserID, r.Key, r.keyInID()).Scan(&asked, &text)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -93,7 +113,7 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 	return err
 }
 
-// KeepAnswer keeps the answer to a request, unless there is one, and gives the one that is kept.
+// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that is kept.
 func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
 		return answer, nil
@@ -104,7 +124,8 @@ func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept
 	}
 	var asked string
 	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`, r.UserID, r.Key, r.Asked, text).Scan(&asked, &text)
+		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`,
+		r.UserID, r.keyInID(), r.Asked, text).Scan(&asked, &text)
 	if err != nil {
 		return kept, unavailable(err)
 	}
@@ -120,6 +141,6 @@ func queueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	text, err := json.Marshal(answer)
 	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, key) DO UPDATE SET answer = excluded.answer WHERE answers.request = excluded.request`,
-		r.UserID, r.Key, r.Asked, text)
+		r.UserID, r.keyInID(), r.Asked, text)
 	return err
 }

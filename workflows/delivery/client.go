@@ -125,7 +125,7 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 		),
 	}, WorkflowType, jobID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached").Retry().WithCause(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkJobStarted(ctx, jobID)
 }
@@ -157,7 +157,7 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 		return c.cancelWithoutWorkflow(ctx, jobID, request)
 	}
 	if err != nil {
-		return store.Job{}, fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
+		return store.Job{}, lifecycle.Unreachable(err)
 	}
 	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
 		return store.Job{}, err

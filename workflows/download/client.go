@@ -118,7 +118,7 @@ func (c *Client) Restart(ctx context.Context, job store.Download) error {
 	options := startOptions(job)
 	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
 	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, job.ID); err != nil {
-		return away(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkDownloadStarted(ctx, job.ID)
 }
@@ -135,12 +135,12 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 		_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(job), WorkflowType, job.ID)
 		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
 		if err != nil && !isTaken {
-			return away(err)
+			return lifecycle.Unreachable(err)
 		}
 		driven := job.ID
 		if isTaken {
 			if driven, err = c.drivenBy(ctx, job.WorkflowID(), taken.RunId); err != nil {
-				return away(err)
+				return lifecycle.Unreachable(err)
 			}
 		}
 		if driven == job.ID {
@@ -148,7 +148,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 		}
 		// How it ends is told elsewhere.
 		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
-			return away(err)
+			return lifecycle.Unreachable(err)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
 	}
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, job.ID)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone { // gone: it ends this moment, or the reconciler sees to it
-		return away(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
 }
@@ -271,8 +271,4 @@ func rolesOf(user store.User, job store.Download) []lifecycle.Role {
 		roles = append(roles, lifecycle.Admin)
 	}
 	return roles
-}
-
-func away(err error) error {
-	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
@@ -50,4 +51,19 @@ func RefusalIn(err error) *fault.Error {
 		}
 	}
 	return f
+}
+
+// Invalid says whether Temporal refuses a request for what it is: no later attempt changes that.
+func Invalid(err error) bool {
+	_, invalid := errors.AsType[*serviceerror.InvalidArgument](err)
+	return invalid
+}
+
+// Unreachable is what a caller is told when Temporal has not done what they need: TEMPORAL_UNAVAILABLE, or VALIDATION_ERROR where
+// the request is Invalid.
+func Unreachable(err error) error {
+	if Invalid(err) {
+		return fault.New(fault.Validation, "the workflow service refuses this request as invalid: it may hold an id that is too long").WithCause(err)
+	}
+	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
 }

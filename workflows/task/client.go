@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -75,7 +76,7 @@ func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.Work
 		TypedSearchAttributes:    attributesOf(task),
 	}, WorkflowType, task.ID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return away(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkTaskStarted(ctx, task.ID)
 }
@@ -116,12 +117,15 @@ func (c *Client) act(ctx context.Context, user store.User, taskID int64, action 
 	switch refusal := fault.As(err); {
 	case err == nil:
 		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
-	case refusal != nil && !refusal.Retryable && refusal.Code != fault.Internal && refusal.Code != fault.TaskNotFound:
+	case refusal != nil && !refusal.Retryable && !slices.Contains(unkept, refusal.Code):
 		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Task{}, err
 	}
 }
+
+// unkept are the refusals that may not be true for one who asks again.
+var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
 
 func told(answer store.TaskAnswer, err error) (store.Task, error) {
 	switch {
@@ -145,7 +149,7 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 	}
 	leave, waited, err := c.gates.enter(ctx, taskID)
 	if err != nil {
-		return store.Task{}, away(err)
+		return store.Task{}, lifecycle.Unreachable(err)
 	}
 	defer leave()
 	if waited {
@@ -172,10 +176,12 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 			}
 		case lifecycle.RefusalIn(err) != nil:
 			return store.Task{}, lifecycle.RefusalIn(err)
+		case lifecycle.Invalid(err):
+			return store.Task{}, lifecycle.Unreachable(err)
 		}
 		select {
 		case <-ctx.Done():
-			return store.Task{}, away(err)
+			return store.Task{}, lifecycle.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
@@ -227,10 +233,6 @@ func (v View) onto(task *store.Task) {
 	if v.Version != task.Version {
 		task.Version, task.UpdatedAt = v.Version, v.Since
 	}
-}
-
-func away(err error) error {
-	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
 }
 
 func viewerOf(user store.User) int64 {

@@ -139,7 +139,7 @@ func (c *Client) Switches(ctx context.Context) ([]store.Switch, error) {
 func (c *Client) Start(ctx context.Context, hash string) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(hash), WorkflowType, hash)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return away(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
@@ -154,7 +154,7 @@ func (c *Client) Restart(ctx context.Context, hash string) error {
 	options := startOptions(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
 	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, hash); err != nil {
-		return away(err)
+		return lifecycle.Unreachable(err)
 	}
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
@@ -190,8 +190,4 @@ func (c *Client) wallet(ctx context.Context) (store.Wallet, error) {
 		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
 	}
 	return wallet, err
-}
-
-func away(err error) error {
-	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
 }

@@ -102,9 +102,12 @@ func (c *Client) decide(ctx context.Context, hash string, action store.Transacti
 			}
 			return t, refusal
 		}
+		if lifecycle.Invalid(err) {
+			return t, lifecycle.Unreachable(err)
+		}
 		select {
 		case <-ctx.Done():
-			return t, away(err)
+			return t, lifecycle.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}

@@ -1,0 +1,52 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestRequestIDs draws keys of any length: an id fits Temporal's limit, stays what it was in 0.1.0 wherever that fits, and names one
+// request only.
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	text := rapid.StringMatching(`[!-~]{1,20}`)
+	rapid.Check(t, func(r *rapid.T) {
+		length := rapid.OneOf(rapid.IntRange(1, 255), rapid.IntRange(230, 255)).Draw(r, "length")
+		key := strings.Repeat(text.Draw(r, "text"), 255)[:length]
+		a := store.Request{UserID: rapid.Int64Min(1).Draw(r, "user"), Key: key}
+		b := store.Request{UserID: a.UserID, Key: key[:len(key)-1] + text.Draw(r, "end")[:1]}
+		plain := fmt.Sprintf("%d/%s", a.UserID, key)
+		switch id := a.ID(); {
+		case len(plain) <= 255 && id != plain:
+			r.Errorf("%q has become %q", plain, id)
+		case len(id) > 255:
+			r.Errorf("%d bytes: %q", len(id), id)
+		case (id == b.ID()) != (a == b):
+			r.Errorf("%q names %+v and %+v", id, a, b)
+		}
+	})
+}
+
+// TestAnswersUnderLongKeys finds what was kept under a key that is too long for an id: by a request that is in the record only, and
+// by release 0.1.0.
+func TestAnswersUnderLongKeys(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	key := strings.Repeat("k", 255)
+	_, err := o.CommentTask(t.Context(), o.made(store.NewTask{})[0].ID, "c", store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"})
+	o.must(err)
+	var kept any
+	if found, err := o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
+		t.Errorf("found %t, %v", found, err)
+	}
+	_, err = o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
+	if fault.CodeOf(err) != fault.Validation {
+		t.Errorf("the key serves twice: %v", err)
+	}
+}

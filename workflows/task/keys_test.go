@@ -1,0 +1,49 @@
+package task_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
+	"stagecoach/workflows/task"
+)
+
+// TestLongKeys acts by the longest keys that the API takes: with the user's id before them they are longer than any id that
+// Temporal takes. They work as all others do, and the answer is kept with the transition.
+func TestLongKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, task.WorkspaceChange{})
+	ctx, ann := t.Context(), w.member()
+	for _, length := range []int{252, 253, 254, 255} {
+		wanted, key := w.task(nil), strings.Repeat("~", length)
+		first, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", key)
+		w.must(err)
+		_, err = w.tasks.Status(ctx, ann, wanted.ID, store.TaskNew, "I give it back", "")
+		w.must(err)
+
+		again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", key)
+		if err != nil || again.Version != first.Version || again.Status != store.TaskInProgress {
+			t.Errorf("key of %d characters: %+v, %v", length, again.TaskState, err)
+		}
+		_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", key)
+		w.wantCode(err, fault.Validation) // the key was used for something else
+	}
+}
+
+// TestInvalidForTemporal sends what the server refuses as invalid: this is answered at once, and not as an outage.
+func TestInvalidForTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorldOn(t, testtemporal.Own(t, "limit.maxIDLength=100"), task.WorkspaceChange{})
+	w.tasks.Patience = time.Hour
+	wanted := w.task(nil)
+	for range 2 { // it is no answer to be kept
+		_, err := w.tasks.Claim(t.Context(), w.creator, wanted.ID, "mine", strings.Repeat("k", 200))
+		w.wantCode(err, fault.Validation)
+	}
+	if answer, err := w.store.Answered(t.Context(), store.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
+		t.Errorf("kept: %t, %v", answer, err)
+	}
+}
