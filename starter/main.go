@@ -1,6 +1,6 @@
 // Command starter is Stagecoach's command line: the development stack, and a client of the HTTP API.
 //
-// Every command but dev, migrate, restored and standin is an ordinary client of the API. A group of commands is one file; a workload that
+// Every command but dev, migrate, reseal, restored and standin is an ordinary client of the API. A group of commands is one file; a workload that
 // dev shows adds one demo (dev_demo.go).
 package main
 
@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 		Use:   "starter",
 		Short: "Stagecoach on the command line: dev runs everything on this machine, the rest talks to the API",
 	},
-		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newMigrate(), newRestored(), newStandIn())
+		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newMigrate(), newRestored(), newReseal(), newStandIn())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.DisableDefaultCmd = true

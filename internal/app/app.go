@@ -94,7 +94,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	m := processMetrics()
 	startAtZero(m)
 	app := &common{config: c, log: log, metrics: m}
-	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKey); err != nil {
+	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
 	if err = patiently(ctx, log, "the database", func() error { return app.store.Migrate(ctx) }); err != nil {

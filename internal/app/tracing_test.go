@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func TestReplayUnderTracing(t *testing.T) {
 	c, err := config.Load(func(name string) (string, bool) {
 		value, ok := map[string]string{
 			"DATABASE_URL": "postgres://x", "STAGECOACH_TELEGRAM_TOKEN": "1:x",
-			"STAGECOACH_ENCRYPTION_KEY": base64.StdEncoding.EncodeToString(make([]byte, 32)),
+			"STAGECOACH_ENCRYPTION_KEY": base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
 		}[name]
 		return value, ok
 	})

@@ -28,7 +28,7 @@ import (
 const (
 	botToken    = "7000000001:AAbenchBotTokenBenchBotTokenBench01"
 	accessToken = "bench-access-token"
-	adminToken  = "sc_bench-admin-token"
+	adminToken  = "sc_bench-admin-token-of-these-benches"
 )
 
 // rig is one whole Stagecoach to measure on: a Temporal server of its own, empty and in memory, for that slows as it

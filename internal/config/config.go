@@ -15,12 +15,12 @@ import (
 
 // Config is every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
 type Config struct {
-	DatabaseURL   string
-	EncryptionKey []byte
-	Payloads      Payloads
-	AdminToken    string
-	LogLevel      slog.Level
-	TracesURL     string // an OTLP receiver over HTTP; empty: none
+	DatabaseURL    string
+	EncryptionKeys [][]byte // the first one seals, all open
+	Payloads       Payloads
+	AdminToken     string
+	LogLevel       slog.Level
+	TracesURL      string // an OTLP receiver over HTTP; empty: none
 
 	PlaintextHosts []string // that may be spoken to without TLS
 
@@ -195,21 +195,25 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
 	settings := c.settings()
+
+	token, _, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
+	demo := token == demoBot
+
 	for _, setting := range settings {
-		value, given := lookup(setting.Name)
-		if file, ok := lookup(setting.Name + "_FILE"); ok && setting.Secret && !given && setting.file == nil {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				problems = append(problems, fmt.Errorf("%s_FILE: the file cannot be read", setting.Name))
-				continue
-			}
-			value, given = strings.TrimSpace(string(content)), true
+		value, given, err := read(lookup, setting)
+		if err != nil {
+			problems = append(problems, err)
+			continue
 		}
 		if setting.file != nil {
 			*setting.file, _ = lookup(setting.Name + "_FILE")
 		}
-		if !given || value == "" {
+		if !given {
 			value = setting.Default
+		}
+		if err := checkSample(value, demo); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", setting.Name, err))
+			continue
 		}
 		if err := setting.set(value); err != nil {
 			shown := fmt.Sprintf("%q: ", value)
@@ -235,4 +239,20 @@ func (c Config) mayCarrySecrets(address string) bool {
 	}
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
+}
+
+// read gives a setting's value, from its file when the variable itself is empty. Compose passes a variable that is not filled in as an
+// empty one, so that empty means: not given.
+func read(lookup func(string) (string, bool), setting Setting) (value string, given bool, err error) {
+	value, _ = lookup(setting.Name)
+	file, _ := lookup(setting.Name + "_FILE")
+
+	if value == "" && file != "" && setting.Secret && setting.file == nil {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", false, fmt.Errorf("%s_FILE: the file cannot be read", setting.Name)
+		}
+		value = strings.TrimSpace(string(content))
+	}
+	return value, value != "", nil
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/base64"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,11 +12,14 @@ import (
 	"time"
 )
 
+// sevens is a key of 32 bytes.
+var sevens = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+
 // good is the least that the program starts with.
 func good() map[string]string {
 	return map[string]string{
 		"DATABASE_URL":              "postgres://localhost/x",
-		"STAGECOACH_ENCRYPTION_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		"STAGECOACH_ENCRYPTION_KEY": sevens,
 		"STAGECOACH_TELEGRAM_TOKEN": "1:planted",
 	}
 }

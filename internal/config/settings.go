@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"stagecoach/internal/money"
 )
@@ -37,10 +38,10 @@ func (c *Config) settings() []Setting {
 	second, day := time.Second, 24*time.Hour
 	return []Setting{
 		required(&c.DatabaseURL, "DATABASE_URL", "PostgreSQL, as a URL"),
-		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "32 bytes in base64: seals OAuth tokens at rest", Secret: true, Required: true, set: keyInto(&c.EncryptionKey)},
+		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "seals OAuth tokens at rest: 32 bytes in base64, or several keys with commas; the first seals, all open", Secret: true, Required: true, set: keysInto(&c.EncryptionKeys)},
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "with keys: encrypt with the first one; false: only read what was encrypted"),
-		secret(&c.AdminToken, "STAGECOACH_ADMIN_TOKEN", "an API token that always belongs to an administrator; empty: none"),
+		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an API token of an administrator, at least 32 characters; another value replaces it; empty: as it was", Secret: true, set: adminTokenInto(&c.AdminToken)},
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "who takes traces by OTLP over HTTP, such as http://localhost:4318; empty: there are none. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are heeded too"),
 
@@ -319,10 +320,45 @@ func keyInto(into *[]byte) func(string) error {
 	}
 }
 
+// keysInto reads one key or several; none shows in an error.
+func keysInto(into *[][]byte) func(string) error {
+	return func(v string) error {
+		var keys [][]byte
+		for i, text := range strings.FieldsFunc(v, isSeparator) {
+			var key []byte
+			if err := keyInto(&key)(text); err != nil {
+				return fmt.Errorf("key %d %w", i+1, err)
+			}
+			if isZero(key) {
+				return fmt.Errorf("key %d %w", i+1, errSample)
+			}
+			keys = append(keys, key)
+		}
+		if len(keys) == 0 {
+			return keyInto(new([]byte))(v)
+		}
+		*into = keys
+		return nil
+	}
+}
+
+func isSeparator(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+
+// adminTokenInto reads a token that nobody can guess.
+func adminTokenInto(into *string) func(string) error {
+	return func(v string) error {
+		if v != "" && utf8.RuneCountInString(v) < adminTokenLength {
+			return fmt.Errorf("must have at least %d characters: make one with `head -c 24 /dev/urandom | base64`", adminTokenLength)
+		}
+		*into = v
+		return nil
+	}
+}
+
 // payloadKeysInto reads pairs of id and key; neither shows in an error.
 func payloadKeysInto(into *[]PayloadKey) func(string) error {
 	return func(v string) error {
-		for i, pair := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		for i, pair := range strings.FieldsFunc(v, isSeparator) {
 			id, text, _ := strings.Cut(pair, ":")
 			var key []byte
 			if id == "" || len(id) > 64 || keyInto(&key)(text) != nil {

@@ -34,7 +34,7 @@ const (
 	botToken     = "7000000001:AAplantedBotTokenplantedBotToken012"
 	clientSecret = "planted-client-secret"
 	refreshToken = "planted-refresh-token"
-	adminToken   = "sc_planted-admin-token"
+	adminToken   = "sc_planted-admin-token-of-the-tests"
 
 	qbittorrentPassword = "planted-qbittorrent-password"
 )

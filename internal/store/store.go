@@ -35,14 +35,15 @@ type Store struct {
 // connections is the least size of the pool: the doors, the boards and the bot's lock use it at once.
 const connections = 16
 
-// Open connects to the database at url, without waiting for it. key seals OAuth tokens at rest: 32 bytes.
-func Open(ctx context.Context, url string, key []byte) (*Store, error) {
+// Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
+// rest: the first one seals, all open.
+func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
 	}
 	config.MaxConns = max(config.MaxConns, connections)
-	seal, err := newSealer(key)
+	seal, err := newSealer(keys)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,45 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// adminTokenLength is the least length of the administrator's token in characters. store.NewToken makes 35.
+const adminTokenLength = 32
+
+// What .env.example and .env.dev print for everybody to read.
+const (
+	sampleWord = "change-me" // part of each sample secret of .env.example but the encryption key
+	demoBot    = "1000000:only-for-the-stand-in-and-its-tests"
+)
+
+// The secrets of .env.dev. They are accepted with the demonstration's bot only, which the real Telegram does not know.
+var demoSecrets = []string{
+	"b25seSBmb3IgdGhlIGRlbW8sIGd1YXJkcyBub3RoaW4=",
+	"sc_dev-administrator-of-the-demonstration",
+	strings.Repeat("5e", 32),
+}
+
+var (
+	errSample = errors.New("is the sample value of .env.example: everybody knows it, make one of your own")
+	errDemo   = errors.New("is the demonstration's value of .env.dev: everybody knows it, make one of your own")
+)
+
+// checkSample refuses values that are printed in the repository.
+func checkSample(value string, demo bool) error {
+	for _, part := range strings.FieldsFunc(value, isSeparator) {
+		if slices.Contains(demoSecrets, part) && !demo {
+			return errDemo
+		}
+	}
+	if strings.Contains(value, sampleWord) {
+		return errSample
+	}
+	return nil
+}
+
+// isZero says whether a key is the sample one.
+func isZero(key []byte) bool { return bytes.Count(key, []byte{0}) == len(key) }
