@@ -80,7 +80,7 @@ bench: ## Measure this machine: each figure beside a baseline (some minutes).
 soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./internal/e2e
 
-docs: ## Write the tables in README.md anew from the code.
+docs: ## Write the tables in README.md and the lists of settings anew from the code.
 	go run ./internal/docs
 
 histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,58 +10,66 @@ import (
 
 func TestReplace(t *testing.T) {
 	t.Parallel()
+	d := documents[0]
 	const before = "above\n<!-- begin a -->\nold\n<!-- end a -->\nbelow\n<!-- begin b -->\n<!-- end b -->\n"
-	after, err := replace(before, "a", "new\n")
+	const want = "above\n<!-- begin a -->\n\nnew\n\n<!-- end a -->\nbelow\n<!-- begin b -->\n<!-- end b -->\n"
+	a := part{"a", func() string { return "new\n" }}
+
+	after, err := d.replace(before, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "above\n<!-- begin a -->\n\nnew\n\n<!-- end a -->\nbelow\n<!-- begin b -->\n<!-- end b -->\n"
 	if after != want {
 		t.Errorf("got %q, want %q", after, want)
 	}
-	if again, err := replace(after, "a", "new\n"); err != nil || again != after {
+	if again, err := d.replace(after, a); err != nil || again != after {
 		t.Errorf("a second time it gave %q, %v", again, err)
 	}
-	if _, err := replace(before, "c", "new"); err == nil {
+	if _, err := d.replace(before, part{"c", a.text}); err == nil {
 		t.Error("missing comments went unnoticed")
 	}
 }
 
-// TestREADME fails when README.md is older than the code.
-func TestREADME(t *testing.T) {
+// TestDocuments fails when a document is older than the code.
+func TestDocuments(t *testing.T) {
 	t.Parallel()
-	if err := run(filepath.Join("..", "..", document), true); err != nil {
-		t.Error(err)
+	for _, d := range documents {
+		if err := d.update(filepath.Join("..", ".."), true); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
-// TestWrites changes a document that is out of date, and says so with -check.
+// TestWrites changes documents that are out of date, and says so with -check.
 func TestWrites(t *testing.T) {
 	t.Parallel()
-	var empty strings.Builder
-	for _, p := range parts {
-		empty.WriteString("<!-- begin " + p.name + " -->\n<!-- end " + p.name + " -->\n")
-	}
-	name := filepath.Join(t.TempDir(), document)
-	if err := os.WriteFile(name, []byte(empty.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if run(name, true) == nil {
-		t.Error("-check did not see that the parts are missing")
-	}
-	if err := run(name, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(name, true); err != nil {
-		t.Error(err)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"`QUEUED`", "`STAGECOACH_DELIVERY_TTL`", "| required |"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%s is missing in\n%s", want, text)
+	dir := t.TempDir()
+	for _, d := range documents {
+		var empty strings.Builder
+		for _, p := range d.parts {
+			fmt.Fprintf(&empty, strings.ReplaceAll(d.begin+d.end, "\n\n\n", "\n")+"\n", p.name, p.name)
+		}
+		name := filepath.Join(dir, d.name)
+		if err := os.WriteFile(name, []byte(empty.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+
+		if d.update(dir, true) == nil {
+			t.Errorf("-check did not see that parts of %s are missing", d.name)
+		}
+		if err := d.update(dir, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.update(dir, true); err != nil {
+			t.Error(err)
+		}
+
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "STAGECOACH_DELIVERY_TTL") {
+			t.Errorf("%s does not list the settings:\n%s", d.name, text)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 
+	"stagecoach/internal/config"
 	"stagecoach/internal/dev"
 	"stagecoach/internal/testdb"
 )
@@ -136,6 +137,38 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 			if _, there := c.Secrets[secret.Source]; !there {
 				t.Errorf("%s: there is no secret %q", name, secret.Source)
 			}
+		}
+	}
+}
+
+// TestEverySettingCanBeGiven shows that a value in .env reaches our services, a secret as a file.
+func TestEverySettingCanBeGiven(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	for _, setting := range config.Settings() {
+		values[setting.Name] = "given-" + setting.Name
+	}
+	values["STAGECOACH_TON_KEY_FILE"] = "/run/secrets/ton_key"
+	c := readCompose(t, values)
+
+	// The compose file makes these itself, of what .env says.
+	made := []string{"DATABASE_URL"}
+
+	for _, setting := range config.Settings() {
+		given := 0
+		for _, name := range []string{"worker", "api", "payments"} {
+			service := c.Services[name]
+			switch file := service.Environment[setting.Name+"_FILE"]; {
+			case setting.Secret && slices.ContainsFunc(service.Secrets, func(s composedSecret) bool {
+				return file == "/run/secrets/"+s.Source && c.Secrets[s.Source].Environment == setting.Name
+			}), !setting.Secret && service.Environment[setting.Name] == values[setting.Name]:
+				given++
+			case setting.Secret && service.Environment[setting.Name] != "" && !slices.Contains(made, setting.Name):
+				t.Errorf("%s: the secret %s stands in the environment", name, setting.Name)
+			}
+		}
+		if given == 0 && !slices.Contains(made, setting.Name) {
+			t.Errorf("%s has no effect in .env", setting.Name)
 		}
 	}
 }

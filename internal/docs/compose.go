@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stagecoach/internal/config"
+)
+
+// inContainers are defaults that differ in containers: addresses and folders there, and other services of the file.
+var inContainers = map[string]string{
+	"STAGECOACH_API_ADDR":             "0.0.0.0:8080",
+	"STAGECOACH_WORKER_METRICS_ADDR":  "0.0.0.0:9090",
+	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s", // less than stop_grace_period
+	"STAGECOACH_SPOOL_DIR":            "/spool",
+	"STAGECOACH_TELEGRAM_SHARED_DIR":  "/spool",
+	"STAGECOACH_TELEGRAM_API_URL":     "http://telegram-bot-api:8081",
+	"STAGECOACH_QBITTORRENT_USERNAME": "admin",
+	"STAGECOACH_PLAINTEXT_HOSTS":      "telegram-bot-api,qbittorrent", // inside of the file's networks
+	"STAGECOACH_WEB_UI_URL":           "http://127.0.0.1:8233",
+}
+
+// composeSettings passes every setting that is no secret on to the containers. An empty value is the setting's default.
+func composeSettings() string {
+	var b strings.Builder
+	for _, s := range config.Settings() {
+		if !s.Secret {
+			fmt.Fprintf(&b, "    %s: ${%s:-%s}\n", s.Name, s.Name, inContainers[s.Name])
+		}
+	}
+	return b.String()
+}
+
+// inExample are settings that .env.example explains in words of its own, above the list.
+var inExample = []string{
+	"STAGECOACH_PAYLOAD_ENCRYPT", "STAGECOACH_WEB_UI_URL", "STAGECOACH_WORKER_VERSION", "STAGECOACH_ADMIN_IDS",
+	"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_CLIENT_ID", "STAGECOACH_YANDEX_ROOT", "STAGECOACH_DELIVERY_MODE",
+	"STAGECOACH_QBITTORRENT_URL", "STAGECOACH_QBITTORRENT_USERNAME", "STAGECOACH_QBITTORRENT_SAVE_PATH", "STAGECOACH_TX_ALLOW",
+	"STAGECOACH_PLAINTEXT_HOSTS",
+}
+
+// exampleSettings lists every other setting, commented out, with the value that it has in containers.
+func exampleSettings() string {
+	var b strings.Builder
+	for _, s := range config.Settings() {
+		if s.Secret || slices.Contains(inExample, s.Name) {
+			continue
+		}
+		value, there := inContainers[s.Name]
+		if !there {
+			value = s.Default
+		}
+		fmt.Fprintf(&b, "# %s=%s\n", s.Name, value)
+	}
+	return b.String()
+}
