@@ -14,9 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
@@ -31,7 +28,6 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
-	"stagecoach/workflows/lifecycle"
 
 	"github.com/mymmrac/telego"
 )
@@ -130,9 +126,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	}); err != nil {
 		return nil, err
 	}
-	if err = patiently(ctx, log, "Temporal's search attributes", func() error {
-		return EnsureSearchAttributes(ctx, app.temporal, app.namespace)
-	}); err != nil {
+	if err = app.ensureSearchAttributes(ctx); err != nil {
 		return nil, err
 	}
 	app.telegram, err = telegram.New(telegram.Options{
@@ -224,31 +218,4 @@ func patiently(ctx context.Context, log *slog.Logger, what string, step func() e
 		case <-time.After(pause):
 		}
 	}
-}
-
-// EnsureSearchAttributes registers the attributes of the contract; those that exist stay.
-func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	wanted := map[string]enumspb.IndexedValueType{
-		lifecycle.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.AttentionAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_BOOL,
-		lifecycle.WorkspaceAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.AssigneeAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
-	}
-	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return err
-	}
-	for name := range existing.CustomAttributes {
-		delete(wanted, name)
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
-	if _, exists := errors.AsType[*serviceerror.AlreadyExists](err); exists {
-		return nil
-	}
-	return err
 }

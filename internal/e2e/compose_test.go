@@ -28,6 +28,7 @@ const ourImage = "stagecoach:0.1.0"
 // composed is docker-compose.yml with the variables of one environment.
 type composed struct {
 	Services map[string]composedService
+	Networks map[string]struct{ Internal bool }
 	Secrets  map[string]struct{ Environment string }
 }
 
@@ -35,6 +36,8 @@ type composedService struct {
 	Image       string
 	Command     []string
 	Profiles    []string
+	Networks    []string
+	NetworkMode string `yaml:"network_mode"`
 	Environment map[string]string
 	Secrets     []composedSecret
 	Healthcheck struct{ Test []string }

@@ -147,7 +147,8 @@ func newStackIn(t testing.TB, database string, temporal *dev.Temporal, namespace
 	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(s.client.Close)
-	must(t, app.EnsureSearchAttributes(t.Context(), s.client, namespace))
+	_, err = app.EnsureSearchAttributes(t.Context(), s.client, namespace)
+	must(t, err)
 
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)

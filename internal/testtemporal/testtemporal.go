@@ -112,7 +112,7 @@ func (s *Server) nextNamespace() error {
 		return err
 	}
 	for {
-		err := app.EnsureSearchAttributes(ctx, s.Client, s.namespace())
+		_, err := app.EnsureSearchAttributes(ctx, s.Client, s.namespace())
 		if err == nil {
 			s.ready = time.Now().Add(2 * time.Second) // twice what propagation says
 			return nil
@@ -165,7 +165,7 @@ func start(dynamic ...string) (*Server, error) {
 		s.Client, err = client.Dial(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
 	}
 	if err == nil {
-		err = app.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
+		_, err = app.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
 	}
 	if err != nil {
 		s.stop()
