@@ -43,6 +43,7 @@ const (
 	startsAtAll  = 10              // workflows that are started at a time
 	awayFor      = 5 * time.Minute // without a complete look at the chain: an alert
 	underWay     = time.Second     // between two looks while a payment is on its way, at most
+	lastLook     = time.Minute     // room for one look before the activity's time is over, however long the poll interval is
 )
 
 // WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
@@ -55,12 +56,13 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 	defer beat(ctx)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	deadline := activity.GetInfo(ctx).Deadline.Add(-max(2*m.Settings.PollInterval, time.Minute))
+	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastLook)
+	defer over.Stop()
 	wakes := m.Store.WakesOf(ctx, wallet)
 	complete := time.Now()
 	next := time.NewTimer(m.Settings.PollInterval)
 	defer next.Stop()
-	for look := true; time.Now().Before(deadline); {
+	for look := true; ; {
 		if look {
 			err := m.follow(ctx)
 			if err == nil {
@@ -84,6 +86,8 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			return ctx.Err()
 		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
 			return nil
+		case <-over.C:
+			return nil
 		case <-wakes.Turns:
 			look = false
 		case <-wakes.Payments:
@@ -92,7 +96,6 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			look = true
 		}
 	}
-	return nil
 }
 
 // pause is how long the next look may wait.

@@ -30,7 +30,7 @@ func (a *common) downloadSync() func(context.Context) error {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		return startSingleton(ctx, a.temporal, download.SyncType, download.SyncID, "Watches over all downloads")
+		return startSingleton(ctx, a.temporal, download.SyncType, download.SyncID, download.SyncTitle)
 	}
 }
 

@@ -97,7 +97,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	defer stop()
 	reconcile := func() error {
-		return startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, "Keeps the record and Temporal agreeing")
+		return startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
 	}
 	if err := reconcile(); err != nil {
 		return err

@@ -117,7 +117,7 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            fmt.Sprintf("Delivery %d", jobID),
+		StaticSummary:            title(jobID),
 		Priority:                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			lifecycle.StageAttribute.ValueSet(string(store.JobQueued)),

@@ -145,12 +145,12 @@ func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
 // enter keeps the query's answer and the Web UI's current details.
 func (r *run) enter(ctx workflow.Context, state store.JobState) {
 	r.view = lifecycle.StateView{State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state]}
-	details := fmt.Sprintf("**%s** since %s", state, r.view.Since.Format(time.RFC3339))
-	if r.view.WaitsFor != "" {
-		details += "\n\nWaits for " + r.view.WaitsFor + "."
-	}
-	workflow.SetCurrentDetails(ctx, details)
+	lifecycle.ShowDetails(ctx, title(r.id),
+		fmt.Sprintf("**%s** since %s", state, r.view.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.view.WaitsFor))
 }
+
+// title names a job's workflow for operators.
+func title(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
 
 var waitsFor = map[store.JobState]string{
 	store.JobQueued:      "a free worker",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -105,7 +104,7 @@ func startOptions(job store.Download) client.StartWorkflowOptions {
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            fmt.Sprintf("Download %d: %s of book %d", job.ID, job.MediaType, job.BookID),
+		StaticSummary:                            title(job.ID, job.WorkflowID()),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			lifecycle.StageAttribute.ValueSet(string(job.Status)),
 			lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(job.UserID, 10)),

@@ -16,4 +16,7 @@ const (
 
 	SyncType = "DownloadSync"
 	SyncID   = "download-sync"
+
+	// SyncTitle names the watcher for operators.
+	SyncTitle = "Watches over all downloads"
 )

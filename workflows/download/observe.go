@@ -2,6 +2,7 @@ package download
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -197,11 +198,17 @@ func (r *run) waitsFor() string {
 
 // describe keeps the Web UI's current details.
 func (r *run) describe(ctx workflow.Context) {
-	details := fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339))
-	if waitsFor := r.waitsFor(); waitsFor != "" {
-		details += "\n\nWaits for " + waitsFor + "."
+	lifecycle.ShowDetails(ctx, title(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.waitsFor()))
+}
+
+// title names a job's workflow for operators. The workflow's id is download/<user>/<book>/<media type>.
+func title(jobID int64, workflowID string) string {
+	parts := strings.Split(workflowID, "/")
+	if len(parts) != 4 {
+		return fmt.Sprintf("Download %d", jobID)
 	}
-	workflow.SetCurrentDetails(ctx, details)
+	return fmt.Sprintf("Download %d: %s of book %s", jobID, parts[3], parts[2])
 }
 
 // ending is how the workflow closes.

@@ -22,7 +22,7 @@ func Sync(ctx workflow.Context) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "watch over all downloads",
 	})
-	workflow.SetCurrentDetails(ctx, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
+	lifecycle.ShowDetails(ctx, SyncTitle, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
 	if err := workflow.ExecuteActivity(watching, downloadSync.SyncDownloads).Get(ctx, nil); err != nil {
 		return err
 	}

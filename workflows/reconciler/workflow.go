@@ -18,6 +18,7 @@ const (
 	WorkflowType = "Reconciler"
 	WorkflowID   = "reconciler"
 	SweptSignal  = "swept" // from the activity: what it has seen
+	Title        = "Keeps the record and Temporal agreeing"
 )
 
 var reconciler *activities.Reconciler
@@ -32,13 +33,13 @@ func Run(ctx workflow.Context, last *activities.Sweep) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "compare the record with Temporal",
 	})
-	workflow.SetCurrentDetails(ctx, details(last))
+	lifecycle.ShowDetails(ctx, Title, details(last))
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var sweep activities.Sweep
 			workflow.GetSignalChannel(ctx, SweptSignal).Receive(ctx, &sweep)
 			last = &sweep
-			workflow.SetCurrentDetails(ctx, details(last))
+			lifecycle.ShowDetails(ctx, Title, details(last))
 		}
 	})
 	if err := workflow.ExecuteActivity(looking, reconciler.Reconcile).Get(ctx, nil); err != nil {

@@ -24,7 +24,7 @@ func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention
 		}}},
 		Action: &client.ScheduleWorkflowAction{
 			ID: ScheduleID, Workflow: WorkflowType, TaskQueue: lifecycle.MainQueue, Args: []any{policy},
-			StaticSummary: "Deletes old rows of the record",
+			StaticSummary: title,
 		},
 		CatchupWindow: 24 * time.Hour, // of the days of an outage one is made up for
 	})

@@ -19,6 +19,8 @@ const (
 	ScheduleID   = "retention"
 )
 
+const title = "Deletes old rows of the record"
+
 var retention *activities.Retention
 
 // Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between no
@@ -31,6 +33,7 @@ func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error)
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:             "delete old rows",
 	})
+	lifecycle.ShowDetails(ctx, title, "Deletes what the retention policy does not keep, once a day.")
 	var deleted map[string]int64
 	err := workflow.ExecuteActivity(deleting, retention.DeleteOldRows, policy).Get(ctx, &deleted)
 	return deleted, err

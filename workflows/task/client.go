@@ -3,9 +3,9 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -72,7 +72,7 @@ func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.Work
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    closed,
 		WorkflowIDConflictPolicy: running,
-		StaticSummary:            fmt.Sprintf("Task %d of workspace %d", task.ID, task.WorkspaceID),
+		StaticSummary:            title(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
 		TypedSearchAttributes:    attributesOf(task),
 	}, WorkflowType, task.ID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {

@@ -67,17 +67,25 @@ func (t *task) show(ctx workflow.Context) {
 
 // describe keeps the Web UI's current details.
 func (t *task) describe(ctx workflow.Context) {
-	details := fmt.Sprintf("**%s** since %s", t.state.Status, t.state.Since.UTC().Format(time.RFC3339))
-	if waitsFor := t.waitsFor(); waitsFor != "" {
-		details += "\n\nWaits for " + waitsFor + "."
+	workspace, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(lifecycle.WorkspaceAttribute)
+	paragraphs := []string{
+		fmt.Sprintf("**%s** since %s", t.state.Status, t.state.Since.UTC().Format(time.RFC3339)), lifecycle.WaitsFor(t.waitsFor()),
 	}
 	if t.state.DeadlineAt != nil {
-		details += "\n\nDeadline: " + t.state.DeadlineAt.UTC().Format(time.RFC3339) + "."
+		paragraphs = append(paragraphs, "Deadline: "+t.state.DeadlineAt.UTC().Format(time.RFC3339)+".")
 	}
 	if t.state.ReleaseAt != nil {
-		details += "\n\nReleased: " + t.state.ReleaseAt.UTC().Format(time.RFC3339) + "."
+		paragraphs = append(paragraphs, "Released: "+t.state.ReleaseAt.UTC().Format(time.RFC3339)+".")
 	}
-	workflow.SetCurrentDetails(ctx, details)
+	lifecycle.ShowDetails(ctx, title(t.id, workspace), paragraphs...)
+}
+
+// title names a task's workflow for operators.
+func title(taskID int64, workspace string) string {
+	if workspace == "" { // an operator has started it without search attributes
+		return fmt.Sprintf("Task %d", taskID)
+	}
+	return fmt.Sprintf("Task %d of workspace %s", taskID, workspace)
 }
 
 // attributesOf are the search attributes that a task's workflow starts with.

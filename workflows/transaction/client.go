@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"time"
@@ -165,7 +164,7 @@ func startOptions(hash string) client.StartWorkflowOptions {
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            fmt.Sprintf("Transaction %.8s", hash),
+		StaticSummary:            title(hash),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			lifecycle.StageAttribute.ValueSet(string(store.TransactionPending)),
 		),
@@ -178,7 +177,7 @@ func (c *Client) StartMonitor(ctx context.Context, wallet string) error {
 		ID:                       MonitorID(wallet),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "Watches the wallet on the chain",
+		StaticSummary:            monitorTitle,
 	}, MonitorType, wallet)
 	return err
 }

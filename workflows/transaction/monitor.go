@@ -12,6 +12,8 @@ import (
 
 var monitor *activities.TonMonitor
 
+const monitorTitle = "Watches the wallet on the chain"
+
 // Monitor lets one activity watch the wallet for an hour, then continues as new: its history stays small however long it
 // runs. Where it stopped stands in the record.
 func Monitor(ctx workflow.Context, wallet string) error {
@@ -22,7 +24,7 @@ func Monitor(ctx workflow.Context, wallet string) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "follow the wallet on the chain",
 	})
-	workflow.SetCurrentDetails(ctx, "Follows the wallet's history on the chain. What it found: starter tx list, tx queue, tx ledger.")
+	lifecycle.ShowDetails(ctx, monitorTitle, "Follows the wallet's history on the chain. What it found: starter tx list, tx queue, tx ledger.")
 	if err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil); err != nil {
 		return err
 	}

@@ -414,3 +414,22 @@ func (w *world) wantAlert(kind string, open bool) {
 		return !open
 	})
 }
+
+// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it looks at its start and then waits.
+func TestSlowMonitor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
+	w.startWorker()
+	monitor := transaction.MonitorID(w.wallet.Address().Raw())
+	w.must(w.client.StartMonitor(t.Context(), w.wallet.Address().Raw()))
+	first := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if run := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId; run != first {
+			t.Fatal("the monitor continued as new at once")
+		}
+	}
+	w.eventually("the wallet is watched", func() bool {
+		_, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
+		return err == nil
+	})
+}

@@ -64,12 +64,13 @@ func (t *transaction) show(ctx workflow.Context, moved bool) {
 		// An attribute that cannot be set must not stop a transaction.
 		_ = workflow.UpsertTypedSearchAttributes(ctx, changes...)
 	}
-	details := fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt)
+	why := ""
 	if t.at.Status == store.TransactionFailed {
-		details += "\n\n" + t.at.Error
+		why = t.at.Error
 	}
-	if what := waits[step]; what != "" {
-		details += "\n\nWaits for " + what + "."
-	}
-	workflow.SetCurrentDetails(ctx, details)
+	lifecycle.ShowDetails(ctx, title(t.hash),
+		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]))
 }
+
+// title names a transaction's workflow for operators.
+func title(hash string) string { return fmt.Sprintf("Transaction %.8s", hash) }

@@ -1,0 +1,42 @@
+package download_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
+	"stagecoach/workflows/download"
+)
+
+// TestRecordHistoriesOfWaits saves histories of jobs that wait for qBittorrent and are sent many signals meanwhile.
+func TestRecordHistoriesOfWaits(t *testing.T) {
+	version := testtemporal.Record(t)
+	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
+	w := newWorldOn(t, server, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	ctx := t.Context()
+	cancel := func(job store.Download, times int) {
+		for range times {
+			w.must(w.client.SignalWorkflow(ctx, job.WorkflowID(), "", download.CancelSignal, job.ID))
+			time.Sleep(150 * time.Millisecond)
+		}
+	}
+	save := func(name string, job store.Download, first string) {
+		w.closed(job)
+		version.Save(t, "", name, w.history(job.WorkflowID(), first))
+		if last := w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId; last != first {
+			version.Save(t, "", name+"-next", w.history(job.WorkflowID(), last))
+		}
+	}
+	run := func(job store.Download) string {
+		return w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
+	}
+
+	job := w.becomes(w.start(magnet(1)), store.DownloadDownloading)
+	first := run(job)
+	w.qb.AddFault(sim.Fault{Match: "delete", Kind: "500"})
+	cancel(job, 12)
+	w.qb.ClearFaults()
+	save("cancelled-while-qbittorrent-is-away", job, first)
+}

@@ -1,0 +1,109 @@
+package workflows
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+// titled is one workflow, with the input that its second run gets.
+type titled struct {
+	id    string
+	input []any
+	title string
+}
+
+var hash = strings.Repeat("9f2c", 16)
+
+// titles has one entry for every workflow that is registered.
+var titles = map[string]titled{
+	delivery.WorkflowType:    {"delivery/ab", []any{7}, "Delivery 7"},
+	task.WorkflowType:        {"task/7", []any{7, nil}, "Task 7 of workspace 3"},
+	download.WorkflowType:    {"download/1/2/audio", []any{7, &download.Carried{Status: store.DownloadDownloading}}, "Download 7: audio of book 2"},
+	download.SyncType:        {download.SyncID, nil, "Watches over all downloads"},
+	transaction.WorkflowType: {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
+	transaction.MonitorType:  {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
+	reconciler.WorkflowType:  {reconciler.WorkflowID, []any{&activities.Sweep{}}, "Keeps the record and Temporal agreeing"},
+	retention.WorkflowType:   {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
+}
+
+// TestTitlesSurviveContinueAsNew reads what the Web UI shows of each workflow while it waits: Temporal drops the static summary of a
+// run that continues as new, so the details begin with it.
+func TestTitlesSurviveContinueAsNew(t *testing.T) {
+	t.Parallel()
+	registered := types{}
+	Register(registered, Settings{})
+	for name := range registered {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, known := titles[name]
+			if !known {
+				t.Fatalf("%s has no title here", name)
+			}
+			if got := detailsWhileWaiting(t, name, want); strings.SplitN(got, "\n", 2)[0] != want.title {
+				t.Errorf("the details begin %q, want %q", got, want.title)
+			}
+		})
+	}
+}
+
+// detailsWhileWaiting runs a workflow whose activities take an hour, and gives its current details after a minute.
+func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
+	if err := env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(lifecycle.WorkspaceAttribute.ValueSet("3"))); err != nil {
+		t.Fatal(err)
+	}
+	Register(env, Settings{})
+
+	for _, acts := range []any{
+		&activities.Courier{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{}, &activities.TonMonitor{},
+		&activities.Reconciler{}, &activities.Retention{},
+	} {
+		env.RegisterActivity(acts)
+	}
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	began := time.Now()
+	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
+		Return(activities.LoadedTask{State: store.TaskState{Status: store.TaskNew, Version: 1}}, nil).Maybe()
+	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
+		Return(activities.Position{Standing: store.Standing{Status: store.TransactionFailed, ErrorClass: store.Retryable, Since: &began}}, nil).Maybe()
+	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(activities.Receipt{}, nil).Maybe()
+	env.OnActivity("SyncDownloads", mock.Anything).After(time.Hour).Return(nil).Maybe()
+	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()
+	env.OnActivity("Reconcile", mock.Anything).After(time.Hour).Return(nil).Maybe()
+	env.OnActivity("DeleteOldRows", mock.Anything, mock.Anything).After(time.Hour).Return(map[string]int64{}, nil).Maybe()
+
+	env.RegisterDelayedCallback(func() {
+		answer, err := env.QueryWorkflow("__temporal_workflow_metadata")
+		var metadata sdkpb.WorkflowMetadata
+		if err == nil {
+			err = answer.Get(&metadata)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		details = metadata.CurrentDetails
+		env.CancelWorkflow()
+	}, time.Minute)
+	env.ExecuteWorkflow(name, w.input...)
+	return details
+}
