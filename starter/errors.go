@@ -111,6 +111,10 @@ func nextStep(cmd *cobra.Command, r *refusal) string {
 		return "look which there are: starter deliver list"
 	case fault.UserNotFound:
 		return "look which there are: starter user list"
+	case fault.RateLimited:
+		return "wait a few seconds and ask again"
+	case fault.QuotaExceeded:
+		return "end some that you have, or ask an administrator for a higher limit: the settings STAGECOACH_LIMIT_…"
 	case fault.InvalidTransition:
 		return "look at its state: " + showCommand(cmd)
 	case fault.BookNotFound:

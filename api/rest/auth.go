@@ -31,6 +31,9 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 		user, err := s.authenticate(ctx.Context(), ctx.Header("Authorization"))
 		if err == nil {
 			noteOf(ctx.Context()).user = userHash(user.ID)
+			err = s.o.Requests.Take(ctx.Context(), user)
+		}
+		if err == nil {
 			err = permit(user, op.access)
 			if err != nil {
 				s.audit(ctx.Context(), user, op, cmp.Or(ctx.Param("id"), ctx.Param("hash")), store.OutcomeRefused)
@@ -56,8 +59,16 @@ func (s *server) authenticate(ctx context.Context, header string) (store.User, e
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return store.User{}, fault.New(fault.Unauthenticated, "send the header Authorization: Bearer <token>")
 	}
+	remote := noteOf(ctx).remote
+	if err := s.o.Guesses.Check(remote, token); err != nil {
+		return store.User{}, err
+	}
 	user, err := s.o.Store.UserByToken(ctx, token)
-	if fault.CodeOf(err) == fault.UserNotFound {
+	switch {
+	case err == nil:
+		s.o.Guesses.Right(token)
+	case fault.CodeOf(err) == fault.UserNotFound:
+		s.o.Guesses.Wrong(remote, token)
 		err = fault.New(fault.Unauthenticated, "this token is not known")
 	}
 	return user, err

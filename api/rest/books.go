@@ -50,7 +50,7 @@ type bookInput struct {
 var (
 	createBook = operation{
 		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers,
-		summary: "Add a book to the library", status: http.StatusCreated,
+		summary: "Add a book to the library", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
 		description: "It stands in the Archive until a download has brought one of its media.",
 	}
 	listBooks = operation{

@@ -69,6 +69,9 @@ func (s *server) mayRead(w http.ResponseWriter, r *http.Request, op operation) b
 	user, err := s.authenticate(r.Context(), header)
 	if err == nil {
 		noteOf(r.Context()).user = userHash(user.ID)
+		err = s.o.Requests.Take(r.Context(), user)
+	}
+	if err == nil {
 		if err = permit(user, op.access); err != nil {
 			s.audit(r.Context(), user, op, "", store.OutcomeRefused)
 		}

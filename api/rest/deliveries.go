@@ -68,7 +68,7 @@ var (
 		description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		faults: []fault.Code{
 			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
-			fault.NoTelegramChat,
+			fault.NoTelegramChat, fault.QuotaExceeded,
 		},
 	}
 	listDeliveries = operation{

@@ -81,7 +81,7 @@ var (
 		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
 			"While qBittorrent cannot be reached a new one waits.",
-		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable},
+		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
 	}
 	listDownloads = operation{
 		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers,

@@ -81,7 +81,7 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 func (s *server) responses(op operation, hasBody bool) map[string]*huma.Response {
 	codes := append([]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.faults...)
 	if op.access >= forUsers {
-		codes = append(codes, fault.Unauthenticated, fault.UserNotActive)
+		codes = append(codes, fault.Unauthenticated, fault.UserNotActive, fault.RateLimited)
 	}
 	if op.access >= forAdmins {
 		codes = append(codes, fault.InsufficientAccess)

@@ -15,10 +15,11 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// note is what is known of a request, for the logs.
+// note is what is known of a request.
 type note struct {
-	id   string
-	user string // a hash; empty before the user is known
+	id     string
+	remote string // address and port; never logged
+	user   string // a hash; empty before the user is known
 }
 
 type noteKey struct{}
@@ -41,7 +42,7 @@ func userHash(id int64) string {
 func (s *server) outside() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		n := &note{id: rand.Text()[:16]}
+		n := &note{id: rand.Text()[:16], remote: r.RemoteAddr}
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
 		w := &recorder{ResponseWriter: rw}
 		w.Header().Set("X-Request-Id", n.id)

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/status"
@@ -24,7 +25,7 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// Options are what the door stands on. All but Log, Version and Stop are required.
+// Options are what the door stands on. Those with a default, and Stop, may be left out.
 type Options struct {
 	Store        *store.Store
 	Deliveries   *delivery.Client
@@ -34,11 +35,13 @@ type Options struct {
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
 	Metrics      *metrics.Metrics
-	Temporal     client.Client   // for /ready
-	Codec        CodecOptions    // optional
-	Log          *slog.Logger    // default: none
-	Version      string          // of the program; default "dev"
-	Stop         <-chan struct{} // closed when the process ends: event streams end then, a server's Shutdown waits for them
+	Temporal     client.Client      // for /ready
+	Codec        CodecOptions       // optional
+	Requests     *allowance.Users   // the rate of each user's requests; default: no bound
+	Guesses      *allowance.Guesses // the rate of wrong tokens; default: no bound
+	Log          *slog.Logger       // default: none
+	Version      string             // of the program; default "dev"
+	Stop         <-chan struct{}    // closed when the process ends: event streams end then, a server's Shutdown waits for them
 }
 
 // server is the door with its machinery.
@@ -52,6 +55,8 @@ type server struct {
 func New(o Options) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version = cmp.Or(o.Version, "dev")
+	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
+	o.Guesses = cmp.Or(o.Guesses, allowance.NewGuesses(0))
 	mux := http.NewServeMux()
 	s := &server{o: o, mux: mux, api: humago.New(mux, config(o.Version))}
 

@@ -64,13 +64,13 @@ type taskEventsInput struct {
 var (
 	createTask = operation{
 		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
-		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker},
+		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}
 	createTasks = operation{
 		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, subject: "workspace",
 		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
 		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
-		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency},
+		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
 	}
 	listTasks = operation{
 		id: "list-tasks", method: http.MethodGet, path: "/v1/tasks", tag: "Tasks", access: forUsers,

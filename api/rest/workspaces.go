@@ -110,7 +110,7 @@ type memberInput struct {
 var (
 	createWorkspace = operation{
 		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, subject: "workspace",
-		summary: "Make a workspace, whose first member you are", status: http.StatusCreated,
+		summary: "Make a workspace, whose first member you are", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
 		description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
 	}
 	listWorkspaces = operation{
@@ -134,7 +134,7 @@ var (
 	addMember = operation{
 		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
 		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one.",
-		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
+		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}
 	removeMember = operation{
 		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",

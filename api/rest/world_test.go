@@ -53,6 +53,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, func(*rest.Options) {})
+}
+
+// newWorldWith is newWorld with options changed.
+func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
+	t.Helper()
 	url := testdb.URL(t)
 	s, err := store.Open(t.Context(), url, testdb.Key)
 	if err != nil {
@@ -74,7 +80,7 @@ func newWorld(t *testing.T) *world {
 	m := metrics.New()
 	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue, PollGap: time.Minute})
 	m.Registry.MustRegister(reporter)
-	server := httptest.NewServer(rest.New(rest.Options{
+	options := rest.Options{
 		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
@@ -87,7 +93,9 @@ func newWorld(t *testing.T) *world {
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour,
 		},
-	}))
+	}
+	change(&options)
+	server := httptest.NewServer(rest.New(options))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL
 	w.admin, w.adminToken = w.user("Root", 100, store.RoleAdmin, store.UserActive)

@@ -13,6 +13,7 @@ import (
 
 	"stagecoach/api/bot"
 	"stagecoach/api/rest"
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
@@ -48,9 +49,10 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if app.codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(app.codec)
 	}
+	requests := allowance.NewUsers(app.store, c.Limits.Requests)
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Log: log, Version: Version, Stop: ctx.Done(),
+		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Stop: ctx.Done(),
 	})
 
 	services, ctx := errgroup.WithContext(ctx)

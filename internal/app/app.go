@@ -93,6 +93,10 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
+	app.store.Quotas = store.Quotas{
+		Tasks: c.Limits.Tasks, Deliveries: c.Limits.Deliveries, Downloads: c.Limits.Downloads,
+		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books,
+	}
 	if err = patiently(ctx, log, "the database", func() error { return app.store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}

@@ -13,10 +13,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/internal/config"
 	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
@@ -142,6 +144,11 @@ func (r *rig) startProgram(ctx context.Context, name string, settings map[string
 		"STAGECOACH_YANDEX_ACCESS_TOKEN=" + accessToken,
 		"STAGECOACH_WORKER_METRICS_ADDR=127.0.0.1:0",
 		"STAGECOACH_WORKER_STOP_TIMEOUT=1s",
+	}
+	for _, setting := range config.Settings() { // one user stands for many
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			command.Env = append(command.Env, setting.Name+"=0")
+		}
 	}
 	for name, value := range settings {
 		command.Env = append(command.Env, name+"="+value)

@@ -25,6 +25,7 @@ type Config struct {
 	PlaintextHosts []string // that may be spoken to without TLS
 
 	API          API
+	Limits       Limits
 	Worker       Worker
 	Telegram     Telegram
 	Yandex       Yandex
@@ -57,6 +58,20 @@ type API struct {
 	EditEvery      time.Duration
 	Bot            bool
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
+}
+
+// Limits bound what one user who is no administrator may do, over HTTP and in the bot together; 0: no limit.
+type Limits struct {
+	Requests    int // a second
+	WrongTokens int // a second, from one address, in each process
+	Strangers   int // new Telegram accounts an hour
+
+	Tasks      int // live, of one creator
+	Deliveries int // live
+	Downloads  int // active
+	Workspaces int // of one owner
+	Members    int // of one workspace
+	Books      int // of one creator
 }
 
 // Worker configures a worker process.

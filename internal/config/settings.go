@@ -54,6 +54,16 @@ func (c *Config) settings() []Setting {
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
 
+		limit(&c.Limits.Requests, "STAGECOACH_LIMIT_REQUESTS", "20", "requests a second of one user, over HTTP and in the bot together, after a pause five times as many at once; this and the limits below leave administrators out"),
+		limit(&c.Limits.WrongTokens, "STAGECOACH_LIMIT_WRONG_TOKENS", "10", "requests a second with an unknown token from one address, in each API process; after a pause five times as many at once"),
+		limit(&c.Limits.Strangers, "STAGECOACH_LIMIT_STRANGERS", "100", "Telegram accounts an hour that the bot gets to know; more have to come back later"),
+		limit(&c.Limits.Tasks, "STAGECOACH_LIMIT_TASKS", "5000", "live tasks that one user has made"),
+		limit(&c.Limits.Deliveries, "STAGECOACH_LIMIT_DELIVERIES", "1000", "live deliveries of one user"),
+		limit(&c.Limits.Downloads, "STAGECOACH_LIMIT_DOWNLOADS", "100", "active downloads of one user"),
+		limit(&c.Limits.Workspaces, "STAGECOACH_LIMIT_WORKSPACES", "50", "workspaces of one owner"),
+		limit(&c.Limits.Members, "STAGECOACH_LIMIT_MEMBERS", "500", "members of one workspace"),
+		limit(&c.Limits.Books, "STAGECOACH_LIMIT_BOOKS", "1000", "books that one user has added"),
+
 		{Name: "STAGECOACH_WORKER_METRICS_ADDR", Default: "127.0.0.1:9090", Doc: "where a worker serves /metrics; off: nowhere", set: func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
 		{Name: "STAGECOACH_WORKER_VERSION", Doc: "deployment:build, for Temporal's worker versioning: then workers get work only once an operator made their version current; empty: unversioned", set: func(v string) error { return versionInto(&c.Worker.Version, v) }},
 		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker does at once"),
@@ -271,6 +281,11 @@ func integer[N int | int64](into *N, name, def string, least, most int64, doc st
 		*into = N(n)
 		return nil
 	}}
+}
+
+// limit reads the most that one user may have or do.
+func limit(into *int, name, def, doc string) Setting {
+	return integer(into, name, def, 0, 1_000_000, doc+"; 0: no limit")
 }
 
 // days reads how long a kind of rows is kept.

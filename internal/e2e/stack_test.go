@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
@@ -178,6 +180,11 @@ func newStackIn(t testing.TB, database string, temporal *dev.Temporal, namespace
 		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
 	} {
 		s.env[name] = value
+	}
+	for _, setting := range config.Settings() { // tests do in seconds what people do in hours
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			s.env[setting.Name] = "0"
+		}
 	}
 	for name, value := range settings {
 		s.env[name] = value

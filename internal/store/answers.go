@@ -92,10 +92,16 @@ func answerOnce[T any](ctx context.Context, s *Store, r Request, makes func(pgx.
 		}
 		return insertAnswer(ctx, tx, r, answer)
 	})
-	if errors.Is(err, errAnswered) { // by the same request at the same time
+	switch {
+	case errors.Is(err, errAnswered): // by the same request at the same time
 		var first T
 		_, err = s.Answered(ctx, r, &first)
 		return first, err
+	case fault.CodeOf(err) == fault.QuotaExceeded: // perhaps because the same request has taken the room
+		var first T
+		if found, again := s.Answered(ctx, r, &first); found || again != nil {
+			return first, again
+		}
 	}
 	return answer, err
 }

@@ -59,9 +59,13 @@ const bookSelect = `SELECT id, title, author, state, creator_id, created_at, upd
 
 var noBook = fault.New(fault.BookNotFound, "there is no such book")
 
-// CreateBook adds a book to the library. A repeated request gives the book that the first one made.
+// CreateBook adds a book to the library. A repeated request gives the book that the first one made. QUOTA_EXCEEDED: the
+// user has made too many.
 func (s *Store) CreateBook(ctx context.Context, title, author string, r Request) (Book, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Book, error) {
+		if err := s.Quotas.books().check(ctx, tx, r.UserID, 1); err != nil {
+			return Book{}, err
+		}
 		var id int64
 		err := tx.QueryRow(ctx, `INSERT INTO books (title, author, folded, creator_id) VALUES ($1, $2, $3, $4) RETURNING id`,
 			title, author, fold(title+" "+author), r.UserID).Scan(&id)

@@ -117,8 +117,9 @@ var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
 // CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
 // chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is given
-// instead. All of it is one statement.
+// instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the quota.
 func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (job Download, created bool, err error) {
+	active := s.Quotas.downloads()
 	for { // the active job may end between the two looks
 		if d.RequestKey != "" {
 			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)
@@ -126,9 +127,13 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 				return job, false, err
 			}
 		}
-		err = s.pool.QueryRow(ctx, `WITH job AS (
+		batch, made, room := &pgx.Batch{}, (*int64)(nil), false
+		active.queueLock(batch, d.UserID)
+		batch.Queue(`WITH quota AS (
+				SELECT `+active.room(1, 1, 1)+` AS room
+			), job AS (
 				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key)
-				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, '') FROM books b WHERE b.id = $2
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, '') FROM books b, quota WHERE b.id = $2 AND quota.room
 				ON CONFLICT DO NOTHING RETURNING id, user_id
 			), event AS (
 				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
@@ -136,14 +141,15 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 			), board AS (
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
-			) SELECT id FROM job`,
-			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type, d.RequestKey).Scan(&d.ID)
-		switch {
-		case err == nil:
-			job, err = s.DownloadByID(ctx, d.ID)
-			return job, true, err
-		case err != pgx.ErrNoRows:
+			) SELECT (SELECT id FROM job), room FROM quota`,
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type, d.RequestKey).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
+		if err = s.pool.SendBatch(ctx, batch).Close(); err != nil {
 			return Download{}, false, unavailable(err)
+		}
+		if made != nil {
+			job, err = s.DownloadByID(ctx, *made)
+			return job, true, err
 		}
 		if _, err := s.BookByID(ctx, d.BookID); err != nil {
 			return Download{}, false, err
@@ -151,6 +157,9 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 		job, err = s.ActiveDownload(ctx, d.UserID, d.BookID, d.MediaType)
 		if fault.CodeOf(err) != fault.DownloadNotFound {
 			return job, false, err
+		}
+		if !room {
+			return Download{}, false, active.exceeded()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,11 +100,15 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
 // CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
-// there. All of it is one statement, so that asking costs one trip to PostgreSQL: the last line reads what the first has made.
+// there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota, and one
+// statement, whose last line reads what its first has made.
 func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
-	job, err = one[Job](ctx, s, noJob, `WITH jobs AS (
+	live, batch := s.Quotas.deliveries(), &pgx.Batch{}
+	live.queueLock(batch, j.UserID)
+	batch.Queue(`WITH jobs AS (
 			INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
+			SELECT $1, $2, $3, $4, $5, $6, $7 WHERE `+live.room(2, 2, 1)+`
+			ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
 			SELECT $8, id::text, 1, user_id, $9, $7, user_id FROM jobs
@@ -111,12 +116,20 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, cre
 			INSERT INTO boards (workload, entity_id, chat_id)
 			SELECT $8, jobs.id, telegram_id FROM jobs JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 		) `+jobSelect,
-		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type)
-	if err == noJob { // the key is not new
-		job, err = s.JobByKey(ctx, j.IdempotencyKey)
-		return job, false, err
+		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type).Query(func(rows pgx.Rows) error {
+		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
+		return err
+	})
+	err = s.pool.SendBatch(ctx, batch).Close()
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return job, err == nil, unavailable(err)
 	}
-	return job, err == nil, err
+
+	job, err = s.JobByKey(ctx, j.IdempotencyKey) // the key is not new
+	if err == noJob {
+		err = live.exceeded()
+	}
+	return job, false, err
 }
 
 // JobByID finds a job.

@@ -28,6 +28,9 @@ var migrations embed.FS
 
 // Store is the record. It is safe for concurrent use.
 type Store struct {
+	// Quotas are checked in the transaction that makes something. They are set before the first use.
+	Quotas Quotas
+
 	pool   *pgxpool.Pool
 	sealer sealer
 }

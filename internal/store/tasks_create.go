@@ -28,7 +28,7 @@ func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s"
 
 // CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the order asked.
 // CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated request gives what
-// the first one made: created is false then.
+// the first one made: created is false then. QUOTA_EXCEEDED: the user has too many live ones.
 func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request) (made []Task, created bool, err error) {
 	plan, err := planGraph(graph)
 	if err != nil {
@@ -36,6 +36,9 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 	}
 	var ids []int64
 	made, err = answerOnce(ctx, s, r, func(tx pgx.Tx) ([]Task, error) {
+		if err := s.Quotas.tasks().check(ctx, tx, r.UserID, len(graph)); err != nil {
+			return nil, err
+		}
 		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {
 			return nil, err
 		}

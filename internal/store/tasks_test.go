@@ -32,8 +32,8 @@ func newOffice(t *testing.T, change func(*store.Workspace)) *office {
 	made, err := o.CreateWorkspace(t.Context(), wanted, store.Request{})
 	o.must(err)
 	o.Workspace = made
-	o.must(o.AddMember(t.Context(), made.ID, o.bob.ID))
-	o.must(o.AddMember(t.Context(), made.ID, o.bob.ID)) // again: nothing
+	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
+	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID)) // again: nothing
 	return o
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/internal/fault"
 )
@@ -34,9 +35,13 @@ const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_af
 
 var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
 
-// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's.
+// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's. QUOTA_EXCEEDED: the
+// owner has too many.
 func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
+		if err := s.Quotas.workspaces().check(ctx, tx, w.OwnerID, 1); err != nil {
+			return Workspace{}, err
+		}
 		created, err := workspaceIn(ctx, tx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
 			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
@@ -89,10 +94,24 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 		ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace; one who is stays.
-func (s *Store) AddMember(ctx context.Context, workspaceID, userID int64) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO workspace_members (workspace_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, workspaceID, userID)
-	return unavailable(err)
+// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. QUOTA_EXCEEDED: it has too many.
+func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
+	members, batch, added := s.Quotas.members(), &pgx.Batch{}, false
+	members.queueLock(batch, workspaceID)
+	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id) SELECT $1, $2 WHERE $3::bigint > 0 AND `+members.room(3, 1, 1)+`
+		ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
+		added = tag.RowsAffected() == 1
+		return nil
+	})
+	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil || added {
+		return unavailable(err)
+	}
+
+	member, err := s.IsMember(ctx, workspaceID, userID)
+	if err == nil && !member {
+		err = members.exceeded()
+	}
+	return err
 }
 
 // IsMember says whether a user is a member of a workspace.

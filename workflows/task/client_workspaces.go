@@ -51,7 +51,7 @@ func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, me
 	if _, err := c.Store.UserByID(ctx, memberID); err != nil {
 		return store.Workspace{}, err
 	}
-	return w, c.Store.AddMember(ctx, workspaceID, memberID)
+	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
 
 // RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner stays. Who

@@ -1,0 +1,154 @@
+package allowance_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/allowance"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+var (
+	anna = store.User{ID: 1, Role: store.RoleUser, Status: store.UserActive}
+	bob  = store.User{ID: 2, Role: store.RoleUser, Status: store.UserBlocked}
+	boss = store.User{ID: 3, Role: store.RoleAdmin, Status: store.UserActive}
+)
+
+// counting counts the statements that an allowance costs.
+type counting struct {
+	*store.Store
+	asked atomic.Int64
+}
+
+func (c *counting) Reserve(ctx context.Context, key string, rate store.Rate, n int, patience time.Duration) (time.Duration, error) {
+	c.asked.Add(1)
+	return c.Store.Reserve(ctx, key, rate, n, patience)
+}
+
+// TestUsersShareOneAllowanceOverProcesses floods two processes with one user's requests: both together let the burst through, what the
+// time brings back, and no more, and few of them cost a statement.
+func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
+	t.Parallel()
+	const perSecond, burst = 20, 5 * 20
+	shared := &counting{Store: testdb.New(t)}
+	processes := []*allowance.Users{allowance.NewUsers(shared, perSecond), allowance.NewUsers(shared, perSecond)}
+	began := time.Now()
+
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			for range 100 {
+				err := processes[i%2].Take(t.Context(), anna)
+				refusal := fault.As(err)
+				switch {
+				case err == nil:
+					granted.Add(1)
+				case refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0:
+					t.Errorf("refused with %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	most := int64(burst + perSecond*time.Since(began).Seconds() + 1)
+	if n := granted.Load(); n < burst || n > most {
+		t.Errorf("%d requests of 1600 got through, want %d to %d", n, burst, most)
+	}
+	if n := shared.asked.Load(); n > granted.Load() {
+		t.Errorf("%d statements for %d requests", n, granted.Load())
+	}
+
+	for _, other := range []store.User{bob, boss} {
+		if err := processes[0].Take(t.Context(), other); err != nil {
+			t.Errorf("user %d pays for another one: %v", other.ID, err)
+		}
+	}
+}
+
+// TestAdministratorsAndNoLimit lets all through.
+func TestAdministratorsAndNoLimit(t *testing.T) {
+	t.Parallel()
+	shared := &counting{Store: testdb.New(t)}
+	limited, unlimited := allowance.NewUsers(shared, 1), allowance.NewUsers(shared, 0)
+	for range 1000 {
+		if err := limited.Take(t.Context(), boss); err != nil {
+			t.Fatal(err)
+		}
+		if err := unlimited.Take(t.Context(), anna); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := shared.asked.Load(); n != 0 {
+		t.Errorf("%d statements", n)
+	}
+}
+
+// TestWrongTokensAreBounded counts wrong tokens of an address, and those alone.
+func TestWrongTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	const perSecond, flooder, neighbour = 1, "192.0.2.1:1000", "192.0.2.2:1000"
+	guesses := allowance.NewGuesses(perSecond)
+	guesses.Right("known")
+	refusedAfter := 0
+	for ; refusedAfter < 1000; refusedAfter++ {
+		token := fmt.Sprint(refusedAfter)
+		if err := guesses.Check(flooder, token); err != nil {
+			if refusal := fault.As(err); refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0 {
+				t.Errorf("refused with %v", err)
+			}
+			break
+		}
+		guesses.Wrong(flooder, token)
+	}
+	if refusedAfter < 5 || refusedAfter > 100 {
+		t.Errorf("refused after %d wrong tokens, want some more than 5", refusedAfter)
+	}
+
+	if guesses.Check("192.0.2.1:2000", "unknown") == nil {
+		t.Error("another port is another allowance")
+	}
+	if err := guesses.Check(neighbour, "unknown"); err != nil {
+		t.Errorf("a neighbour: %v", err)
+	}
+	if err := guesses.Check(flooder, "known"); err != nil {
+		t.Errorf("a token that was right: %v", err)
+	}
+	guesses.Wrong(flooder, "known") // it was revoked
+	if guesses.Check(flooder, "known") == nil {
+		t.Error("a revoked token passes for ever")
+	}
+}
+
+// TestGuessesComeFromNetworks tells which addresses count as one.
+func TestGuessesComeFromNetworks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"192.0.2.1:1", "192.0.2.1:2", true},
+		{"192.0.2.1:1", "192.0.2.2:1", false},
+		{"192.0.2.1:1", "[::ffff:192.0.2.1]:2", true},
+		{"[2001:db8::1]:1", "[2001:db8::2]:1", true},
+		{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
+		{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
+		{"@", "pipe", true},
+	} {
+		guesses := allowance.NewGuesses(1)
+		for range 100 {
+			guesses.Wrong(c.one, "x")
+		}
+		if refused := guesses.Check(c.other, "y") != nil; refused != c.same {
+			t.Errorf("%s and %s: one allowance is %t, want %t", c.one, c.other, refused, c.same)
+		}
+	}
+}

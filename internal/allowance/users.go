@@ -1,0 +1,114 @@
+// Package allowance bounds how often somebody may ask for something: users over all processes, strangers within one.
+package allowance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	burst     = 5 // seconds of the rate that may be used at once after a pause
+	chunks    = 4 // a second's rate is borrowed in so many parts
+	forgotten = time.Minute
+)
+
+// Reserver keeps allowances that all processes share.
+type Reserver interface {
+	Reserve(ctx context.Context, key string, rate store.Rate, n int, patience time.Duration) (time.Duration, error)
+}
+
+// Users bounds the requests of each user over all processes. A process borrows a small part of a user's allowance at a time and counts
+// within it, so that few requests cost a statement. What it does not use is lost to the others: with p processes a user may get up to
+// p parts more than the burst, once. It is safe for concurrent use.
+type Users struct {
+	shared    Reserver
+	perSecond int
+
+	mu    sync.Mutex
+	users map[int64]*account
+	swept time.Time
+}
+
+// account is what a process has borrowed for one user.
+type account struct {
+	asking chan struct{} // holds one place: for who uses the fields below
+
+	left         int
+	refusedUntil time.Time
+	used         time.Time
+}
+
+// NewUsers makes the bound of so many requests per second; 0: none.
+func NewUsers(shared Reserver, perSecond int) *Users {
+	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*account{}}
+}
+
+// Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to come again.
+func (u *Users) Take(ctx context.Context, user store.User) error {
+	if u.perSecond == 0 || user.IsAdmin() {
+		return nil
+	}
+	mine := u.account(user.ID)
+	select {
+	case mine.asking <- struct{}{}:
+		defer func() { <-mine.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+
+	if wait := time.Until(mine.refusedUntil); wait > 0 {
+		return tooMany(wait)
+	}
+	if mine.left == 0 {
+		if err := u.borrow(ctx, user.ID, mine); err != nil {
+			return err
+		}
+	}
+	mine.left--
+	return nil
+}
+
+// borrow takes the next part of a user's allowance.
+func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
+	part := max(1, u.perSecond/chunks)
+	rate := store.Rate{PerSecond: float64(u.perSecond), Burst: burst * u.perSecond}
+	_, err := u.shared.Reserve(ctx, fmt.Sprintf("requests/%d", userID), rate, part, 0)
+	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
+		mine.refusedUntil = time.Now().Add(refusal.RetryAfter)
+	}
+	if err == nil {
+		mine.left = part
+	}
+	return err
+}
+
+// account finds what is borrowed for a user. Once in a while it forgets users who have not come for long.
+func (u *Users) account(userID int64) *account {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	if now.Sub(u.swept) > forgotten {
+		u.swept = now
+		for id, one := range u.users {
+			if now.Sub(one.used) > forgotten {
+				delete(u.users, id)
+			}
+		}
+	}
+	mine := u.users[userID]
+	if mine == nil {
+		mine = &account{asking: make(chan struct{}, 1)}
+		u.users[userID] = mine
+	}
+	mine.used = now
+	return mine
+}
+
+func tooMany(wait time.Duration) error {
+	return fault.New(fault.RateLimited, "too many requests: slow down").After(wait)
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Quotas bound what one user may have at a time; 0: no bound. Administrators are not bound. Who has more already, because a bound was
+// lowered, keeps it.
+type Quotas struct {
+	Tasks      int // live ones that the user has made
+	Deliveries int // live ones
+	Downloads  int // active ones
+	Workspaces int // of the user's own
+	Members    int // of one workspace, let in by its owner
+	Books      int // that the user has made
+}
+
+// quota is one kind of things that are bounded.
+type quota struct {
+	name    string // in details of QUOTA_EXCEEDED
+	maximum int    // 0: no bound
+	things  string // SQL after SELECT 1: the things of user %s (of members: of workspace %s)
+}
+
+func (q Quotas) tasks() quota {
+	return quota{"tasks", q.Tasks, `FROM tasks WHERE creator_id = %s AND status NOT IN ('DONE', 'CANCELLED')`}
+}
+
+func (q Quotas) deliveries() quota {
+	return quota{"deliveries", q.Deliveries, `FROM jobs WHERE user_id = %s AND state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING')`}
+}
+
+func (q Quotas) downloads() quota {
+	return quota{"downloads", q.Downloads, `FROM download_jobs WHERE user_id = %s AND status IN ('queued', 'downloading')`}
+}
+
+func (q Quotas) workspaces() quota {
+	return quota{"workspaces", q.Workspaces, `FROM workspaces WHERE owner_id = %s`}
+}
+
+func (q Quotas) members() quota {
+	return quota{"members", q.Members, `FROM workspace_members WHERE workspace_id = %s`}
+}
+
+func (q Quotas) books() quota {
+	return quota{"books", q.Books, `FROM books WHERE creator_id = %s`}
+}
+
+// room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place of is whose
+// things are counted. It looks at no more rows than the bound. The lock of queueLock must be held: else two see the same room.
+func (q quota) room(by, of, n int) string {
+	if q.maximum == 0 {
+		return `true`
+	}
+	counted := fmt.Sprintf(q.things, fmt.Sprintf("$%d::bigint", of))
+	return fmt.Sprintf(`(EXISTS (SELECT 1 FROM users WHERE id = $%d AND role = 'ADMIN' AND status = 'ACTIVE')
+		OR %t AND NOT EXISTS (SELECT 1 %s OFFSET %d LIMIT 1))`, by, n <= q.maximum, counted, max(0, q.maximum-n))
+}
+
+// queueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their transactions end. Each
+// statement after it sees what those before have made.
+func (q quota) queueLock(batch *pgx.Batch, of int64) {
+	if q.maximum > 0 {
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, fmt.Sprintf("quota/%s/%d", q.name, of))
+	}
+}
+
+// check refuses n more of a kind that do not fit, and keeps their room until the transaction ends.
+func (q quota) check(ctx context.Context, tx pgx.Tx, userID int64, n int) error {
+	if q.maximum == 0 {
+		return nil
+	}
+	batch, room := &pgx.Batch{}, false
+	q.queueLock(batch, userID)
+	batch.Queue(`SELECT `+q.room(1, 1, n), userID).QueryRow(func(row pgx.Row) error { return row.Scan(&room) })
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+
+	if !room {
+		return q.exceeded()
+	}
+	return nil
+}
+
+func (q quota) exceeded() *fault.Error {
+	return fault.New(fault.QuotaExceeded, "the limit of %d %s is reached", q.maximum, q.name).With("limit", q.name).With("maximum", q.maximum)
+}

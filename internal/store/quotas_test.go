@@ -1,0 +1,273 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+// quotaRig is a database with users, a workspace and books that are an administrator's.
+type quotaRig struct {
+	*world
+	boss, anna, bob store.User
+	commons         int64
+	books           []int64
+}
+
+func newQuotaRig(t *testing.T, books int) *quotaRig {
+	t.Helper()
+	w := newWorld(t)
+	boss, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
+	w.must(err)
+	rig := &quotaRig{world: w, boss: boss, anna: w.user(200), bob: w.user(201)}
+	rig.commons = rig.workspace(boss)
+	for range books {
+		book, err := w.CreateBook(t.Context(), "A book", "", store.Request{UserID: boss.ID})
+		w.must(err)
+		rig.books = append(rig.books, book.ID)
+	}
+	return rig
+}
+
+func (r *quotaRig) workspace(owner store.User) int64 {
+	r.t.Helper()
+	made, err := r.CreateWorkspace(r.t.Context(),
+		store.Workspace{Name: "w", OwnerID: owner.ID, StatusDeadlines: store.DefaultStatusDeadlines()}, store.Request{UserID: owner.ID})
+	r.must(err)
+	return made.ID
+}
+
+// quotaCase is one kind of things that a user may have a bounded number of.
+type quotaCase struct {
+	limit string
+	bound func(*store.Quotas, int)
+	// makes makes the n-th thing of a user by a key of its own and gives its id; the same key gives the same thing again.
+	makes func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error)
+	count string // SQL: how many user $1 has
+}
+
+func quotaCases() []quotaCase {
+	return []quotaCase{
+		{
+			limit: "deliveries",
+			bound: func(q *store.Quotas, n int) { q.Deliveries = n },
+			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+				job, _, err := on.CreateJob(r.t.Context(), store.Job{
+					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+				}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+				return job.ID, err
+			},
+			count: `SELECT count(*) FROM jobs WHERE user_id = $1`,
+		},
+		{
+			limit: "downloads",
+			bound: func(q *store.Quotas, n int) { q.Downloads = n },
+			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+				job, _, err := on.CreateDownload(r.t.Context(), store.Download{
+					UserID: user.ID, BookID: r.books[key], MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:?",
+					RequestKey: fmt.Sprint(key),
+				}, store.Event{Type: "enqueued", To: string(store.DownloadQueued)})
+				return job.ID, err
+			},
+			count: `SELECT count(*) FROM download_jobs WHERE user_id = $1`,
+		},
+		{
+			limit: "tasks",
+			bound: func(q *store.Quotas, n int) { q.Tasks = n },
+			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []store.NewTask{plainTask()},
+					store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a task"})
+				if err != nil {
+					return 0, err
+				}
+				return made[0].ID, nil
+			},
+			count: `SELECT count(*) FROM tasks WHERE creator_id = $1`,
+		},
+		{
+			limit: "workspaces",
+			bound: func(q *store.Quotas, n int) { q.Workspaces = n },
+			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+				made, err := on.CreateWorkspace(r.t.Context(), store.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()},
+					store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a workspace"})
+				return made.ID, err
+			},
+			count: `SELECT count(*) FROM workspaces WHERE owner_id = $1`,
+		},
+		{
+			limit: "books",
+			bound: func(q *store.Quotas, n int) { q.Books = n },
+			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+				book, err := on.CreateBook(r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a book"})
+				return book.ID, err
+			},
+			count: `SELECT count(*) FROM books WHERE creator_id = $1`,
+		},
+	}
+}
+
+func plainTask() store.NewTask {
+	return store.NewTask{Title: "A task", Visibility: store.TaskPublic, Priority: store.PriorityNormal, Labels: []string{}}
+}
+
+// number asks the database for a number.
+func (w *world) number(sql string, args ...any) (n int) {
+	w.t.Helper()
+	w.exec(`SELECT 1`) // connects
+	w.must(w.conn.QueryRow(w.t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+func wantQuota(t *testing.T, err error, limit string, maximum int) {
+	t.Helper()
+	refusal := fault.As(err)
+	if refusal == nil || refusal.Code != fault.QuotaExceeded || refusal.Details["limit"] != limit || refusal.Details["maximum"] != maximum {
+		t.Errorf("above the limit of %d %s: %v, %+v", maximum, limit, err, refusal)
+	}
+}
+
+// TestQuotasHoldUnderRaces makes fifty things at once in two processes, each of which allows ten: ten are there then. What was made is
+// given again above the limit, too, and what has ended makes room. Other users and administrators are not concerned.
+func TestQuotasHoldUnderRaces(t *testing.T) {
+	t.Parallel()
+	const maximum, asked = 10, 50
+	for _, c := range quotaCases() {
+		t.Run(c.limit, func(t *testing.T) {
+			t.Parallel()
+			w := newQuotaRig(t, asked)
+			other, err := store.Open(t.Context(), w.url, testdb.Key)
+			w.must(err)
+			t.Cleanup(other.Close)
+			c.bound(&w.Quotas, maximum)
+			c.bound(&other.Quotas, maximum)
+
+			var refused atomic.Int64
+			made := make([]int64, asked)
+			var all sync.WaitGroup
+			for key := range asked {
+				all.Go(func() {
+					var err error
+					made[key], err = c.makes(w, []*store.Store{w.Store, other}[key%2], w.anna, key)
+					if err != nil {
+						wantQuota(t, err, c.limit, maximum)
+						refused.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if have := w.number(c.count, w.anna.ID); have != maximum || refused.Load() != asked-maximum {
+				t.Errorf("%d %s of %d are there, %d were refused", have, c.limit, maximum, refused.Load())
+			}
+
+			for key, id := range made {
+				again, err := c.makes(w, w.Store, w.anna, key)
+				switch {
+				case id != 0 && (err != nil || again != id):
+					t.Errorf("asked again for what was made: %d, %v; want %d", again, err, id)
+				case id == 0:
+					wantQuota(t, err, c.limit, maximum)
+				}
+			}
+			for key := range maximum + 1 {
+				if _, err := c.makes(w, w.Store, w.boss, key); err != nil {
+					t.Errorf("an administrator: %v", err)
+				}
+			}
+			if _, err := c.makes(w, w.Store, w.bob, 0); err != nil {
+				t.Errorf("somebody else: %v", err)
+			}
+		})
+	}
+}
+
+// TestTheSameRequestAtTheLimit sends one request many times at once when there is room for one more: each gets the same thing.
+func TestTheSameRequestAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range quotaCases() {
+		t.Run(c.limit, func(t *testing.T) {
+			t.Parallel()
+			w := newQuotaRig(t, 1)
+			c.bound(&w.Quotas, 1)
+
+			ids := make([]int64, 20)
+			errs := make([]error, len(ids))
+			var all sync.WaitGroup
+			for i := range ids {
+				all.Go(func() { ids[i], errs[i] = c.makes(w, w.Store, w.anna, 0) })
+			}
+			all.Wait()
+			for _, id := range ids {
+				if id != ids[0] {
+					t.Errorf("%d and %d were made by one request", ids[0], id)
+				}
+			}
+			w.must(errors.Join(errs...))
+		})
+	}
+}
+
+// TestABatchOfTasksFitsOrNot counts all tasks of a graph; live ones only count.
+func TestABatchOfTasksFitsOrNot(t *testing.T) {
+	t.Parallel()
+	w := newQuotaRig(t, 0)
+	w.Quotas.Tasks = 10
+	batch := func(n int) error {
+		graph := make([]store.NewTask, n)
+		for i := range graph {
+			graph[i] = plainTask()
+		}
+		_, _, err := w.CreateTasks(t.Context(), w.commons, graph, store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: w.anna.ID})
+		return err
+	}
+
+	wantQuota(t, batch(11), "tasks", 10)
+	w.must(batch(8))
+	wantQuota(t, batch(3), "tasks", 10)
+	w.must(batch(2))
+	wantQuota(t, batch(1), "tasks", 10)
+	w.exec(`UPDATE tasks SET status = 'CANCELLED', finished_at = now(), status_deadline_at = NULL WHERE id IN (SELECT id FROM tasks LIMIT 4)`)
+	wantQuota(t, batch(5), "tasks", 10)
+	w.must(batch(4))
+}
+
+// TestMembersOfAWorkspaceAreBounded lets users into one workspace at once.
+func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
+	t.Parallel()
+	const maximum = 5
+	w := newQuotaRig(t, 0)
+	room := w.workspace(w.anna)
+	w.Quotas.Members = maximum
+	people := make([]store.User, 20)
+	for i := range people {
+		people[i] = w.user(int64(300 + i))
+	}
+
+	errs := make([]error, len(people))
+	var all sync.WaitGroup
+	for i := range people {
+		all.Go(func() { errs[i] = w.AddMember(t.Context(), w.anna.ID, room, people[i].ID) })
+	}
+	all.Wait()
+	members, err := w.Members(t.Context(), room, 0, 100)
+	w.must(err)
+	if len(members) != maximum {
+		t.Errorf("%d members, want %d", len(members), maximum)
+	}
+	for i, err := range errs {
+		again := w.AddMember(t.Context(), w.anna.ID, room, people[i].ID)
+		if err == nil && again != nil {
+			t.Errorf("a member is let in again: %v", again)
+		}
+		if err != nil {
+			wantQuota(t, err, "members", maximum)
+			wantQuota(t, again, "members", maximum)
+			w.must(w.AddMember(t.Context(), w.boss.ID, room, people[i].ID))
+		}
+	}
+}
