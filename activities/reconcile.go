@@ -38,6 +38,7 @@ type Reconciler struct {
 
 	OnFinding   func(workload, finding string)  // counts new incidents; nil: nobody does
 	OnSweep     func(err error)                 // counts looks; nil: nobody does
+	Counts      *Counts                         // kept between two looks; nil: nobody does
 	Watch       func(ctx context.Context) error // raises and closes the alerts about the whole; nil: nobody does
 	SweptSignal string                          // how the reconciler's own workflow is told of a sweep
 }
@@ -78,6 +79,11 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
 	defer ticker.Stop()
+	ctx, stop := context.WithCancel(ctx)
+	if r.Counts != nil {
+		defer r.Counts.wait()
+	}
+	defer stop()
 	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}}
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
@@ -87,6 +93,9 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		}
 		if r.OnSweep != nil {
 			r.OnSweep(err)
+		}
+		if r.Counts != nil {
+			r.Counts.keep(ctx)
 		}
 		if r.Watch != nil {
 			if err := r.Watch(ctx); err != nil && ctx.Err() == nil {

@@ -20,6 +20,7 @@ type taskStats struct {
 	Takeovers       int64    `json:"takeovers"`
 	Escalations     int64    `json:"escalations"`
 	Expiries        int64    `json:"expiries"`
+	Partial         bool     `json:"partial"` // more tasks changed than are counted
 }
 
 func newStats() *cobra.Command {
@@ -42,6 +43,9 @@ func newTaskStats(t *target) *cobra.Command {
 
 func showTaskStats(cmd *cobra.Command, s taskStats) error {
 	const none = "no task was done"
+	if s.Partial {
+		fmt.Fprintln(cmd.OutOrStdout(), "more than 10,000 tasks: of the 10,000 that changed last")
+	}
 	return table(cmd.OutOrStdout(), [][]string{
 		{"made", fmt.Sprint(s.Created)},
 		{"done", fmt.Sprint(s.Done)},

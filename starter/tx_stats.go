@@ -17,6 +17,7 @@ type transactionStats struct {
 		Percent float64 `json:"percent"`
 	} `json:"statuses"`
 	AverageSeconds *float64 `json:"average_processing_seconds"` // nil: none was processed
+	AverageAllTime *float64 `json:"average_processing_seconds_all_time"`
 	Errors         []struct {
 		Message string `json:"message"`
 		Count   int64  `json:"count"`
@@ -61,6 +62,7 @@ func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
 		days = append(days, []string{d.Day, fmt.Sprint(d.Total), fmt.Sprint(d.Success), percentText(d.SuccessPercent)})
 	}
 	fmt.Fprintf(out, "from seen to processed, in 24 hours: %s\n", secondsText(s.AverageSeconds, "%s on average", "none was"))
+	fmt.Fprintf(out, "from seen to processed, over all time: %s\n", secondsText(s.AverageAllTime, "%s on average", "none was"))
 	for _, rows := range [][][]string{statuses, messages, categories, days} {
 		if len(rows) == 1 {
 			continue

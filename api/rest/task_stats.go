@@ -22,6 +22,7 @@ type taskStatsBody struct {
 	Takeovers       int64      `json:"takeovers" example:"2"`
 	Escalations     int64      `json:"escalations" example:"1"`
 	Expiries        int64      `json:"expiries" example:"3" doc:"Deadlines that passed"`
+	Partial         bool       `json:"partial" doc:"10,000 tasks or more changed in the period: the figures are those of the 10,000 that changed last"`
 }
 
 type taskStatsInput struct {
@@ -57,7 +58,7 @@ func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[
 	body := taskStatsBody{
 		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,
 		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime, CycleTimeMedian: stats.CycleTimeMedian,
-		Takeovers: stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries,
+		Takeovers: stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
 	}
 	if !since.IsZero() {
 		body.Since = optionalUTC(&since)

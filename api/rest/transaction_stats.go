@@ -12,6 +12,7 @@ import (
 type transactionStatsBody struct {
 	Statuses       []statusShareBody     `json:"statuses" doc:"Those that occur, the most frequent first, here and below"`
 	AverageSeconds *float64              `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed, of those detected in the last 24 hours; null: there are none"`
+	AverageAllTime *float64              `json:"average_processing_seconds_all_time" example:"24.9" doc:"The same of all transactions; null: none was processed"`
 	Errors         []messageCountBody    `json:"errors" doc:"Of failed transactions, by message"`
 	Categories     []categoryCountBody   `json:"error_categories" doc:"The same by category"`
 	Days           []transactionsDayBody `json:"days" doc:"By the day of detection (UTC), the newest first"`
@@ -58,9 +59,9 @@ func (s *server) getTransactionStats(ctx context.Context, in *transactionStatsIn
 	}
 	return answered(transactionStatsBody{
 		Statuses:       mapped(stats.Statuses, func(c store.StatusShare) statusShareBody { return statusShareBody(c) }),
-		AverageSeconds: stats.AverageSeconds,
-		Errors:         mapped(stats.Errors, func(c store.MessageCount) messageCountBody { return messageCountBody(c) }),
-		Categories:     mapped(stats.Categories, func(c store.CategoryCount) categoryCountBody { return categoryCountBody(c) }),
+		AverageSeconds: stats.AverageSeconds, AverageAllTime: stats.AverageAllTime,
+		Errors:     mapped(stats.Errors, func(c store.MessageCount) messageCountBody { return messageCountBody(c) }),
+		Categories: mapped(stats.Categories, func(c store.CategoryCount) categoryCountBody { return categoryCountBody(c) }),
 		Days: mapped(stats.Days, func(d store.DayOfTransactions) transactionsDayBody {
 			return transactionsDayBody{utc(d.Day).Format(time.DateOnly), d.Total, d.Success, d.SuccessPercent}
 		}),

@@ -216,6 +216,9 @@ func TestStatsOfTransactions(t *testing.T) {
 	if average, ok := got["average_processing_seconds"].(float64); !ok || average < 0 {
 		t.Errorf("average %v", got["average_processing_seconds"])
 	}
+	if average, ok := got["average_processing_seconds_all_time"].(float64); !ok || average < 0 {
+		t.Errorf("average of all time %v", got["average_processing_seconds_all_time"])
+	}
 	total := 0.0 // two days, when midnight passed meanwhile
 	for _, day := range got["days"].([]any) {
 		total += day.(map[string]any)["total"].(float64)

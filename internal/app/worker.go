@@ -73,7 +73,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 			}
 			app.metrics.Sweeps.WithLabelValues(result).Inc()
 		},
-		Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
+		Counts: app.counts(), Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
 	}
 	for _, workload := range store.Workloads { // a counter that is not there yet cannot be seen to grow
 		for _, finding := range store.FindingKinds {
@@ -175,6 +175,15 @@ func (a *common) tasks() *task.Client {
 	return &task.Client{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience,
 		OnCreated: func(n int) { a.metrics.TasksCreated.Add(float64(n)) },
+	}
+}
+
+func (a *common) counts() *activities.Counts {
+	for _, kind := range store.CountKinds() { // a counter that is not there yet cannot be seen to grow
+		a.metrics.CountCorrections.WithLabelValues(kind)
+	}
+	return &activities.Counts{
+		Store: a.store, Log: a.log, OnCorrected: func(kind string) { a.metrics.CountCorrections.WithLabelValues(kind).Inc() },
 	}
 }
 

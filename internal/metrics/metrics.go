@@ -40,6 +40,8 @@ type Metrics struct {
 
 	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
+
+	CountCorrections *prometheus.CounterVec // by kind
 }
 
 // New makes the metrics in a registry of their own, with those of the Go runtime and the process.
@@ -75,11 +77,13 @@ func New() *Metrics {
 
 		Findings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_findings_total", Help: "Incidents in which the record and Temporal differed."}, []string{"workload", "finding"}),
 		Sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_sweeps_total", Help: "Looks at the whole record and Temporal, by result."}, []string{"result"}),
+
+		CountCorrections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "count_corrections_total", Help: "Kept counts that differed from the rows when they were compared."}, []string{"kind"}),
 	}
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
 		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency,
-		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.Findings, m.Sweeps)
+		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.Findings, m.Sweeps, m.CountCorrections)
 	return m
 }
 

@@ -50,7 +50,7 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 		gauge(transactionsInStatus, float64(now.TransactionsInStatus[status]), string(status))
 	}
 	gauge(needReview, float64(now.NeedsReview))
-	gauge(paymentQueue, float64(now.Till.Queue))
+	gauge(paymentQueue, float64(now.PaymentQueue))
 	if now.Till.BalanceNano != nil {
 		gauge(walletBalance, float64(*now.Till.BalanceNano)/float64(money.TON))
 	}

@@ -103,10 +103,10 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 func (r *Reporter) make(ctx context.Context) (Status, error) {
 	s := Status{At: time.Now()}
 	var err error
-	if s.JobsInState, err = r.jobsInState(ctx); err != nil {
+	if err := r.count(ctx, &s); err != nil {
 		return s, err
 	}
-	if s.TopErrors, err = r.topErrors(ctx); err != nil {
+	if err := r.errors(ctx, &s); err != nil {
 		return s, err
 	}
 	if s.StuckJobs, err = r.stuckJobs(ctx); err != nil {
@@ -125,17 +125,6 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 }
 
 func (r *Reporter) downloads(ctx context.Context, s *Status) error {
-	counts, err := r.o.Store.DownloadsInStatus(ctx)
-	if err != nil {
-		return err
-	}
-	s.DownloadsInStatus = make(map[store.DownloadStatus]int64, len(store.DownloadStatuses))
-	for _, status := range store.DownloadStatuses {
-		s.DownloadsInStatus[status] = 0
-	}
-	for _, count := range counts {
-		s.DownloadsInStatus[count.Status] = count.Count
-	}
 	if r.o.PollGap == 0 {
 		return nil
 	}
@@ -147,29 +136,49 @@ func (r *Reporter) downloads(ctx context.Context, s *Status) error {
 	return err
 }
 
-func (r *Reporter) jobsInState(ctx context.Context) (map[store.JobState]int64, error) {
-	counts, err := r.o.Store.JobsInState(ctx)
-	states := make(map[store.JobState]int64, len(store.JobStates))
-	for _, state := range store.JobStates {
-		states[state] = 0
+// count fills in how many entities are in which state, all states among them.
+func (r *Reporter) count(ctx context.Context, s *Status) error {
+	counts, err := r.o.Store.CountWhole(ctx, time.Now().Add(-recent))
+	if err != nil {
+		return err
 	}
-	for _, count := range counts {
-		states[count.State] = count.Count
+
+	s.JobsInState = inAll(store.JobStates, counts.Jobs)
+	s.DownloadsInStatus = inAll(store.DownloadStatuses, counts.Downloads)
+	s.TasksInStatus = inAll(store.TaskStatuses, counts.Tasks)
+	s.TransactionsInStatus = inAll(store.TransactionStatuses, counts.Transactions)
+	s.PaymentQueue, s.NeedsReview = counts.PaymentQueue, counts.NeedsReview
+	s.OpenFindings, s.RecentFindings = counts.OpenFindings, counts.RecentFindings
+	return nil
+}
+
+// inAll gives the counts of all states.
+func inAll[S comparable](states []S, counts map[S]int64) map[S]int64 {
+	all := make(map[S]int64, len(states))
+	for _, state := range states {
+		all[state] = counts[state]
 	}
-	return states, err
+	return all
 }
 
 // code is what an error of a job looks like; anything else that got there is not shown.
 var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
-func (r *Reporter) topErrors(ctx context.Context) ([]store.ErrorCount, error) {
-	found, err := r.o.Store.TopErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
-	for i := range found {
-		if !code.MatchString(found[i].Code) {
-			found[i].Code = "OTHER"
+// errors fills in what was met most often lately: by deliveries, and by all workloads.
+func (r *Reporter) errors(ctx context.Context, s *Status) error {
+	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
+	for _, e := range found {
+		if e.Workload != store.WorkloadTransaction && !code.MatchString(e.Code) { // the messages of transactions are a table
+			e.Code = "OTHER"
+		}
+		if e.Workload == store.WorkloadDelivery {
+			s.TopErrors = append(s.TopErrors, store.ErrorCount{Code: e.Code, Count: e.Count})
+		}
+		if len(s.Errors) < maxErrors {
+			s.Errors = append(s.Errors, e)
 		}
 	}
-	return found, err
+	return err
 }
 
 func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {

@@ -18,7 +18,8 @@ const (
 type Whole struct {
 	TasksInStatus        map[store.TaskStatus]int64        // all statuses
 	TransactionsInStatus map[store.TransactionStatus]int64 // all statuses
-	NeedsReview          int64                             // transactions
+	PaymentQueue         int64                             // payments that wait for the wallet's turn, or have it
+	NeedsReview          int64                             // transactions; up to store.MaxCounted, as the findings
 	Till                 store.TillState
 
 	Queues          []Queue
@@ -55,28 +56,9 @@ type Outside struct {
 }
 
 func (r *Reporter) whole(ctx context.Context, s *Status, pollers []poller) error {
-	counts, err := r.o.Store.CountWhole(ctx, time.Now().Add(-recent))
-	if err != nil {
-		return err
-	}
-	s.TasksInStatus, s.TransactionsInStatus = map[store.TaskStatus]int64{}, map[store.TransactionStatus]int64{}
-	for _, status := range store.TaskStatuses {
-		s.TasksInStatus[status] = counts.Tasks[status]
-	}
-	for _, status := range store.TransactionStatuses {
-		s.TransactionsInStatus[status] = counts.Transactions[status]
-	}
-	s.NeedsReview, s.OpenFindings, s.RecentFindings = counts.NeedsReview, counts.OpenFindings, counts.RecentFindings
+	var err error
 	if s.Till, err = r.o.Store.Till(ctx); err != nil {
 		return err
-	}
-	if s.Errors, err = r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors); err != nil {
-		return err
-	}
-	for i, e := range s.Errors {
-		if e.Workload != store.WorkloadTransaction && !code.MatchString(e.Code) { // the messages of transactions are a table
-			s.Errors[i].Code = "OTHER"
-		}
 	}
 	if s.Alerts, err = r.o.Store.OpenAlerts(ctx); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
 func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Alert, error) {
 	return list[Alert](ctx, s, `WITH unsent AS (
 			SELECT id, sent_at IS NULL AS begun FROM alerts
-			WHERE sent_at IS NULL OR over_sent_at IS NULL AND resolved_at <= now() - $1::interval FOR UPDATE
+			WHERE (sent_at IS NULL OR over_sent_at IS NULL) AND (sent_at IS NULL OR resolved_at <= now() - $1::interval) FOR UPDATE
 		) UPDATE alerts a SET sent_at = coalesce(sent_at, now()), over_sent_at = CASE WHEN resolved_at IS NOT NULL THEN now() END
 		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`, calm)
 }

@@ -218,17 +218,23 @@ func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
 	return unavailable(err)
 }
 
+// longLine is how many jobs may wait for places to be counted.
+const longLine = 10_000
+
 // PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take
-// turns, so a job's place counts one job of each other user for each of its own user's.
+// turns, so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
+// none: counting would read them all.
 func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
 	type place struct {
 		ID    int64 `db:"id"`
 		Place int   `db:"place"`
 	}
-	rows, err := list[place](ctx, s, `WITH turns AS (
-			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM jobs WHERE state = 'QUEUED'
+	rows, err := list[place](ctx, s, `WITH waiting AS (
+			SELECT id, user_id FROM jobs WHERE state = 'QUEUED' ORDER BY id LIMIT $2 + 1
+		), turns AS (
+			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= $2
 		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
-		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
+		SELECT id, place FROM line WHERE id = ANY ($1)`, ids, longLine)
 	places := map[int64]int{}
 	for _, row := range rows {
 		places[row.ID] = row.Place

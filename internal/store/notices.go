@@ -58,13 +58,24 @@ func queueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, act
 		workload, entity, gather, seq, user, actor)
 }
 
-// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up nobody.
+// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up nobody. It goes
+// from person to person by news_next, however much each of them is to hear of.
 func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
-	return list[Notice](ctx, s, `SELECT user_id, workload, entity_id, seqs FROM (
-			SELECT DISTINCT ON (user_id) user_id, workload, entity_id, array_agg(seq ORDER BY seq) AS seqs, min(due_at) AS since
-			FROM news WHERE state = 'due' AND due_at <= now() AND workload = ANY ($1)
-			GROUP BY user_id, workload, entity_id ORDER BY user_id, min(due_at), workload, entity_id
-		) first ORDER BY since LIMIT $2`, workloads, limit)
+	return list[Notice](ctx, s, `WITH RECURSIVE people AS (
+			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT n.user_id FROM news n WHERE n.state = 'due' AND n.user_id > p.user_id ORDER BY n.user_id LIMIT 1)
+			FROM people p WHERE p.user_id IS NOT NULL
+		), first AS (
+			SELECT p.user_id, n.workload, n.entity_id, n.due_at FROM people p CROSS JOIN LATERAL (
+				SELECT workload, entity_id, due_at FROM news WHERE user_id = p.user_id AND state = 'due' AND due_at <= now() AND workload = ANY ($1)
+				ORDER BY due_at LIMIT 1
+			) n ORDER BY n.due_at LIMIT $2
+		)
+		SELECT user_id, workload, entity_id, (
+			SELECT array_agg(n.seq ORDER BY n.seq) FROM news n
+			WHERE (n.user_id, n.workload, n.entity_id) = (f.user_id, f.workload, f.entity_id) AND n.state = 'due' AND n.due_at <= now()
+		) AS seqs FROM first f ORDER BY due_at`, workloads, limit)
 }
 
 // TakeNotice marks a notice as being sent and gives its events; what another process took meanwhile is not among them.

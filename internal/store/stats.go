@@ -5,40 +5,23 @@ import (
 	"time"
 )
 
-// StateCount is how many jobs are in a state.
-type StateCount struct {
-	State JobState `db:"state"`
-	Count int64    `db:"count"`
-}
-
-// JobsInState counts jobs per state; a state without jobs is left out.
-func (s *Store) JobsInState(ctx context.Context) ([]StateCount, error) {
-	return list[StateCount](ctx, s, `SELECT state, count(*) FROM jobs GROUP BY state`)
-}
-
-// DownloadCount is how many downloads are in a status.
-type DownloadCount struct {
-	Status DownloadStatus `db:"status"`
-	Count  int64          `db:"count"`
-}
-
-// DownloadsInStatus counts downloads per status; a status without any is left out.
-func (s *Store) DownloadsInStatus(ctx context.Context) ([]DownloadCount, error) {
-	return list[DownloadCount](ctx, s, `SELECT status, count(*) FROM download_jobs GROUP BY status`)
-}
-
 // ErrorCount is how often jobs met an error.
 type ErrorCount struct {
 	Code  string `db:"code"`
 	Count int64  `db:"count"`
 }
 
-// TopErrors lists the codes that jobs met most often since a moment.
-func (s *Store) TopErrors(ctx context.Context, since time.Time, limit int) ([]ErrorCount, error) {
-	return list[ErrorCount](ctx, s, `SELECT comment AS code, count(*) FROM job_events
-		WHERE type IN ('requeued', 'failed') AND created_at >= $1 AND comment <> ''
-		GROUP BY comment ORDER BY count(*) DESC, comment LIMIT $2`, since, limit)
-}
+// MaxErrorsCounted is how many errors of each workload are counted at most, the last ones.
+const MaxErrorsCounted = 10_000
+
+// lastErrors are the errors of each workload since $1, up to $3 of each: job_events_errors and the indexes like it serve it, and
+// have the same conditions.
+const lastErrors = `(SELECT 'delivery' AS workload, comment AS code FROM job_events WHERE type IN ('requeued', 'failed') AND comment <> ''
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)
+	UNION ALL (SELECT 'download', comment FROM download_events WHERE type = 'failed' AND comment <> ''
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)
+	UNION ALL (SELECT 'transaction', comment FROM transaction_events WHERE type = 'failed' AND comment <> ''
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)`
 
 // StuckJobs lists held jobs whose heartbeat is older than age.
 func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
@@ -74,40 +57,51 @@ func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, li
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// WholeCounts are what a status counts in one look, beside deliveries and downloads.
+// WholeCounts are what a status counts in one look.
 type WholeCounts struct {
+	Jobs           map[JobState]int64
+	Downloads      map[DownloadStatus]int64
 	Tasks          map[TaskStatus]int64
 	Transactions   map[TransactionStatus]int64
-	NeedsReview    int64 // transactions
-	OpenFindings   int64
-	RecentFindings int64
+	PaymentQueue   int64 // payments that wait for the wallet's turn, or have it
+	NeedsReview    int64 // transactions; up to MaxCounted
+	OpenFindings   int64 // the same
+	RecentFindings int64 // the same
 }
 
-// CountWhole counts tasks and transactions by status, and findings: those that are open, and those since a moment.
+// MaxCounted is where counts stop that nobody keeps.
+const MaxCounted = 10_000
+
+// CountWhole counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
+// those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes.
 func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, error) {
-	type row struct {
-		What  string `db:"what"`
-		Name  string `db:"name"`
-		Count int64  `db:"count"`
+	rows, err := list[Count](ctx, s, counted+`
+		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT $3) r
+		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT $3) o
+		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT $3) f`,
+		[]string{deliveries, downloads, tasks, transactions, countQueue}, since, MaxCounted)
+
+	counts := WholeCounts{
+		Jobs: map[JobState]int64{}, Downloads: map[DownloadStatus]int64{}, Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{},
 	}
-	rows, err := list[row](ctx, s, `SELECT 'task' AS what, status AS name, count(*) FROM tasks GROUP BY status
-		UNION ALL SELECT 'transaction', status, count(*) FROM transactions GROUP BY status
-		UNION ALL SELECT 'review', '', count(*) FROM transactions WHERE needs_review
-		UNION ALL SELECT 'open', '', count(*) FROM reconciler_findings WHERE done = ''
-		UNION ALL SELECT 'recent', '', count(*) FROM reconciler_findings WHERE found_at >= $1`, since)
-	counts := WholeCounts{Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{}}
-	for _, r := range rows {
-		switch r.What {
-		case "task":
-			counts.Tasks[TaskStatus(r.Name)] = r.Count
-		case "transaction":
-			counts.Transactions[TransactionStatus(r.Name)] = r.Count
+	for _, row := range rows {
+		switch row.Kind {
+		case deliveries:
+			counts.Jobs[JobState(row.Key)] = row.N
+		case downloads:
+			counts.Downloads[DownloadStatus(row.Key)] = row.N
+		case tasks:
+			counts.Tasks[TaskStatus(row.Key)] = row.N
+		case transactions:
+			counts.Transactions[TransactionStatus(row.Key)] = row.N
+		case countQueue:
+			counts.PaymentQueue += row.N
 		case "review":
-			counts.NeedsReview = r.Count
+			counts.NeedsReview = row.N
 		case "open":
-			counts.OpenFindings = r.Count
+			counts.OpenFindings = row.N
 		case "recent":
-			counts.RecentFindings = r.Count
+			counts.RecentFindings = row.N
 		}
 	}
 	return counts, err
@@ -120,10 +114,11 @@ type WorkloadErrorCount struct {
 	Count    int64  `db:"count"`
 }
 
-// WorkloadErrors lists what all workloads met most often since a moment.
+// WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent first. Of a workload
+// with more than MaxErrorsCounted errors the last ones are counted.
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
-	return list[WorkloadErrorCount](ctx, s, `SELECT workload, comment AS code, count(*) FROM events
-		WHERE created_at >= $1 AND comment <> '' AND (workload = 'delivery' AND type IN ('requeued', 'failed')
-			OR workload = 'download' AND type = 'failed' OR workload = 'transaction' AND type = $3)
-		GROUP BY workload, comment ORDER BY count(*) DESC, workload, comment LIMIT $2`, since, limit, TransactionFailure)
+	return list[WorkloadErrorCount](ctx, s, `SELECT workload, code, count FROM (
+			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
+			FROM (`+lastErrors+`) e GROUP BY workload, code
+		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit, MaxErrorsCounted)
 }

@@ -17,17 +17,22 @@ type TaskStats struct {
 	Takeovers       int64    `db:"takeovers"`
 	Escalations     int64    `db:"escalations"`
 	Expiries        int64    `db:"expiries"`
+	Partial         bool     `db:"partial"` // more tasks changed than are counted: all above is about those that changed last
 }
 
-// StatsOfTasks counts what happened in a workspace since a moment.
+// maxTasksCounted is how many tasks statistics are made of, at most.
+const maxTasksCounted = 10_000
+
+// StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves it; a task's
+// time of change may be a little before its event's.
 func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
 	return one[TaskStats](ctx, s, noWorkspace, `WITH mine AS (
 			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
 				extract(epoch FROM finished_at - started_at)::float8 AS cycle
-			FROM tasks WHERE workspace_id = $1
+			FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT $3
 		), ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
-			SELECT type FROM task_events WHERE created_at >= $2 AND type IN ('taken_over', 'escalated', 'deadline_expired')
-				AND entity_id IN (SELECT id::text FROM mine)
+			SELECT e.type FROM mine m JOIN task_events e ON e.workload = 'task' AND e.entity_id = m.id::text
+			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
 		)
 		SELECT (SELECT count(*) FROM mine WHERE created_at >= $2) AS created,
 			count(*) FILTER (WHERE status = 'DONE') AS done, count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
@@ -37,6 +42,7 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 			percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) FILTER (WHERE status = 'DONE') AS cycle_time_median,
 			(SELECT count(*) FROM happened WHERE type = 'taken_over') AS takeovers,
 			(SELECT count(*) FROM happened WHERE type = 'escalated') AS escalations,
-			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries
-		FROM ended`, workspaceID, since)
+			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries,
+			(SELECT count(*) FROM mine) >= $3 AS partial
+		FROM ended`, workspaceID, since, maxTasksCounted)
 }

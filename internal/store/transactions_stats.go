@@ -11,6 +11,7 @@ import (
 type TransactionStats struct {
 	Statuses       []StatusShare       // those that occur, the most frequent first
 	AverageSeconds *float64            // from detection to processed, of those detected in the last 24 hours; nil: none
+	AverageAllTime *float64            // the same of all; nil: none
 	Errors         []MessageCount      // of failed ones, the most frequent first
 	Categories     []CategoryCount     // the same
 	Days           []DayOfTransactions // by the day of detection (UTC), the newest first
@@ -52,32 +53,51 @@ const category = `CASE
 	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
 	ELSE 'Other Error' END`
 
-// StatsOfTransactions counts all transactions, and the last days days on which there were any.
+// StatsOfTransactions counts all transactions, and the last days days on which there were any. All but the average of the last 24 hours,
+// which transactions_created serves, is made of the counts.
 func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
-	one := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly} // all of it as of one moment
-	err = pgx.BeginTxFunc(ctx, s.pool, one, func(tx pgx.Tx) (err error) {
-		if stats.Statuses, err = listIn[StatusShare](ctx, tx, `SELECT status, count(*), round(100.0 * count(*) / sum(count(*)) OVER (), 2)::float8 AS percent
-			FROM transactions GROUP BY status ORDER BY count(*) DESC, status COLLATE "C"`); err != nil {
+	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, s.pool, asOfOneMoment, func(tx pgx.Tx) (err error) {
+		statuses := []string{transactions}
+		if stats.Statuses, err = listIn[StatusShare](ctx, tx, `SELECT key AS status, n AS count, round(100.0 * n / sum(n) OVER (), 2)::float8 AS percent
+			FROM (`+counted+`) c ORDER BY n DESC, key COLLATE "C"`, statuses); err != nil {
 			return err
 		}
-		err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
-			WHERE status = 'processed' AND created_at > now() - interval '24 hours'`).Scan(&stats.AverageSeconds)
-		if err != nil {
+
+		if stats.AverageSeconds, stats.AverageAllTime, err = averages(ctx, tx); err != nil {
 			return err
 		}
-		if stats.Errors, err = listIn[MessageCount](ctx, tx, `SELECT error_message AS message, count(*) FROM transactions
-			WHERE status = 'failed' GROUP BY error_message ORDER BY count(*) DESC, error_message COLLATE "C"`); err != nil {
+
+		failures := []string{countErrors}
+		if stats.Errors, err = listIn[MessageCount](ctx, tx, `SELECT key AS message, n AS count FROM (`+counted+`) c
+			ORDER BY n DESC, key COLLATE "C"`, failures); err != nil {
 			return err
 		}
-		if stats.Categories, err = listIn[CategoryCount](ctx, tx, `SELECT category, count(*) FROM (SELECT `+category+` AS category FROM transactions WHERE status = 'failed') failed
-			GROUP BY category ORDER BY count(*) DESC, category COLLATE "C"`); err != nil {
+		if stats.Categories, err = listIn[CategoryCount](ctx, tx, `SELECT category, sum(n)::bigint AS count FROM (
+				SELECT `+category+` AS category, n FROM (SELECT key AS error_message, n FROM (`+counted+`) c) failed
+			) categories GROUP BY category ORDER BY count DESC, category COLLATE "C"`, failures); err != nil {
 			return err
 		}
-		stats.Days, err = listIn[DayOfTransactions](ctx, tx, `SELECT (created_at AT TIME ZONE 'UTC')::date::timestamp AT TIME ZONE 'UTC' AS day, count(*) AS total,
-			count(*) FILTER (WHERE status = 'processed') AS success,
-			round(100.0 * count(*) FILTER (WHERE status = 'processed') / count(*), 2)::float8 AS success_percent
-			FROM transactions GROUP BY day ORDER BY day DESC LIMIT $1`, days)
+
+		stats.Days, err = listIn[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
+			round(100.0 * success / total, 2)::float8 AS success_percent FROM (
+				SELECT key, sum(n) FILTER (WHERE kind = $2)::bigint AS total, coalesce(sum(n) FILTER (WHERE kind = $3), 0)::bigint AS success
+				FROM (`+counted+`) c GROUP BY key ORDER BY key DESC LIMIT $4
+			) days WHERE total > 0 ORDER BY key DESC`, []string{countDays, countDaysDone}, countDays, countDaysDone, days)
 		return err
 	})
 	return stats, unavailable(err)
+}
+
+// averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours, and all.
+func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
+	err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
+		WHERE status = 'processed' AND created_at > now() - interval '24 hours'`).Scan(&day)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = 'processed'), 0))::float8
+		FROM (`+counted+`) c`, []string{countMilliseconds, transactions}, countMilliseconds, transactions).Scan(&all)
+	return day, all, err
 }

@@ -35,7 +35,7 @@ var categories = map[string]string{
 func TestStatsOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	if got, err := b.StatsOfTransactions(t.Context(), 5); err != nil || got.AverageSeconds != nil || len(got.Statuses)+len(got.Days) != 0 {
+	if got, err := b.StatsOfTransactions(t.Context(), 5); err != nil || got.AverageSeconds != nil || got.AverageAllTime != nil || len(got.Statuses)+len(got.Days) != 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -68,7 +68,7 @@ func TestStatsOfTransactions(t *testing.T) {
 	b.must(err)
 
 	statuses, errors, kinds, days, good := map[store.TransactionStatus]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}
-	var seconds, quick float64
+	var seconds, quick, allSeconds, all float64
 	for _, row := range rows {
 		statuses[row.Status]++
 		day := row.CreatedAt.Truncate(24 * time.Hour)
@@ -79,6 +79,8 @@ func TestStatsOfTransactions(t *testing.T) {
 			kinds[categories[row.ErrorMessage]]++
 		case store.TransactionProcessed:
 			good[day]++
+			allSeconds += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
+			all++
 			if now.Sub(row.CreatedAt) < 24*time.Hour {
 				seconds += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
 				quick++
@@ -115,6 +117,9 @@ func TestStatsOfTransactions(t *testing.T) {
 	}
 	if got.AverageSeconds == nil || math.Abs(*got.AverageSeconds-seconds/quick) > 1e-6 {
 		t.Errorf("average %v, want %v", got.AverageSeconds, seconds/quick)
+	}
+	if got.AverageAllTime == nil || math.Abs(*got.AverageAllTime-allSeconds/all) > 1e-3 {
+		t.Errorf("average of all time %v, want %v", got.AverageAllTime, allSeconds/all)
 	}
 }
 

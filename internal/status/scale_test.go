@@ -1,0 +1,106 @@
+package status_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/status"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+// lying is how many entities of each workload have ended and lie in the record.
+const lying = 20_000
+
+// TestStatusReadsFewRows fills the record with what has ended, and wants a status to read little of it: PostgreSQL tells how many
+// rows it has read.
+func TestStatusReadsFewRows(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t)
+	fill(t, url)
+	s, err := store.Open(t.Context(), url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.FoldCounts(t.Context()); err != nil { // as workers do all the time
+		t.Fatal(err)
+	}
+	s.Close()
+
+	before := rowsRead(t, url)
+	if s, err = store.Open(t.Context(), url, testdb.Key); err != nil {
+		t.Fatal(err)
+	}
+	got, err := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}).Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close() // a session that ends tells PostgreSQL what it has read
+	read := rowsRead(t, url) - before
+
+	if got.JobsInState[store.JobDelivered] != lying || got.DownloadsInStatus[store.DownloadCompleted] != lying ||
+		got.TasksInStatus[store.TaskDone] != lying || got.TransactionsInStatus[store.TransactionProcessed] != lying {
+		t.Errorf("counted %+v %+v %+v %+v", got.JobsInState, got.DownloadsInStatus, got.TasksInStatus, got.TransactionsInStatus)
+	}
+	if read > lying/4 {
+		t.Errorf("a status has read %d rows of some %d", read, 8*lying)
+	}
+}
+
+// fill writes entities that have ended, with an event of a minute ago each.
+func fill(t *testing.T, url string) {
+	t.Helper()
+	exec(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
+	exec(t, url, `INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
+	exec(t, url, `INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, message_id)
+		SELECT encode(sha256(n::text::bytea), 'hex'), 1, 1, 'f', 1, 'api', 'DELIVERED', 1 FROM generate_series(1, $1::int) n`, lying)
+	exec(t, url, `INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', 1, '{}')`)
+	exec(t, url, `INSERT INTO tasks (workspace_id, title, creator_id, assignee_id, status, finished_at)
+		SELECT 1, 'a title', 1, 1, 'DONE', now() FROM generate_series(1, $1::int)`, lying)
+	exec(t, url, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc)
+		SELECT 1, n, 'text', 'completed', 's', 'u', '/p', now() FROM generate_series(1, $1::int) n`, lying)
+	exec(t, url, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ('0:' || repeat('a', 64), 0, '')`)
+	exec(t, url, `INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, fragment_transaction_hash)
+		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, '0:bb', '', 'processed', 1, now(), lpad(n::text, 64, '0') FROM generate_series(1, $1::int) n`, lying)
+	for _, workload := range store.Workloads {
+		exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
+			SELECT $1, n::text, 2, CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'made' END, 'X', 'E' || n % 7, now() - interval '1 minute'
+			FROM generate_series(1, $2::int) n`, workload, lying)
+	}
+	exec(t, url, `VACUUM ANALYZE`)
+}
+
+// rowsRead counts the rows and index entries that all sessions have read in tables of ours, when those have ended.
+func rowsRead(t *testing.T, url string) (read int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+
+	// Sessions end a moment after their connections.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var others int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`).Scan(&others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if others == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the sessions do not end")
+		}
+	}
+
+	err = conn.QueryRow(t.Context(), `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes)`).Scan(&read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}

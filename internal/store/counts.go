@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Kinds of counts. Those of the workloads have states as their keys; what the others count is in migration 00020.
+const (
+	countQueue        = "payment_queue"             // by the payment's kind
+	countDays         = "transaction_day"           // all, by the day of detection (UTC)
+	countDaysDone     = "transaction_day_processed" // those that are processed
+	countErrors       = "transaction_error"         // failed ones, by message
+	countMilliseconds = "transaction_milliseconds"  // from detection to processed, together
+)
+
+// countSources are the tables that are counted, and how their rows are counted: kind, key and n.
+var countSources = []struct{ kind, rows string }{
+	{deliveries, `SELECT 'delivery' AS kind, state AS key, count(*) AS n FROM jobs GROUP BY state`},
+	{tasks, `SELECT 'task' AS kind, status AS key, count(*) AS n FROM tasks GROUP BY status`},
+	{downloads, `SELECT 'download' AS kind, status AS key, count(*) AS n FROM download_jobs GROUP BY status`},
+	{transactions, `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`},
+	{countQueue, `SELECT 'payment_queue' AS kind, kind AS key, count(*) AS n FROM payment_queue GROUP BY kind`},
+}
+
+const (
+	foldBatch  = 10_000           // changes that are added up in one database transaction
+	checkEvery = time.Hour        // between two comparisons of a kind
+	checkTime  = 10 * time.Minute // that one may take: it reads a whole table
+
+	foldLock  = 7_420_001 // of those who add up: one at a time
+	checkLock = 7_420_002 // of those who compare
+)
+
+// counted gives the counts of kinds $1 as one row for each key.
+const counted = `SELECT kind, key, sum(n)::bigint AS n FROM (
+		SELECT kind, key, n FROM counts WHERE kind = ANY ($1) UNION ALL SELECT kind, key, n FROM count_changes WHERE kind = ANY ($1)
+	) c GROUP BY kind, key HAVING sum(n) <> 0`
+
+// Count is how many rows there are of a key.
+type Count struct {
+	Kind string `db:"kind"`
+	Key  string `db:"key"`
+	N    int64  `db:"n"`
+}
+
+// FoldCounts adds up what the transitions have noted since the last time, so that few rows are left to read. It does nothing
+// while another process does it.
+func (s *Store) FoldCounts(ctx context.Context) error {
+	for {
+		var folded int64
+		err := s.inTx(ctx, func(tx pgx.Tx) error {
+			if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
+				return err
+			}
+
+			return tx.QueryRow(ctx, `WITH gone AS (
+					DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
+				), added AS (
+					INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
+					ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
+				) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
+		})
+		if err != nil || folded < foldBatch {
+			return err
+		}
+	}
+}
+
+// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It gives
+// each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a correction
+// is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
+func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
+	for _, source := range countSources {
+		found, err := s.checkCounts(ctx, source.kind, source.rows)
+		if err != nil {
+			return differences, err
+		}
+		differences = append(differences, found...)
+	}
+	return differences, nil
+}
+
+func (s *Store) checkCounts(ctx context.Context, kind, rows string) (differences []Count, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if mine, err := tryLock(ctx, tx, checkLock); err != nil || !mine {
+			return err
+		}
+		due, err := checkIsDue(ctx, tx, kind)
+		if err != nil || !due {
+			return err
+		}
+
+		differences, err = listIn[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+rows+`) r
+			FULL JOIN (`+counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, kindsOf(kind))
+		if err != nil {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		for _, d := range differences {
+			batch.Queue(`INSERT INTO count_changes (kind, key, n) VALUES ($1, $2, $3)`, d.Kind, d.Key, d.N)
+		}
+		batch.Queue(`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`, kind)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return differences, err
+}
+
+// checkIsDue says whether a kind was not compared for an hour, and gives the transaction the time that a comparison needs.
+func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err error) {
+	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
+		return false, err
+	}
+	err = tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
+		kind, checkEvery).Scan(&due)
+	return due, err
+}
+
+// CountKinds lists the kinds of all counts.
+func CountKinds() (kinds []string) {
+	for _, source := range countSources {
+		kinds = append(kinds, kindsOf(source.kind)...)
+	}
+	return kinds
+}
+
+// kindsOf lists the kinds that are counted by the rows of a source.
+func kindsOf(source string) []string {
+	if source == transactions {
+		return []string{transactions, countDays, countDaysDone, countErrors, countMilliseconds}
+	}
+	return []string{source}
+}
+
+// tryLock takes a lock until the end of the transaction, unless somebody else has it.
+func tryLock(ctx context.Context, tx pgx.Tx, key int64) (mine bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&mine)
+	return mine, err
+}
