@@ -194,9 +194,9 @@ type DownloadFilter struct {
 
 // Downloads lists download jobs, the newest first.
 func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, error) {
-	return list[Download](ctx, s, downloadSelect+`WHERE ($1 = 0 OR user_id = $1) AND ($2 = 0 OR book_id = $2)
+	return list[Download](ctx, s, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
 		AND ($3 = '' OR media_type = $3) AND ($4 = '' OR d.status = $4) AND (NOT $5 OR d.status IN ('queued', 'downloading'))
-		AND (NOT $6 OR attention <> '') AND ($7 = 0 OR d.id < $7) ORDER BY d.id DESC LIMIT $8`,
+		AND (NOT $6 OR attention <> '') AND ($7::bigint = 0 OR d.id < $7) ORDER BY d.id DESC LIMIT $8`,
 		f.UserID, f.BookID, f.MediaType, f.Status, f.Active, f.Attention, f.Before, f.Limit)
 }
 

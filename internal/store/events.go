@@ -85,7 +85,7 @@ const eventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, s
 // transaction still under way, so that an event that commits late is never skipped.
 func (s *Store) EventsAfter(ctx context.Context, after Cursor, viewer int64, limit int) ([]StreamedEvent, error) {
 	return list[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($2::text::xid8, $3) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-		AND ($1 = 0 OR owner_id = $1 OR (workload = 'task' AND EXISTS (
+		AND ($1::bigint = 0 OR owner_id = $1 OR (workload = 'task' AND EXISTS (
 			SELECT 1 FROM tasks t WHERE t.id = CASE workload WHEN 'task' THEN entity_id::bigint END AND `+visible+`)))
 		ORDER BY xid, id LIMIT $4`, viewer, strconv.FormatUint(after.XID, 10), after.ID, limit)
 }

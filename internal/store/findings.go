@@ -114,7 +114,7 @@ type FindingFilter struct {
 // Findings lists findings, the newest first.
 func (s *Store) Findings(ctx context.Context, f FindingFilter) ([]Finding, error) {
 	return list[Finding](ctx, s, `SELECT `+findingColumns+` FROM reconciler_findings
-		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND (NOT $3 OR done = '') AND ($4 = 0 OR id < $4)
+		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND (NOT $3 OR done = '') AND ($4::bigint = 0 OR id < $4)
 		ORDER BY id DESC LIMIT $5`, f.Workload, f.Since, f.Open, f.Before, f.Limit)
 }
 

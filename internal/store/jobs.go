@@ -153,8 +153,8 @@ type JobFilter struct {
 
 // Jobs lists jobs, the newest first.
 func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
-	return list[Job](ctx, s, jobSelect+`WHERE ($1 = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
-		AND ($3 = 0 OR j.id < $3) AND (NOT $4 OR state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING'))
+	return list[Job](ctx, s, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
+		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING'))
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
 }
 

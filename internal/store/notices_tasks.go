@@ -56,7 +56,7 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 	// Who takes a task acts; who was given one at its creation does not. The record may know a later assignee by now.
 	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
 		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
-		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3 = 1 AND t.assignee_id IS NOT NULL
+		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3::bigint = 1 AND t.assignee_id IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM events WHERE workload = 'task' AND entity_id = $4 AND actor_id = t.assignee_id AND type = 'claimed')
 		ON CONFLICT DO NOTHING`, task, e.ActorID, e.Seq, e.EntityID)
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)

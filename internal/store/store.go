@@ -38,6 +38,9 @@ type Store struct {
 // connections is the least size of the pool: the doors, the boards and the bot's lock use it at once.
 const connections = 16
 
+// tracer is told of every statement. Only tests set it, before they open anything.
+var tracer pgx.QueryTracer
+
 // Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
 // rest: the first one seals, all open.
 func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
@@ -46,6 +49,7 @@ func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
 		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
 	}
 	config.MaxConns = max(config.MaxConns, connections)
+	config.ConnConfig.Tracer = tracer
 	seal, err := newSealer(keys)
 	if err != nil {
 		return nil, err

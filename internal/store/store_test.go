@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Main(&checkedRun{M: m}) }
 
 // world is a database with a user and a file.
 type world struct {

@@ -121,7 +121,7 @@ const (
 	// open is true of a blocker that keeps task t waiting.
 	openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id AND b.status <> 'DONE')`
 	// visible is true of a task t that user $1 (0: an administrator) may see.
-	visible = `($1 = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
+	visible = `($1::bigint = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
 		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
 )
 
@@ -146,8 +146,8 @@ type TaskFilter struct {
 
 // Tasks lists tasks, the newest first.
 func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
-	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2 = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
-		AND ($4 = 0 OR assignee_id = $4) AND ($5 = 0 OR id < $5)
+	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
+		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
 		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT `+openBlocker+`))
 		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))
 		ORDER BY id DESC LIMIT $8`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)

@@ -163,9 +163,9 @@ type TransactionFilter struct {
 // Transactions lists transactions, the newest first.
 func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transaction, error) {
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions
-		WHERE ($1 = '' OR status = $1) AND ($2 = 0 OR user_id = $2) AND (NOT $3 OR needs_review)
+		WHERE ($1 = '' OR status = $1) AND ($2::bigint = 0 OR user_id = $2) AND (NOT $3 OR needs_review)
 		AND ($4::interval = '0' OR (status = 'processing' AND processing_since < now() - $4::interval))
-		AND ($5 = 0 OR id < $5) AND (NOT $7 OR (status = 'failed' AND error_class <> 'non-retryable'))
+		AND ($5::bigint = 0 OR id < $5) AND (NOT $7 OR (status = 'failed' AND error_class <> 'non-retryable'))
 		AND (NOT $8 OR refund_due_nano > 0) AND ($9 = '' OR starts_with(hash, $9))
 		ORDER BY id DESC LIMIT $6`, f.Status, f.UserID, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins)
 }

@@ -65,7 +65,7 @@ func start() (*server, error) {
 }
 
 // Main runs a package's tests, cleans up, stops the server if one was started, and exits.
-func Main(m *testing.M, cleanups ...func()) {
+func Main(m interface{ Run() int }, cleanups ...func()) {
 	code := m.Run()
 	for _, cleanup := range cleanups {
 		cleanup()
@@ -107,6 +107,16 @@ func URL(t testing.TB) string {
 		}
 	})
 	return withDatabase(s.postgres.URL, name)
+}
+
+// Template gives the address of the migrated database that all others are copied from. It must not be written to, and nothing is copied
+// while somebody is connected to it: it is for what comes after a package's tests.
+func Template() (string, error) {
+	s, err := shared()
+	if err != nil {
+		return "", err
+	}
+	return s.postgres.URL, nil
 }
 
 func (s *server) copyTemplate(ctx context.Context, name string) error {

@@ -83,16 +83,16 @@ type wireTransaction struct {
 	Description struct {
 		Aborted bool `json:"aborted"`
 		Compute *struct {
-			Skipped  bool `json:"skipped"`
-			Success  bool `json:"success"`
-			ExitCode int  `json:"exit_code"`
+			Skipped  bool  `json:"skipped"`
+			Success  bool  `json:"success"`
+			ExitCode int32 `json:"exit_code"`
 		} `json:"compute_ph"`
 		Action *struct {
-			Success    bool `json:"success"`
-			ResultCode int  `json:"result_code"`
-			Total      int  `json:"tot_actions"`
-			Skipped    int  `json:"skipped_actions"`
-			Created    int  `json:"msgs_created"`
+			Success    bool  `json:"success"`
+			ResultCode int   `json:"result_code"`
+			Total      int   `json:"tot_actions"`
+			Skipped    int32 `json:"skipped_actions"`
+			Created    int   `json:"msgs_created"`
 		} `json:"action"`
 	} `json:"description"`
 	In  *wireMessage  `json:"in_msg"`
@@ -134,10 +134,10 @@ func (w wireTransaction) transaction() (Transaction, error) {
 		t.Finality = f
 	}
 	if c := w.Description.Compute; c != nil && !c.Skipped {
-		t.Compute = &Compute{Success: c.Success, ExitCode: c.ExitCode}
+		t.Compute = &Compute{Success: c.Success, ExitCode: int(c.ExitCode)}
 	}
 	if a := w.Description.Action; a != nil {
-		t.Action = &Action{Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: a.Skipped, Created: a.Created}
+		t.Action = &Action{Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: int(a.Skipped), Created: a.Created}
 	}
 	if w.In != nil {
 		m, err := w.In.message()

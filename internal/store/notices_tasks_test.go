@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// TestTaskNotices plans who hears of a task's steps: creator and assignee, and the assignee of a task whose
+// last blocker is DONE.
+func TestTaskNotices(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	from, err := o.NoticeCursor(t.Context())
+	o.must(err)
+	made := o.made(store.NewTask{Ref: "first", AssigneeID: &o.bob.ID}, store.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID})
+	o.move(made[0], store.TaskInProgress, &o.bob.ID)
+	o.move(made[0], store.TaskDone, &o.bob.ID)
+
+	var events []store.StreamedEvent
+	for deadline := time.Now().Add(time.Minute); len(events) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		events, err = o.EventsAfter(t.Context(), from, 0, 100) // without those of transactions that other tests have open
+		o.must(err)
+	}
+	o.must(o.PlanNotices(t.Context(), from, events, 0))
+	notices, err := o.DueNotices(t.Context(), []string{store.TaskNotices}, 100)
+	o.must(err)
+	var told []int64
+	for _, notice := range notices {
+		told = append(told, notice.UserID)
+	}
+	slices.Sort(told)
+	if !slices.Equal(told, []int64{o.ann.ID, o.bob.ID, o.stranger.ID}) {
+		t.Errorf("%+v after %+v", notices, events)
+	}
+}
+
+// TestFirstFailureIsNews fails a person's order twice in a way that may pass: they are told once.
+func TestFirstFailureIsNews(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	user := b.user(7)
+	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
+	hash := b.deposit("ann", 3*coin)
+	b.quoted(hash, 2*coin)
+	for attempt := 1; attempt <= 2; attempt++ {
+		b.fail(hash, "FRAGMENT_UNAVAILABLE", store.Retryable, false)
+		b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: attempt}))
+	}
+	if told := b.count("news"); told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}
