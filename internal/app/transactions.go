@@ -99,6 +99,7 @@ func (a *common) chain() *toncenter.Client {
 	c := a.config.TON
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
+		Reserve:   sharedRate(a.store, "toncenter", c.ToncenterURL, c.ToncenterKey),
 		OnLatency: outsideCall("toncenter", a.metrics.ToncenterLatency), OnResult: a.pulse.Noting(pulse.Toncenter),
 	})
 }
@@ -107,6 +108,11 @@ func (a *common) chain() *toncenter.Client {
 func (a *common) fragment(o fragment.Options) *fragment.Client {
 	c := a.config.Fragment
 	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
+	session := ""
+	if len(o.Cookies) > 0 {
+		session = c.Cookies
+	}
+	o.Reserve = sharedRate(a.store, "fragment", c.URL, session)
 	o.OnLatency, o.OnResult = outsideCall("fragment", a.metrics.FragmentLatency), a.pulse.Noting(pulse.Fragment)
 	return fragment.New(o)
 }

@@ -22,8 +22,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"stagecoach/internal/money"
 	"stagecoach/internal/outbound"
 	"stagecoach/internal/ton"
@@ -37,13 +35,14 @@ const device = `{"platform":"linux","appName":"Tonkeeper","appVersion":"4.0.0","
 
 // Options configure a Client.
 type Options struct {
-	URL               string        // base address; default https://fragment.com
-	Cookies           Cookies       // the session
-	Wallet            Account       // who pays
-	ShowSender        bool          // whether the receiver is told who sent the Stars
-	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration // for one call with its answer; default 15 s
-	RequestsPerSecond float64       // 0: 2
+	URL               string           // base address; default https://fragment.com
+	Cookies           Cookies          // the session
+	Wallet            Account          // who pays
+	ShowSender        bool             // whether the receiver is told who sent the Stars
+	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout       time.Duration    // for one call with its answer; default 15 s
+	RequestsPerSecond float64          // 0: 2
+	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
 
 	// OnLatency, when set, is told how long each request took, by Fragment's method; "page" for the page.
 	OnLatency func(ctx context.Context, method string, took time.Duration)
@@ -98,7 +97,7 @@ type Client struct {
 	o       Options
 	account string // JSON
 	http    *http.Client
-	limiter *rate.Limiter
+	limiter *outbound.Limiter
 
 	mu   sync.Mutex
 	hash string // of the page; empty: not read yet
@@ -123,7 +122,7 @@ func New(o Options) *Client {
 			IdleConnTimeout:     90 * time.Second,
 			MaxIdleConnsPerHost: 4,
 		}},
-		limiter: rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond))),
+		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
 	}
 }
 

@@ -22,8 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
 	"stagecoach/internal/outbound"
@@ -41,11 +39,12 @@ const (
 
 // Options configure a Client.
 type Options struct {
-	URL               string        // base address; default https://toncenter.com
-	APIKey            string        // optional: more requests per second
-	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration // for one call with its answer; default 15 s
-	RequestsPerSecond float64       // 0: 1 without a key, 10 with one
+	URL               string           // base address; default https://toncenter.com
+	APIKey            string           // optional: more requests per second
+	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout       time.Duration    // for one call with its answer; default 15 s
+	RequestsPerSecond float64          // 0: 1 without a key, 10 with one
+	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
 
 	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
 	// "wallet", "head".
@@ -57,7 +56,7 @@ type Options struct {
 type Client struct {
 	o       Options
 	http    *http.Client
-	limiter *rate.Limiter
+	limiter *outbound.Limiter
 }
 
 // New makes a Client; it connects to nothing yet.
@@ -80,7 +79,7 @@ func New(o Options) *Client {
 			IdleConnTimeout:     90 * time.Second,
 			MaxIdleConnsPerHost: 16,
 		}},
-		limiter: rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond))),
+		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
 	}
 }
 
