@@ -235,7 +235,8 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		// Nothing has moved, and it may not be signed: a person has to look first. Others must not wait for that.
 	case isRefusal(err, fault.PaymentsPaused, fault.PaymentsHeld):
 		return c.waitAgain(ctx, o, kind)
-	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold:
+	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
+		code == fault.ChainClock && kind == store.Purchase: // a refund is tried again later: nothing holds those
 		if err := c.hold(ctx, code); err != nil {
 			return Payment{}, again(ctx, err)
 		}
@@ -275,6 +276,7 @@ var holdAlerts = map[fault.Code]string{
 	fault.FragmentVerify:       store.AlertFragmentSession,
 	fault.PaymentNotAllowed:    store.AlertPaymentRefused,
 	fault.DailyLimit:           store.AlertDailyLimit,
+	fault.ChainClock:           store.AlertChainClock,
 }
 
 // hold stops purchases for a while and tells the administrators.

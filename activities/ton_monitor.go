@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -112,7 +113,10 @@ func (m *TonMonitor) report(ctx context.Context, err error, since time.Duration)
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		err = m.Store.ResolveAlert(ctx, store.AlertChain)
+		err = m.Store.SetAlerts(ctx, nil, []string{store.AlertChain, store.AlertChainClock})
+	case isRefusal(err, fault.ChainClock):
+		m.Log.Error("the chain's clock is far from ours", "for", since.Round(time.Second))
+		err = m.Store.RaiseAlert(ctx, store.AlertChainClock)
 	default:
 		m.Log.Warn("the chain was not followed", "error", err, "cause", errors.Unwrap(err), "for", since.Round(time.Second))
 		if !isRefusal(err, fault.ChainGap) && since < awayFor {
@@ -131,11 +135,11 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head, err := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
-	if err != nil {
-		return err
+	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
+	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
+		return clockErr
 	}
-	bound := head.At.Add(-m.Settings.FinalityMargin)
+	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
 		found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
 		if err != nil {
@@ -152,7 +156,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 		}
 		full := len(page) == historyPage
 		scanned := time.Time{}
-		if !full {
+		if !full && clockErr == nil {
 			if scanned, err = m.complete(ctx, cursor, bound); err != nil {
 				return err
 			}
@@ -163,7 +167,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 			err = m.tellLost(ctx, brought.Lost)
 		}
 		if err != nil || !full {
-			return err
+			return cmp.Or(err, clockErr)
 		}
 	}
 }

@@ -208,6 +208,10 @@ var alertTexts = map[string]text{
 		"The TON wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
 		"За кошельком TON не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
 	},
+	store.AlertChainClock: {
+		"The time that toncenter tells is more than two minutes from ours. Nothing is taken for true that depends on it: purchases wait. Check this machine's clock, then toncenter.",
+		"Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всё, что от него зависит, не принимается: покупки ждут. Проверьте часы этой машины, затем toncenter.",
+	},
 	store.AlertTokenEnding: {
 		"The storage's token ends within a week and nothing renews it: deliveries stop then. Authorise the service anew.",
 		"Токен хранилища истекает в течение недели, и его нечем обновить: потом доставки остановятся. Выдайте доступ заново.",
@@ -269,6 +273,8 @@ var alertOverTexts = map[string]text{
 	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
 	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
 	store.AlertChain:             {"The TON wallet is followed again.", "За кошельком TON снова удаётся следить."},
+
+	store.AlertChainClock: {"The time that toncenter tells is right again.", "Время, которое сообщает toncenter, снова верно."},
 
 	store.AlertTokenEnding:  {"The storage's token does not end soon any more.", "Токен хранилища больше не истекает в ближайшее время."},
 	store.AlertQueue:        {"The queues are short again.", "Очереди снова короткие."},

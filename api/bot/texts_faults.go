@@ -101,6 +101,7 @@ var faultTexts = map[fault.Code]text{
 	fault.ChainTimeout:      textChainAway,
 	fault.ChainUnreachable:  textChainAway,
 	fault.ChainProtocol:     textChainAway,
+	fault.ChainClock:        textChainAway,
 
 	fault.FragmentNoUser:       {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
 	fault.FragmentNotAUser:     {"This username belongs to a channel or a bot, which cannot get Stars.", "Это имя канала или бота: им нельзя подарить звёзды."},

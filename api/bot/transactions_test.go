@@ -313,7 +313,7 @@ func TestEveryAlertHasWords(t *testing.T) {
 	}
 	for _, kind := range []string{
 		store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertTransactionStuck,
-		store.AlertTransactionReview, store.AlertRefund, store.AlertChain, store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
+		store.AlertTransactionReview, store.AlertRefund, store.AlertChain, store.AlertChainClock, store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
 		store.AlertStorageAway, store.AlertFragmentAway, store.AlertFindings, store.AlertTemporalAway, store.AlertDatabaseAway,
 	} {
 		if _, known := alertTexts[kind]; !known {

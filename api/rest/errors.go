@@ -81,6 +81,7 @@ var kinds = map[fault.Code]kind{
 	fault.ChainUnavailable:     {http.StatusServiceUnavailable, "The TON network's gateway has a problem"},
 	fault.ChainTimeout:         {http.StatusServiceUnavailable, "The TON network's gateway is slow"},
 	fault.ChainUnreachable:     {http.StatusServiceUnavailable, "The TON network's gateway cannot be reached"},
+	fault.ChainClock:           {http.StatusServiceUnavailable, "The TON network's gateway tells a wrong time"},
 	fault.ChainProtocol:        {http.StatusServiceUnavailable, "The TON network's gateway makes no sense"},
 	fault.StoreUnavailable:     {http.StatusServiceUnavailable, "The database cannot be reached"},
 	fault.TemporalUnavailable:  {http.StatusServiceUnavailable, "The workflow service cannot be reached"},

@@ -108,7 +108,7 @@ var (
 		summary: "Compare the ledger with the record, the chain and Fragment's purchases", description: "It changes nothing.",
 		faults: []fault.Code{
 			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
-			fault.ChainUnreachable, fault.ChainProtocol,
+			fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
 		},
 	}
 )

@@ -105,6 +105,7 @@ const (
 	ChainTimeout      Code = "CHAIN_TIMEOUT"
 	ChainUnreachable  Code = "CHAIN_UNREACHABLE"
 	ChainProtocol     Code = "CHAIN_PROTOCOL"
+	ChainClock        Code = "CHAIN_CLOCK" // its time is too far from ours
 
 	FragmentNoUser       Code = "FRAGMENT_USERNAME_NOT_FOUND"
 	FragmentNotAUser     Code = "FRAGMENT_INVALID_USERNAME" // a channel or a bot

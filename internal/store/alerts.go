@@ -38,6 +38,7 @@ const (
 	AlertTransactionReview = "transaction_needs_review"
 	AlertRefund            = "refund_not_possible"
 	AlertChain             = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
+	AlertChainClock        = "chain_clock_wrong"  // the time that toncenter tells is too far from ours
 
 	AlertQueue        = "queue_overflow"       // too much waits, or for too long
 	AlertNoWorker     = "workers_silent"       // none is heard of

@@ -34,7 +34,8 @@ const (
 	defaultPage  = 100
 	rateNoKey    = 1 // requests per second that toncenter allows
 	rateWithKey  = 10
-	messageLimit = 100 // transactions that one message may have caused; one, in truth
+	messageLimit = 100             // transactions that one message may have caused; one, in truth
+	mostSkew     = 2 * time.Minute // between the chain's clock and ours
 )
 
 // Options configure a Client.
@@ -49,7 +50,8 @@ type Options struct {
 	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
 	// "wallet", "head".
 	OnLatency func(ctx context.Context, op string, took time.Duration)
-	OnResult  func(error) // is told how each request ended; nil: nobody is
+	OnResult  func(error)      // is told how each request ended; nil: nobody is
+	Now       func() time.Time // our clock; nil: the real one
 }
 
 // Client asks one toncenter. It is safe for concurrent use.
@@ -64,6 +66,9 @@ func New(o Options) *Client {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, "https://toncenter.com"), "/")
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 15*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.RequestsPerSecond == 0 {
 		o.RequestsPerSecond = rateNoKey
 		if o.APIKey != "" {
@@ -145,6 +150,9 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 		var err error
 		if transactions[i], err = wire.transaction(); err != nil {
 			return nil, protocolFault(err.Error())
+		}
+		if transactions[i].At.After(c.o.Now().Add(mostSkew)) {
+			return nil, clockFault()
 		}
 	}
 	return transactions, nil
@@ -251,7 +259,8 @@ type Head struct {
 	At    time.Time // the chain's clock: no transaction will ever be older
 }
 
-// Head asks for the chain's clock.
+// Head asks for the chain's clock. A time that is more than mostSkew from ours, before or after, is refused with CHAIN_CLOCK: who took
+// it for true would call payments dead that live, or sign such that nobody can carry them out.
 func (c *Client) Head(ctx context.Context) (Head, error) {
 	var answer struct {
 		Last struct {
@@ -266,7 +275,11 @@ func (c *Client) Head(ctx context.Context) (Head, error) {
 	if last.Seqno == 0 || last.Seqno > 1<<32-1 || last.At == 0 || last.At > 1<<32-1 {
 		return Head{}, protocolFault("a block without a number or a time")
 	}
-	return Head{Seqno: uint32(last.Seqno), At: time.Unix(int64(last.At), 0).UTC()}, nil
+	head := Head{Seqno: uint32(last.Seqno), At: time.Unix(int64(last.At), 0).UTC()}
+	if c.o.Now().Sub(head.At).Abs() > mostSkew {
+		return Head{}, clockFault()
+	}
+	return head, nil
 }
 
 // get makes one call and reads its answer.

@@ -188,8 +188,9 @@ func TestBounce(t *testing.T) {
 func TestHeadAndFinality(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1_800_000_000, 0)
-	w := newWorld(t, func(o *sim.TonCenterOptions, _ *Options) {
+	w := newWorld(t, func(o *sim.TonCenterOptions, c *Options) {
 		o.Clock, o.Finality = func() time.Time { return start }, 10*time.Second
+		c.Now = o.Clock
 	})
 	if _, err := w.sim.Deposit(sim.Deposit{AmountNano: 1}); err != nil {
 		t.Fatal(err)
@@ -305,7 +306,8 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if head, err := gateway(t, 200, `{"last":{"seqno":5,"gen_utime":1800000000}}`).Head(t.Context()); err != nil || head.At.Unix() != 1_800_000_000 {
+	now := time.Now().Unix()
+	if head, err := gateway(t, 200, fmt.Sprintf(`{"last":{"seqno":5,"gen_utime":%d}}`, now)).Head(t.Context()); err != nil || head.At.Unix() != now {
 		t.Errorf("numbers without quotation marks: %+v %v", head, err)
 	}
 	if _, err := gateway(t, 200, `{}`).TransactionsByMessage(t.Context(), "xyz"); fault.CodeOf(err) != fault.Validation {
@@ -377,6 +379,31 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 				t.Errorf("the error shows something private: %s", text)
 			}
 		}
+	}
+}
+
+// TestClock refuses times that are more than two minutes from ours: the chain's own, and those of transactions that lie ahead.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	const slack = 5 * time.Second // passes while the test runs
+	for off, right := range map[time.Duration]bool{
+		0: true, 2*time.Minute - slack: true, -2*time.Minute + slack: true, 2*time.Minute + slack: false, -2*time.Minute - slack: false,
+		time.Hour: false, -365 * 24 * time.Hour: false,
+	} {
+		body := fmt.Sprintf(`{"last":{"seqno":5,"gen_utime":"%d"}}`, time.Now().Add(off).Unix())
+		if _, err := gateway(t, 200, body).Head(t.Context()); right != (err == nil) || err != nil && fault.CodeOf(err) != fault.ChainClock {
+			t.Errorf("%s away: %v", off, err)
+		}
+	}
+
+	w := newWorld(t, func(o *sim.TonCenterOptions, _ *Options) {
+		o.Clock = func() time.Time { return time.Now().Add(time.Hour) }
+	})
+	if _, err := w.sim.Deposit(sim.Deposit{AmountNano: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()}); fault.CodeOf(err) != fault.ChainClock {
+		t.Errorf("a transaction of the future: %v", err)
 	}
 }
 

@@ -34,6 +34,11 @@ func protocolFault(what string) *fault.Error {
 	return fault.New(fault.ChainProtocol, "the TON network's gateway gave an answer that makes no sense").Retry().WithCause(errors.New(what))
 }
 
+// clockFault is a time that cannot be right, by the chain's clock or by ours.
+func clockFault() *fault.Error {
+	return fault.New(fault.ChainClock, "the TON network's time is more than %s from ours", mostSkew).Retry()
+}
+
 // transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
 // the plain context.Canceled.
 func transportFault(ctx context.Context, err error) error {

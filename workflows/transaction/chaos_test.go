@@ -123,7 +123,7 @@ func newLab(t *testing.T) *lab {
 	}
 	l.chain = toncenter.New(toncenter.Options{
 		URL:               serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.mortal(c.chain, w, r) }),
-		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
+		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second, Now: func() time.Time { return l.now.Load().Now() },
 	})
 	l.viewURL = serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.chain.ServeHTTP(w, r) })
 	l.view = toncenter.New(toncenter.Options{URL: l.viewURL, RequestsPerSecond: 100_000})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -356,6 +357,47 @@ func TestGap(t *testing.T) {
 	if got := w.get(hash); got.Hash != "" {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestChainClockAhead never saves a time that lies far ahead: it would make a live payment look dead.
+func TestChainClockAhead(t *testing.T) {
+	t.Parallel()
+	var off atomic.Int64
+	w := newWorld(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+
+	off.Store(int64(time.Hour))
+	w.wantAlert(store.AlertChainClock, true)
+	wallet, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
+	w.must(err)
+	if wallet.ScannedTo == nil || wallet.ScannedTo.After(time.Now()) {
+		t.Errorf("scanned to %v", wallet.ScannedTo)
+	}
+
+	off.Store(0)
+	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+	w.wantAlert(store.AlertChainClock, false)
+	w.wantSold(2)
+	w.balances()
+}
+
+// TestChainClockBehind takes orders, and holds purchases without counting tries until the time is right again.
+func TestChainClockBehind(t *testing.T) {
+	t.Parallel()
+	var off atomic.Int64
+	off.Store(int64(-time.Hour))
+	w := newWorld(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	hash := w.deposit(1, "durov")
+	w.wantHeld(hash)
+	w.wantAlert(store.AlertChainClock, true)
+
+	off.Store(0)
+	if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+		t.Errorf("%+v", got)
+	}
+	w.wantAlert(store.AlertChainClock, false)
+	w.wantSold(1)
+	w.balances()
 }
 
 // TestAwayChain goes on where it was when toncenter comes back.
