@@ -16,6 +16,7 @@ var (
 	paymentQueue         = prometheus.NewDesc("payment_queue_length_current", "Payments that wait for the wallet's turn, or have it.", nil, nil)
 	walletBalance        = prometheus.NewDesc("wallet_balance_ton", "What the wallet holds, as the ledger has it; absent without a wallet.", nil, nil)
 	chainLag             = prometheus.NewDesc("chain_lag_seconds", "Age of the chain's time up to which the wallet's history is complete; absent when it was never looked at.", nil, nil)
+	alertsOpen           = prometheus.NewDesc("alerts_open_current", "1 for each kind of incident that administrators were told of and that is not over; absent for the others.", []string{"kind"}, nil)
 )
 
 // Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted: one scrape
@@ -27,7 +28,7 @@ func NewGauges(r *Reporter) *Gauges { return &Gauges{r} }
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{tasksInStatus, transactionsInStatus, needReview, paymentQueue, walletBalance, chainLag} {
+	for _, desc := range []*prometheus.Desc{tasksInStatus, transactionsInStatus, needReview, paymentQueue, walletBalance, chainLag, alertsOpen} {
 		descs <- desc
 	}
 }
@@ -56,5 +57,8 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	}
 	if now.Till.ChainLag != nil {
 		gauge(chainLag, *now.Till.ChainLag)
+	}
+	for _, alert := range now.Alerts {
+		gauge(alertsOpen, 1, alert.Kind)
 	}
 }
