@@ -12,11 +12,12 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
 // person finds the user behind a Telegram account. Who comes for the first time is added, and the administrators are
-// told when they have something to decide.
+// told when they have something to decide. RATE_LIMITED: there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) {
 	named := slices.Contains(b.adminIDs, from.ID)
 	newcomer := store.User{TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending}
@@ -26,7 +27,13 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 	if named {
 		newcomer.Role, newcomer.Status = store.RoleAdmin, store.UserActive
 	}
-	user, created, err := b.store.EnsureTelegramUser(ctx, newcomer)
+	user, err := b.store.UserByTelegram(ctx, from.ID)
+	created := false
+	if fault.CodeOf(err) == fault.UserNotFound {
+		if err = b.admitNewcomer(ctx); err == nil || named {
+			user, created, err = b.store.EnsureTelegramUser(ctx, newcomer)
+		}
+	}
 	if err != nil {
 		return user, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/status"
@@ -57,12 +58,14 @@ type Options struct {
 	Catalog        Catalog
 	Status         StatusSource
 	Log            *slog.Logger
-	ActivateAtOnce bool          // new people need no approval
-	AdminIDs       []int64       // Telegram ids of people who are administrators unless they were blocked
-	EditEvery      time.Duration // the shortest pause between edits of one message; 0: 3 s
-	GatherNotices  time.Duration // how long changes of one task are gathered for one message; 0: 3 s
-	AlertCalm      time.Duration // how long an incident has to be over before that is told; 0: store.AlertCalm
-	PollTimeout    time.Duration // how long Telegram may wait for news, whole seconds; 0: 50 s
+	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
+	Strangers      int              // new people an hour; 0: no bound
+	ActivateAtOnce bool             // new people need no approval
+	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
+	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
+	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
+	AlertCalm      time.Duration    // how long an incident has to be over before that is told; 0: store.AlertCalm
+	PollTimeout    time.Duration    // how long Telegram may wait for news, whole seconds; 0: 50 s
 }
 
 // Bot is the Telegram door.
@@ -76,6 +79,8 @@ type Bot struct {
 	catalog        Catalog
 	status         StatusSource
 	log            *slog.Logger
+	requests       *allowance.Users
+	strangers      int
 	activateAtOnce bool
 	adminIDs       []int64
 	editEvery      time.Duration
@@ -102,6 +107,7 @@ func New(o Options) *Bot {
 	b := &Bot{
 		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads, transactions: o.Transactions,
 		catalog: o.Catalog, status: o.Status, log: o.Log,
+		requests: cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0)), strangers: o.Strangers,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
 		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),

@@ -56,6 +56,7 @@ type request struct {
 	note    string             // shown to who pressed the button
 	alert   bool               // … in a window that must be closed
 	subject string             // for the audit: on whom or what an administrator's right was used
+	forget  bool               // nothing of it is saved
 }
 
 // key is the request's own: the same however often the update comes. Telegram numbers its updates anew now and then.
@@ -83,17 +84,20 @@ func read(update telego.Update) (incoming, bool) {
 
 // respond finds out who asks for what, whether they may, and does it.
 func (b *Bot) respond(ctx context.Context, r *request) (err error) {
-	if r.user, err = b.person(ctx, r.from); err != nil {
+	r.user, err = b.person(ctx, r.from)
+	if fault.CodeOf(err) == fault.RateLimited {
+		return b.turnAway(ctx, r)
+	}
+	if err != nil {
 		return err
 	}
 	name, run := b.route(r)
 	asked := b.commandNamed(name)
 	if refusal, refused := refusalOf(r.user, asked); refused {
-		if err := b.audit(ctx, r, asked, store.OutcomeRefused); err != nil {
-			return err
-		}
-		b.tell(ctx, r, r.say(refusal))
-		return nil
+		return b.refuse(ctx, r, asked, refusal)
+	}
+	if mayGoOn, err := b.takeRequest(ctx, r); !mayGoOn {
+		return err
 	}
 	if err := traced(ctx, "bot /"+name, r, run); err != nil {
 		return err
@@ -185,6 +189,10 @@ func (b *Bot) explain(ctx context.Context, r *request, err error) {
 		b.log.Error("bot: request failed", "user", who(r.from.ID), "update", r.update, "error", problem.Cause)
 	} else {
 		b.log.Info("bot: request refused", "user", who(r.from.ID), "update", r.update, "code", problem.Code)
+	}
+	if t, ok := quotaText(problem); ok && problem.Code == fault.QuotaExceeded {
+		b.tell(ctx, r, r.say(t, problem.Details["maximum"]))
+		return
 	}
 	b.tell(ctx, r, r.say(faultText(problem.Code)))
 }

@@ -124,6 +124,9 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 		r.conv.Ask = ""
 	}
 	b.answerClick(ctx, r)
+	if r.forget {
+		return nil
+	}
 	r.conv.UpdateID = in.update
 	return store.Patiently(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
 }

@@ -47,6 +47,7 @@ type world struct {
 	catalog  *shelf
 	options  Options
 	log      *logBuffer
+	updates  int         // that a test has handed to a bot itself
 	unpriced atomic.Bool // Fragment does not tell what Stars cost
 }
 

@@ -64,7 +64,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		telegramBot := bot.New(bot.Options{
 			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
 			Transactions: transactions, Catalog: files, Status: whole, Log: log,
-			ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
+			Requests: requests, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })
 	}

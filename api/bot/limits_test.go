@@ -1,0 +1,136 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/allowance"
+	"stagecoach/internal/store"
+)
+
+// flood handles messages of Telegram accounts, each of its own chat, past the rate of getUpdates.
+func (w *world) flood(b *Bot, words string, accounts ...int64) {
+	w.t.Helper()
+	for _, account := range accounts {
+		if len(w.telegram.Chat(account).Messages) == 0 { // a chat exists once its user wrote
+			w.telegram.SendMessage(account, "hello")
+		}
+		w.updates++
+		err := b.handle(w.t.Context(), telego.Update{UpdateID: w.updates, Message: &telego.Message{
+			From: &telego.User{ID: account, LanguageCode: "en", FirstName: "F"}, Chat: telego.Chat{ID: account, Type: telego.ChatTypePrivate}, Text: words,
+		}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func repeated(account int64, n int) []int64 {
+	accounts := make([]int64, n)
+	for i := range accounts {
+		accounts[i] = account
+	}
+	return accounts
+}
+
+// TestStrangersAreAuditedBySampling lets one who is not approved write two hundred times.
+func TestStrangersAreAuditedBySampling(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.ActivateAtOnce = false
+	b := w.bot()
+	w.flood(b, "/files", repeated(anna, 200)...)
+
+	entries, err := w.store.AuditLog(t.Context(), 0, 1000)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%d entries of the audit log for 200 messages, %v", len(entries), err)
+	}
+	if n := len(w.messages(anna)); n == 0 || n > 40 {
+		t.Errorf("%d answers to 200 messages", n)
+	}
+}
+
+// TestNewcomersAreBounded lets a hundred new accounts write at once.
+func TestNewcomersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.ActivateAtOnce, w.options.Strangers = false, 10
+	b := w.bot()
+	var accounts []int64
+	for i := range 100 {
+		accounts = append(accounts, int64(5000+i))
+	}
+	w.flood(b, "/start", accounts...)
+	users, err := w.store.Users(t.Context(), store.UserPending, 0, 1000)
+	if err != nil || len(users) < 10 || len(users) > 12 {
+		t.Errorf("%d users were made, %v; want 10", len(users), err)
+	}
+	for _, account := range accounts[50:] {
+		if conversation, err := w.store.Conversation(t.Context(), account); err != nil || conversation.UpdateID != 0 {
+			t.Errorf("something is remembered of account %d: %+v, %v", account, conversation, err)
+		}
+	}
+	told := 0
+	for _, account := range accounts {
+		for _, m := range w.messages(account) {
+			if strings.Contains(m.Text, "write again in an hour") {
+				told++
+			}
+		}
+	}
+	if told == 0 || told > 30 {
+		t.Errorf("%d of 90 were told to come back", told)
+	}
+
+	w.flood(b, "/start", boss) // an administrator comes in all the same
+	if user, err := w.store.UserByTelegram(t.Context(), boss); err != nil || !user.IsAdmin() {
+		t.Errorf("the administrator: %+v, %v", user, err)
+	}
+	w.flood(b, "/start", accounts[0]) // and who is known
+	w.sees(accounts[0], "will look at your request")
+}
+
+// TestRequestsToTheBotAreBounded lets an active user write fifty times, with one allowance for the bot and HTTP.
+func TestRequestsToTheBotAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.options.Requests = allowance.NewUsers(w.store, 1)
+	b := w.bot()
+	w.flood(b, "/jobs", repeated(anna, 50)...)
+	slow, other := 0, 0
+	for _, m := range w.messages(anna) {
+		if strings.Contains(m.Text, "too much at once") {
+			slow++
+		} else {
+			other++
+		}
+	}
+	if slow == 0 || slow > 10 || other > 20 {
+		t.Errorf("told %d times to slow down, answered %d times", slow, other)
+	}
+	if err := w.options.Requests.Take(t.Context(), w.user(anna)); err == nil {
+		t.Error("the API has another allowance")
+	}
+}
+
+// TestTheBotTellsOfQuotas reaches the limit of deliveries.
+func TestTheBotTellsOfQuotas(t *testing.T) {
+	t.Parallel()
+	for language, words := range map[string]string{"en": "You have 1 deliveries under way", "ru": "У вас 1 доставок в работе"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.store.Quotas.Deliveries = 1
+			w.job(anna, "a.txt")
+			file := w.catalog.add(t, "/b.txt", 10)
+			w.run(w.bot())
+			w.writes(anna, language, "/files")
+			w.presses(anna, fmt.Sprintf("i:%d", file.ID))
+			w.presses(anna, "d:")
+			w.notes(anna, words)
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package bot
+
+var textManyNewcomers = text{
+	"Many people are asking for access right now. Please write again in an hour.",
+	"Сейчас доступ просит очень много людей. Пожалуйста, напишите ещё раз через час.",
+}
+
+// quotaTexts say which limit is reached; each takes the limit.
+var quotaTexts = map[string]text{
+	"tasks": {
+		"You have made %d tasks that are not over, which is the limit. Finish or cancel some first.",
+		"Вы создали %d незавершённых задач, это предел. Сначала завершите или отмените часть из них.",
+	},
+	"deliveries": {
+		"You have %d deliveries under way, which is the limit. Wait for one to end, or cancel one: /jobs",
+		"У вас %d доставок в работе, это предел. Дождитесь окончания или отмените одну: /jobs",
+	},
+	"downloads": {
+		"You have %d downloads under way, which is the limit. Wait for one to end, or cancel one: /downloads",
+		"У вас %d загрузок в работе, это предел. Дождитесь окончания или отмените одну: /downloads",
+	},
+	"workspaces": {
+		"You have %d workspaces, which is the limit.",
+		"У вас %d рабочих пространств, это предел.",
+	},
+	"members": {
+		"This workspace has %d members, which is the limit.",
+		"В этом рабочем пространстве %d участников, это предел.",
+	},
+	"books": {
+		"You have added %d books, which is the limit. Ask an administrator to add more.",
+		"Вы добавили %d книг, это предел. Попросите администратора добавить ещё.",
+	},
+}
