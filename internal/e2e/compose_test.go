@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 
 	"stagecoach/internal/config"
@@ -198,15 +196,7 @@ func composeDemo(t *testing.T) *containers {
 	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 	d.composed = readCompose(t, d.values)
 
-	database, err := url.Parse(testdb.URL(t))
-	must(t, err)
-	conn, err := pgx.Connect(t.Context(), database.String())
-	must(t, err)
-	database.Path += "_empty"
-	_, err = conn.Exec(t.Context(), "CREATE DATABASE "+pgx.Identifier{database.Path[1:]}.Sanitize())
-	must(t, err)
-	must(t, conn.Close(t.Context()))
-	others := []string{d.Services["migrate"].Environment["DATABASE_URL"], database.String(), "temporal:7233", s.temporal.Address}
+	others := []string{d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
 	for port, host := range map[string]string{
 		"8080": "api", "9090": "worker", "8081": "standin-telegram", "8082": "standin-yandex", "8083": "standin-qbittorrent",
 		"8084": "standin-toncenter", "8085": "standin-fragment",

@@ -18,6 +18,7 @@ import (
 	"stagecoach/internal/dev"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
 )
 
 // market is where a stack's Stars come from.
@@ -54,56 +55,104 @@ func (s *stack) newMarket() *market {
 // rolling is a whole service that is restarted piece by piece while people use it.
 type rolling struct {
 	*library
-	market *market
-	urls   []string
-	asked  atomic.Int64
-	again  atomic.Int64 // requests that had to be repeated
+	market   *market
+	stand    *standIn
+	programs string // the folder of the processes that are started from now on
+
+	urls          []string
+	workers, apis []*program
+
+	mu                        sync.Mutex // guards what was asked for
+	deliveries, tasks, hashes []string
+	downloads                 []store.Download
+	asked, again              atomic.Int64 // requests, and those that had to be repeated
+
+	chat int64
+	sum  string // of the file that is delivered
 }
 
-// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and purchases
-// are asked for. Every request gets its answer from one API or the other, everything comes to its end, and nothing twice.
-func TestRollingRestart(t *testing.T) {
-	t.Parallel()
+// newRolling starts two workers and two APIs from the folder, on a database that they may have to migrate.
+func newRolling(t *testing.T, database, programs string) *rolling {
+	t.Helper()
 	stand := newStandIn(t)
-	r := &rolling{library: newLibrary(t, stand, map[string]string{
+	r := &rolling{stand: stand, programs: programs, chat: 100, library: newLibraryOn(t, database, stand, map[string]string{
 		"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "4s", "STAGECOACH_LOG_LEVEL": "info", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "10s",
 	})}
 	r.market = r.newMarket()
-	workers := []*program{r.start("worker"), r.start("worker")}
-	apis := []*program{}
+
 	for range 2 {
 		port, err := dev.FreePort()
 		must(t, err)
 		r.urls = append(r.urls, fmt.Sprintf("http://127.0.0.1:%d", port))
 	}
-	startAPI := func(i int) *program {
-		r.env["STAGECOACH_API_ADDR"] = strings.TrimPrefix(r.urls[i], "http://")
-		p := r.run(filepath.Join(programs, "api"))
-		r.awaitReady(r.urls[i])
-		return p
+	r.apiURL = r.urls[0]
+
+	for range 2 {
+		r.workers = append(r.workers, r.startOneWorker())
 	}
 	for i := range r.urls {
-		apis = append(apis, startAPI(i))
+		r.apis = append(r.apis, r.startOneAPI(i))
 	}
-	r.apiURL = r.urls[0]
+	return r
+}
+
+// startOneWorker starts a worker and waits until it takes work.
+func (r *rolling) startOneWorker() *program {
+	r.Helper()
+	runs := strings.Count(r.log.String(), `"worker runs"`)
+	p := r.run(filepath.Join(r.programs, "worker"))
+	r.eventually(time.Minute, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs })
+	return p
+}
+
+func (r *rolling) startOneAPI(i int) *program {
+	r.Helper()
+	r.env["STAGECOACH_API_ADDR"] = strings.TrimPrefix(r.urls[i], "http://")
+	p := r.run(filepath.Join(r.programs, "api"))
+	r.awaitReady(r.urls[i])
+	return p
+}
+
+// restartAll restarts the workers and then the APIs, one after the other.
+func (r *rolling) restartAll() {
+	r.Helper()
+	for i := range r.workers {
+		r.end(r.workers[i])
+		r.workers[i] = r.startOneWorker()
+	}
+	for i := range r.apis {
+		r.end(r.apis[i])
+		r.apis[i] = r.startOneAPI(i)
+	}
+}
+
+// end asks a process to stop and wants it to end well.
+func (r *rolling) end(p *program) {
+	r.Helper()
+	began := time.Now()
+	p.stop()
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		r.Errorf("a process ended with %d when it was asked to stop", code)
+	}
+	r.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
+}
+
+// use begins to ask for deliveries, tasks, downloads and purchases, until the function that it gives is called.
+func (r *rolling) use() (stop func()) {
+	r.Helper()
 	ann := r.member("Ann")
 	space := ann.workspace(map[string]any{})
-	chat, token := int64(100), store.NewToken()
-	r.telegram.SendMessage(chat, "hello")
-	_, err := r.store.CreateUser(t.Context(), store.User{TelegramID: &chat, Name: "Planted Name", Status: store.UserActive}, token)
-	must(t, err)
-	file, sum := r.file("some.bin", 3<<20)
+	customer := r.customer()
+	var file store.File
+	file, r.sum = r.file("some.bin", 3<<20)
 	r.slow(3 << 20)
 	reader := r.reader()
 
 	over := make(chan struct{})
 	var load sync.WaitGroup
-	var mu sync.Mutex
-	var deliveries, tasks, hashes []string
-	var downloads []store.Download
-	use := func(every time.Duration, what func(n int)) {
+	every := func(pause time.Duration, what func(n int)) {
 		load.Go(func() {
-			ticker := time.NewTicker(every)
+			ticker := time.NewTicker(pause)
 			defer ticker.Stop()
 			for n := 0; ; n++ {
 				select {
@@ -115,101 +164,121 @@ func TestRollingRestart(t *testing.T) {
 			}
 		})
 	}
-	add := func(to *[]string, id any) {
-		mu.Lock()
-		defer mu.Unlock()
-		*to = append(*to, fmt.Sprint(id))
-	}
-	use(300*time.Millisecond, func(n int) {
-		got := r.insist(n, token, "/v1/deliveries", fmt.Sprint("delivery", n), map[string]any{"file_id": fmt.Sprint(file.ID)})
-		add(&deliveries, got["id"])
-	})
+
+	every(300*time.Millisecond, func(n int) { r.deliverNow(n, customer, file) })
 	for worker := range 2 {
-		use(100*time.Millisecond, func(n int) {
-			key := fmt.Sprintf("task-%d-%d", worker, n)
-			made := r.insist(n, ann.token, "/v1/tasks/batch", key, map[string]any{"workspace_id": space, "tasks": []any{map[string]any{"ref": "it", "title": "Do it"}}})
-			items, _ := made["items"].([]any)
-			if len(items) != 1 {
-				r.Errorf("%s: made %v", key, made)
-				return
-			}
-			id := items[0].(map[string]any)["id"].(string)
-			add(&tasks, id)
-			r.insist(n+1, ann.token, "/v1/tasks/"+id+"/claim", key+"-claim", map[string]any{"comment": "mine"})
-			r.insist(n, ann.token, "/v1/tasks/"+id+"/status", key+"-done", map[string]any{"to": "DONE", "comment": "done"})
-		})
+		every(100*time.Millisecond, func(n int) { r.workOn(n, ann, space, fmt.Sprintf("task-%d-%d", worker, n)) })
 	}
-	use(time.Second, func(n int) {
+	every(time.Second, func(n int) {
 		made := r.torrent(fmt.Sprintf("book-%d.epub", n), sim.TorrentSpec{NoSeed: true})
 		job := r.ask(reader, made.URL)
-		downloads = append(downloads, job)
-		stand.release(r.library, made)
+		r.mu.Lock()
+		r.downloads = append(r.downloads, job)
+		r.mu.Unlock()
+		r.stand.release(r.library, made)
 	})
-	use(time.Second, func(n int) {
-		hash, err := r.market.chain.Deposit(sim.Deposit{From: "somebody", AmountNano: 1e9, Comment: fmt.Sprintf("durov%d 50", n)})
-		if err != nil {
-			r.Errorf("deposit: %v", err)
-			return
-		}
-		add(&hashes, hash)
-	})
+	every(time.Second, func(n int) { r.buy(fmt.Sprintf("durov%d 50", n)) })
+	return func() { close(over); load.Wait() }
+}
 
-	time.Sleep(time.Second)
-	restart := func(p *program, start func() *program) *program {
-		began := time.Now()
-		p.stop()
-		if code := p.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("a process ended with %d when it was asked to stop", code)
-		}
-		t.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
-		return start()
+func (r *rolling) add(to *[]string, id any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*to = append(*to, fmt.Sprint(id))
+}
+
+// customer makes a user with a chat, and gives the token.
+func (r *rolling) customer() (token string) {
+	r.Helper()
+	r.telegram.SendMessage(r.chat, "hello") // a chat exists once its user wrote
+	made := r.call("POST", "/v1/users", adminToken, map[string]any{"name": "Planted Name", "telegram_id": fmt.Sprint(r.chat)}).want(r, http.StatusCreated)
+	return made["token"].(string)
+}
+
+func (r *rolling) deliverNow(n int, token string, file store.File) {
+	r.Helper()
+	got := r.insist(n, token, "/v1/deliveries", fmt.Sprint("delivery", n), map[string]any{"file_id": fmt.Sprint(file.ID)})
+	r.add(&r.deliveries, got["id"])
+}
+
+// workOn makes a task, claims it and has it done.
+func (r *rolling) workOn(n int, who member, space, key string) {
+	r.Helper()
+	made := r.insist(n, who.token, "/v1/tasks/batch", key, map[string]any{"workspace_id": space, "tasks": []any{map[string]any{"ref": "it", "title": "Do it"}}})
+	items, _ := made["items"].([]any)
+	if len(items) != 1 {
+		r.Errorf("%s: made %v", key, made)
+		return
 	}
-	for i := range workers {
-		runs := strings.Count(r.log.String(), `"worker runs"`)
-		workers[i] = restart(workers[i], func() *program { return r.start("worker") })
-		r.eventually(30*time.Second, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs })
+	id := items[0].(map[string]any)["id"].(string)
+	r.add(&r.tasks, id)
+	r.insist(n+1, who.token, "/v1/tasks/"+id+"/claim", key+"-claim", map[string]any{"comment": "mine"})
+	r.insist(n, who.token, "/v1/tasks/"+id+"/status", key+"-done", map[string]any{"to": "DONE", "comment": "done"})
+}
+
+func (r *rolling) buy(comment string) {
+	r.Helper()
+	hash, err := r.market.chain.Deposit(sim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
+	if err != nil {
+		r.Errorf("deposit: %v", err)
+		return
 	}
-	for i := range apis {
-		apis[i] = restart(apis[i], func() *program { return startAPI(i) })
-	}
-	close(over)
-	load.Wait()
+	r.add(&r.hashes, hash)
+}
+
+// wantAllEnded waits until all that was asked for has come to its end, and wants nothing twice.
+func (r *rolling) wantAllEnded() {
+	r.Helper()
 	r.telegram.ClearFaults()
 
-	for _, id := range deliveries {
-		var number int64
-		_, err := fmt.Sscan(id, &number)
-		must(t, err)
-		job := r.ended(store.Job{ID: number}, time.Minute)
+	for _, id := range r.deliveries {
+		job := r.ended(store.Job{ID: number(r, id)}, time.Minute)
 		r.wantState(job, store.JobDelivered, "")
 		if job.Attempt != 0 {
-			t.Errorf("delivery %s lost %d tries", id, job.Attempt)
+			r.Errorf("delivery %s lost %d tries", id, job.Attempt)
 		}
 	}
-	documents := r.documents(chat)
-	if len(documents) != len(deliveries) || slices.ContainsFunc(documents, func(d sim.Document) bool { return d.SHA256 != sum }) {
-		t.Errorf("%d deliveries made %d documents", len(deliveries), len(documents))
+	documents := r.documents(r.chat)
+	if len(documents) != len(r.deliveries) || slices.ContainsFunc(documents, func(d sim.Document) bool { return d.SHA256 != r.sum }) {
+		r.Errorf("%d deliveries made %d documents", len(r.deliveries), len(documents))
 	}
-	for _, id := range tasks {
+
+	for _, id := range r.tasks {
 		r.wantDone(id)
 	}
-	for _, job := range downloads {
+	for _, job := range r.downloads {
 		r.completes(job)
 	}
 	r.wantTidy()
-	for _, hash := range hashes {
+
+	for _, hash := range r.hashes {
 		r.eventually(time.Minute, "purchase "+hash[:8]+" is over", func() bool {
-			found, err := r.store.TransactionByHash(t.Context(), hash)
+			found, err := r.store.TransactionByHash(r.Context(), hash)
 			return err == nil && found.Status == store.TransactionProcessed
 		})
 	}
-	bought, strays, err := r.market.fragment.Purchases(t.Context())
-	must(t, err)
-	if len(bought) != len(hashes) || len(strays) != 0 {
-		t.Errorf("%d orders bought %d times, and paid %d times for nothing", len(hashes), len(bought), len(strays))
+	bought, strays, err := r.market.fragment.Purchases(r.Context())
+	must(r, err)
+	if len(bought) != len(r.hashes) || len(strays) != 0 {
+		r.Errorf("%d orders bought %d times, and paid %d times for nothing", len(r.hashes), len(bought), len(strays))
 	}
-	t.Logf("%d deliveries, %d tasks, %d downloads, %d purchases; %d requests, %d of them repeated",
-		len(deliveries), len(tasks), len(downloads), len(hashes), r.asked.Load(), r.again.Load())
+	r.Logf("%d deliveries, %d tasks, %d downloads, %d purchases; %d requests, %d of them repeated",
+		len(r.deliveries), len(r.tasks), len(r.downloads), len(r.hashes), r.asked.Load(), r.again.Load())
+}
+
+// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and purchases
+// are asked for. Every request gets its answer from one API or the other, everything comes to its end, and nothing twice.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	must(t, buildPrograms())
+	r := newRolling(t, testdb.URL(t), programs)
+
+	stop := r.use()
+	time.Sleep(time.Second)
+	r.restartAll()
+	stop()
+	r.wantAllEnded()
 }
 
 // insist asks one API and then the other as a client with an idempotency key may: again after no answer, and after one that
@@ -247,10 +316,15 @@ func (r *rolling) wantDone(id string) {
 	if want := []string{"created", "claimed", "done"}; len(types) != len(want) {
 		r.Errorf("task %s: events %v, want something like %v", id, types, want)
 	}
-	var number int64
-	_, err = fmt.Sscan(id, &number)
-	must(r, err)
-	if found, err := r.store.TaskByID(r.Context(), 0, number); err != nil || found.Status != store.TaskDone {
+	if found, err := r.store.TaskByID(r.Context(), 0, number(r, id)); err != nil || found.Status != store.TaskDone {
 		r.Errorf("task %s: %s, %v", id, found.Status, err)
 	}
+}
+
+// number reads an id.
+func number(t testing.TB, id string) (n int64) {
+	t.Helper()
+	_, err := fmt.Sscan(id, &n)
+	must(t, err)
+	return n
 }

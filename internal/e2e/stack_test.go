@@ -99,14 +99,18 @@ type stack struct {
 // usual namespace, takes newStackOn.
 func newStack(t testing.TB, settings map[string]string) *stack {
 	t.Helper()
-	if testing.Short() {
-		t.Skip(needs)
-	}
+	needsServers(t)
 	server, namespace := testtemporal.Namespace(t)
 	return newStackIn(t, testdb.URL(t), server.Temporal, namespace, settings)
 }
 
-const needs = "end to end tests need PostgreSQL and Temporal"
+// needsServers skips a test where only quick ones are wanted.
+func needsServers(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("end to end tests need PostgreSQL and Temporal")
+	}
+}
 
 // newStackOn is newStack on a migrated database, and with a Temporal server, of the test's own.
 func newStackOn(t testing.TB, database string, settings map[string]string) *stack {
@@ -117,9 +121,7 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 // startTemporal starts a Temporal server for a test.
 func startTemporal(t testing.TB, dynamic ...string) *dev.Temporal {
 	t.Helper()
-	if testing.Short() {
-		t.Skip(needs)
-	}
+	needsServers(t)
 	temporal, err := dev.StartTemporal(t.Context(), dev.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic})
 	must(t, err)
 	t.Cleanup(temporal.Kill)

@@ -93,14 +93,29 @@ func New(t testing.TB) *store.Store {
 // URL gives the address of an empty, migrated database that no other test sees.
 func URL(t testing.TB) string {
 	t.Helper()
+	return database(t, (*server).copyTemplate)
+}
+
+// Bare gives the address of a database without a schema that no other test sees.
+func Bare(t testing.TB) string {
+	t.Helper()
+	return database(t, func(s *server, ctx context.Context, name string) error {
+		return s.exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	})
+}
+
+func database(t testing.TB, create func(*server, context.Context, string) error) string {
+	t.Helper()
 	s, err := shared()
 	if err != nil {
 		t.Fatalf("PostgreSQL for the tests: %v", err)
 	}
+
 	name := fmt.Sprintf("test_%d", serial.Add(1))
-	if err := s.copyTemplate(t.Context(), name); err != nil {
+	if err := create(s, t.Context(), name); err != nil {
 		t.Fatalf("a database for the test: %v", err)
 	}
+
 	t.Cleanup(func() { // who is connected still, such as a program that was killed just now, holds nothing up
 		if err := s.exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
 			t.Logf("a database stays until the server ends: %v", err)
