@@ -100,7 +100,7 @@ func (s *stack) greet(o devOptions, after time.Duration) {
 		{"Temporal Web UI", s.info.WebUI},
 		{"API and its docs", s.info.Docs},
 		{"Telegram chat", s.chatURL()},
-		{"TON deposits", s.info.StandIns.TonCenter + "/_/deposits"},
+		{"GRAM deposits", s.info.StandIns.TonCenter + "/_/deposits"},
 		{"qBittorrent", s.info.StandIns.QBittorrent},
 		{"state", s.shown(s.state)},
 		{"logs", s.shown(s.logDir())},

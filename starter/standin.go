@@ -79,7 +79,7 @@ func newTonCenterStandIn() *cobra.Command {
 			return sim.NewTonCenter(o)
 		})
 	cmd.Flags().StringVar(&seed, "wallet-seed", strings.Repeat("5e", ed25519.SeedSize), "the key of the service's wallet, as a seed in hex")
-	cmd.Flags().Int64Var(&o.Balance, "balance", 0, "nanoTON that the wallet has at first (default: 10 TON)")
+	cmd.Flags().Int64Var(&o.Balance, "balance", 0, "nanoTON that the wallet has at first (default: 10 GRAM)")
 	cmd.Flags().BoolVar(&o.Undeployed, "undeployed", false, "the wallet's contract is not there before its first payment")
 	cmd.Flags().DurationVar(&o.BlockTime, "block-time", 0, "until a message is in a block (default: at once)")
 	cmd.Flags().DurationVar(&o.Finality, "finality", 0, "until a transaction is final (default: at once)")

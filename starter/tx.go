@@ -81,7 +81,7 @@ func (t transaction) remark() string {
 	return strings.Join(remarks, "; ")
 }
 
-func ton(nano int64) string { return money.Nano(nano).String() + " TON" }
+func ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
 
 // unlessZero writes a number, or a text for none.
 func unlessZero(n int64, none, format string) string {

@@ -49,9 +49,9 @@ func TestTransactionCommands(t *testing.T) {
 		"GET /v1/stats/transactions?days=365": {"200 " + txStatsJSON},
 	}
 	runCommands(t, answers, []commandTest{
-		{line: "tx list", want: []string{txHash, "failed", "1.5 TON", "durov", "Failed to fetch: Network error (retryable)"}, json: list(txIn("failed"))},
+		{line: "tx list", want: []string{txHash, "failed", "1.5 GRAM", "durov", "Failed to fetch: Network error (retryable)"}, json: list(txIn("failed"))},
 		{line: "tx list --in-status FAILED --needs-review --stuck --owed --hash 9F2C --limit 1", want: []string{"--cursor c2"}},
-		{line: "tx show " + strings.ToUpper(txHash), want: []string{"50 Stars for durov", "0.4609 TON", "purchase 5", "dead", "not found on the chain", "detected", "retry"}, json: wholeTxJSON},
+		{line: "tx show " + strings.ToUpper(txHash), want: []string{"50 Stars for durov", "0.4609 GRAM", "purchase 5", "dead", "not found on the chain", "detected", "retry"}, json: wholeTxJSON},
 		{line: "tx retry " + txHash, want: []string{"processing"}, json: txIn("processing"), body: `{"comment":""}`},
 		{line: "tx retry " + txHash + " Fragment is back", body: `{"comment":"Fragment is back"}`},
 		{line: "tx resolve " + txHash + " Processed they are there", want: []string{"processed"}, json: txIn("processed"), body: `{"comment":"they are there","outcome":"processed"}`},
@@ -60,7 +60,7 @@ func TestTransactionCommands(t *testing.T) {
 		{line: "tx pause it moves", want: []string{"it moves"}, body: `{"reason":"it moves"}`},
 		{line: "tx pause", body: `{"reason":""}`},
 		{line: "tx resume", want: []string{"pause", "off"}, json: `{"pause":null,"hold":null}`},
-		{line: "tx ledger", want: []string{"wallet", "12.5 TON", "-12.5 TON"}, json: ledgerJSON},
+		{line: "tx ledger", want: []string{"wallet", "12.5 GRAM", "-12.5 GRAM"}, json: ledgerJSON},
 		{line: "tx reconcile", want: []string{"no differences"}, json: reconciled("true", "")},
 		{line: "tx reconcile --purchases " + sold, want: []string{"compared with Fragment: 1"}, body: `{"purchases":[{"payment_hash":"cd","stars":50,"paid_nano":460900000}]}`},
 		{line: "stats transactions", want: []string{"21.4 s on average", "over all time: ", "processed", "75.00 %", "Username not found", "Username Error", "2026-03-01"}, json: txStatsJSON},

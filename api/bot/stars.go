@@ -52,7 +52,7 @@ func starsText(language string, terms transaction.Terms, username string) string
 	}, "\n\n")
 }
 
-// leastTransfer is what buys the smallest number of Stars now, rounded up to hundredths of a TON.
+// leastTransfer is what buys the smallest number of Stars now, rounded up to hundredths of a GRAM.
 func leastTransfer(terms transaction.Terms) int64 {
 	const step = int64(money.TON) / 100
 	return (terms.PriceNano + terms.ReserveNano + step - 1) / step * step
@@ -64,7 +64,7 @@ func tonIn(language string, nano int64) string {
 	if language == russian {
 		number = strings.Replace(number, ".", ",", 1)
 	}
-	return number + " TON"
+	return number + " GRAM"
 }
 
 // transactionNews tells the one for whom Stars were paid what became of that.

@@ -75,7 +75,7 @@ var (
 
 // Help, and what is not understood.
 var (
-	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others, download books for the library (send me a link), and tell how to buy Telegram Stars for TON.\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими, скачиваю книги для библиотеки (пришлите ссылку) и подскажу, как купить звёзды Telegram за TON.\n"}
+	textHelp           = text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also know the tasks that you share with others, download books for the library (send me a link), and tell how to buy Telegram Stars for GRAM (ex TON).\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я знаю задачи, которые у вас общие с другими, скачиваю книги для библиотеки (пришлите ссылку) и подскажу, как купить звёзды Telegram за GRAM (бывший TON).\n"}
 	textUnknownCommand = text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 	textOnlyWords      = text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
 	textStaleButton    = text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
@@ -189,8 +189,8 @@ var alertTexts = map[string]text{
 		"Достигнут дневной предел платежей: покупки звёзд ждут.",
 	},
 	store.AlertWalletEmpty: {
-		"There is too little TON in the wallet: purchases of Stars wait until it is filled up.",
-		"В кошельке не хватает TON: покупки звёзд ждут, пока его не пополнят.",
+		"There is too little GRAM in the wallet: purchases of Stars wait until it is filled up.",
+		"В кошельке не хватает GRAM: покупки звёзд ждут, пока его не пополнят.",
 	},
 	store.AlertTransactionStuck: {
 		"A transaction has been in processing for too long. Nothing was reset; look at it: /tx",
@@ -205,8 +205,8 @@ var alertTexts = map[string]text{
 		"Не удалось вернуть деньги. Посмотрите транзакции: /tx",
 	},
 	store.AlertChain: {
-		"The TON wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
-		"За кошельком TON не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
+		"The wallet cannot be followed: new transfers are not seen, and payments are not confirmed.",
+		"За кошельком не удаётся следить: новых переводов не видно, платежи не подтверждаются.",
 	},
 	store.AlertChainClock: {
 		"The time that toncenter tells is more than two minutes from ours. Nothing is taken for true that depends on it: purchases wait. Check this machine's clock, then toncenter.",
@@ -268,11 +268,11 @@ var alertOverTexts = map[string]text{
 	store.AlertFragmentSession:   {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
 	store.AlertPaymentRefused:    {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
 	store.AlertDailyLimit:        {"Payments are below the limit for a day again.", "Платежи снова в пределах дневного лимита."},
-	store.AlertWalletEmpty:       {"There is enough TON in the wallet again.", "В кошельке снова достаточно TON."},
+	store.AlertWalletEmpty:       {"There is enough GRAM in the wallet again.", "В кошельке снова достаточно GRAM."},
 	store.AlertTransactionStuck:  {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
 	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
 	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
-	store.AlertChain:             {"The TON wallet is followed again.", "За кошельком TON снова удаётся следить."},
+	store.AlertChain:             {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 
 	store.AlertChainClock: {"The time that toncenter tells is right again.", "Время, которое сообщает toncenter, снова верно."},
 

@@ -22,11 +22,11 @@ var (
 
 // How to pay.
 var (
-	textStars        = text{"⭐ <b>Telegram Stars for TON</b>\nSend TON with a comment; the Stars are bought by themselves.", "⭐ <b>Звёзды Telegram за TON</b>\nОтправьте TON с комментарием, и звёзды купятся сами."}
+	textStars        = text{"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment; the Stars are bought by themselves.", "⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся сами."}
 	textStarsAddress = text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
 	textStarsComment = text{
-		"With this comment: the username that the Stars are for, and how many if you like. Without a number you get as many as the TON buy.\n<code>%s</code>\n<code>%s %d</code>",
-		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит TON.\n<code>%s</code>\n<code>%s %d</code>",
+		"With this comment: the username that the Stars are for, and how many if you like. Without a number you get as many as the GRAM buy.\n<code>%s</code>\n<code>%s %d</code>",
+		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит GRAM.\n<code>%s</code>\n<code>%s %d</code>",
 	}
 	textPrice        = text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
 	textPriceUnknown = text{"The price cannot be looked up at this moment.", "Цену сейчас узнать не удалось."}

@@ -129,10 +129,10 @@ func TestHowToPayForStars(t *testing.T) {
 	w.sees(anna, "Stars are not sold here.")
 	w.opens()
 	w.calledSo(anna, "en", "Anna_reads", "/stars")
-	w.sees(anna, "<code>UQwallet</code>", "<code>Anna_reads</code>", "<code>Anna_reads 100</code>", "50 Stars cost 0.4609 TON", "at least 0.49 TON", "0.02 TON of each")
+	w.sees(anna, "<code>UQwallet</code>", "<code>Anna_reads</code>", "<code>Anna_reads 100</code>", "50 Stars cost 0.4609 GRAM", "at least 0.49 GRAM", "0.02 GRAM of each")
 	w.unpriced.Store(true)
 	w.writes(boris, "ru", "/stars")
-	w.sees(boris, "<code>UQwallet</code>", "<code>durov 100</code>", "Цену сейчас узнать не удалось", "0,02 TON")
+	w.sees(boris, "<code>UQwallet</code>", "<code>durov 100</code>", "Цену сейчас узнать не удалось", "0,02 GRAM")
 	if user := w.user(anna); user.Username != "anna_reads" {
 		t.Errorf("Anna is known as %q", user.Username)
 	}
@@ -153,9 +153,9 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	stranger := w.deposits(1, "stranger")
 	w.failsWith(stranger, "Username not found", store.NonRetryable, false)
 	w.failsWith(w.deposits(2, "anna"), "Insufficient amount", store.NonRetryable, false)
-	w.sees(anna, "❌ The transfer of 0.5 TON", "@anna", "too small", "write to an administrator")
+	w.sees(anna, "❌ The transfer of 0.5 GRAM", "@anna", "too small", "write to an administrator")
 	w.failsWith(w.deposits(3, "Boris"), "Stars amount should be at least 50", store.NonRetryable, true)
-	w.sees(boris, "Перевод 0,5 TON", "Меньше 50", "Деньги вернутся")
+	w.sees(boris, "Перевод 0,5 GRAM", "Меньше 50", "Деньги вернутся")
 
 	hash := w.deposits(4, "boris")
 	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
@@ -221,7 +221,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.sees(boss, "No transaction needs anybody.")
 	hash := w.deposits(1, "durov")
 	w.writes(boss, "en", "/tx "+strings.ToUpper(hash))
-	w.sees(boss, hash, "⏳ processing", "0.5 TON came in. Stars: 50, for durov. Tries: 1")
+	w.sees(boss, hash, "⏳ processing", "0.5 GRAM came in. Stars: 50, for durov. Tries: 1")
 	w.writes(boss, "en", "/retry "+hash)
 	w.sees(boss, "cannot be tried again")
 	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
@@ -288,7 +288,7 @@ func TestOwedRefundsAreListed(t *testing.T) {
 	w.failsWith(hash, "Username not found", store.NonRetryable, true)
 	w.writes(boss, "en", "/tx")
 	w.presses(boss, "xt:")
-	w.sees(boss, hash, "Owed to the sender: 0.5 TON")
+	w.sees(boss, hash, "Owed to the sender: 0.5 GRAM")
 }
 
 func TestHashesInButtons(t *testing.T) {

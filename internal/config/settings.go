@@ -134,12 +134,12 @@ func (c *Config) settings() []Setting {
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: what they send to the wallet is no order"),
 		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the wallet's first start here, transfers from before are orders too"),
-		amount(&c.Transactions.MinDeposit, "STAGECOACH_TX_MIN_DEPOSIT", "0.05", "TON; a smaller transfer is no order"),
+		amount(&c.Transactions.MinDeposit, "STAGECOACH_TX_MIN_DEPOSIT", "0.05", "GRAM (ex TON); a smaller transfer is no order"),
 		integer(&c.Transactions.MaxStars, "STAGECOACH_TX_MAX_STARS", "1000000", 50, 1<<40, "largest number of Stars in one purchase"),
-		amount(&c.Transactions.Reserve, "STAGECOACH_TX_RESERVE", "0.02", "TON kept back of each transfer for gas, and left in the wallet by each payment"),
+		amount(&c.Transactions.Reserve, "STAGECOACH_TX_RESERVE", "0.02", "GRAM (ex TON) kept back of each transfer for gas, and left in the wallet by each payment"),
 		integer(&c.Transactions.Slippage, "STAGECOACH_TX_SLIPPAGE", "100", 0, 10_000, "how much more than quoted a purchase may cost at last, in parts of 10,000"),
-		amount(&c.Transactions.PaymentLimit, "STAGECOACH_TX_PAYMENT_LIMIT", "200", "TON; the most that one purchase may cost; 0: no limit"),
-		amount(&c.Transactions.DailyLimit, "STAGECOACH_TX_DAILY_LIMIT", "1000", "TON; the most that all purchases of 24 hours may be together; 0: no limit"),
+		amount(&c.Transactions.PaymentLimit, "STAGECOACH_TX_PAYMENT_LIMIT", "200", "GRAM (ex TON); the most that one purchase may cost; 0: no limit"),
+		amount(&c.Transactions.DailyLimit, "STAGECOACH_TX_DAILY_LIMIT", "1000", "GRAM (ex TON); the most that all purchases of 24 hours may be together; 0: no limit"),
 		integer(&c.Transactions.Attempts, "STAGECOACH_TX_ATTEMPTS", "3", 1, 100, "tries to buy before a transaction is failed"),
 		duration(&c.Transactions.RetryInterval, "STAGECOACH_TX_RETRY_INTERVAL", "30s", 10*time.Millisecond, time.Hour, "pause before the second try; doubled for each one after"),
 		duration(&c.Transactions.PollInterval, "STAGECOACH_TX_POLL_INTERVAL", "5s", 10*time.Millisecond, time.Hour, "between two looks at the wallet's history; a second at most while a payment is on its way"),
@@ -317,7 +317,7 @@ func amount(into *int64, name, def, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		n, err := money.ParseTON(v)
 		if err != nil {
-			return errors.New("must be an amount in TON such as 0.05")
+			return errors.New("must be an amount in GRAM such as 0.05")
 		}
 		*into = int64(n)
 		return nil

@@ -90,7 +90,7 @@ func ParseNano(text string) (Nano, error) {
 }
 
 var (
-	errNotTON  = errors.New("this is no amount in TON")
+	errNotTON  = errors.New("this is no amount in GRAM")
 	errNotNano = errors.New("this is no amount in nanoTON")
 )
 
