@@ -71,13 +71,15 @@ func starter(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 const (
-	fileJSON    = `{"file_id":"42","name":"a b.pdf","kind":"file","path":"/docs/a b.pdf","size":2097152,"modified_at":"2026-03-01T12:00:00Z"}`
-	folderJSON  = `{"file_id":"41","name":"docs","kind":"folder","path":"/docs","size":0,"modified_at":"2026-03-01T12:00:00Z"}`
-	jobJSON     = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
-	userJSON    = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
-	newUserJSON = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
-	statusJSON  = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"},"tasks_in_status":{"STUCK":2},"transactions_in_status":{"processing":1},"transactions_needing_review":1,"queues":[{"name":"delivery","kind":"activity","depth":4,"oldest_age_seconds":12.5,"workers":1}],"workers":[{"identity":"4711@a-host-with-a-long-name@worker","version":"0.1.0","build":null,"last_heard_seconds":1.2,"carries":3,"queues":["delivery","quotes","stagecoach"]}],"outside_systems":[{"name":"yandex","answers":false,"last_success_age_seconds":90,"last_error":"YANDEX_TIMEOUT","failing_for_seconds":60}],"errors":[{"workload":"delivery","code":"TELEGRAM_TIMEOUT","count":2}],"open_alerts":[{"kind":"storage_unreachable","opened_at":"2026-03-01T12:00:00Z"}],"payments_stopped_by":[{"name":"pause","reason":"the wallet is moved"}],"open_findings":1,"last_findings":[` + findingJSON + `]}`
-	findingJSON = `{"id":"5","found_at":"2026-03-01T12:00:00Z","workload":"transaction","entity_id":"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5","workflow_id":"transaction/9f","run_id":null,"finding":"not_started","done":null,"done_at":null}`
+	fileJSON     = `{"file_id":"42","name":"a b.pdf","kind":"file","path":"/docs/a b.pdf","size":2097152,"modified_at":"2026-03-01T12:00:00Z"}`
+	folderJSON   = `{"file_id":"41","name":"docs","kind":"folder","path":"/docs","size":0,"modified_at":"2026-03-01T12:00:00Z"}`
+	jobJSON      = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
+	userJSON     = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
+	newUserJSON  = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
+	tokenJSON    = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":"2026-03-01T12:00:00Z","current":true,"created_at":"2026-03-01T12:00:00Z"}`
+	newTokenJSON = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":null,"current":false,"created_at":"2026-03-01T12:00:00Z","token":"sc_abc"}`
+	statusJSON   = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"},"tasks_in_status":{"STUCK":2},"transactions_in_status":{"processing":1},"transactions_needing_review":1,"queues":[{"name":"delivery","kind":"activity","depth":4,"oldest_age_seconds":12.5,"workers":1}],"workers":[{"identity":"4711@a-host-with-a-long-name@worker","version":"0.1.0","build":null,"last_heard_seconds":1.2,"carries":3,"queues":["delivery","quotes","stagecoach"]}],"outside_systems":[{"name":"yandex","answers":false,"last_success_age_seconds":90,"last_error":"YANDEX_TIMEOUT","failing_for_seconds":60}],"errors":[{"workload":"delivery","code":"TELEGRAM_TIMEOUT","count":2}],"open_alerts":[{"kind":"storage_unreachable","opened_at":"2026-03-01T12:00:00Z"}],"payments_stopped_by":[{"name":"pause","reason":"the wallet is moved"}],"open_findings":1,"last_findings":[` + findingJSON + `]}`
+	findingJSON  = `{"id":"5","found_at":"2026-03-01T12:00:00Z","workload":"transaction","entity_id":"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5","workflow_id":"transaction/9f","run_id":null,"finding":"not_started","done":null,"done_at":null}`
 )
 
 func job(state, lastError string) string {
@@ -108,6 +110,12 @@ func TestCommands(t *testing.T) {
 		"GET /v1/users?limit=50&status=PENDING": {`200 ` + list(userJSON)},
 		"PATCH /v1/users/3":                     {`200 ` + userJSON},
 		"POST /v1/users/3/token":                {`200 ` + newUserJSON},
+		"GET /v1/users/3/tokens?limit=50":       {`200 ` + list(tokenJSON)},
+		"DELETE /v1/users/3/tokens/12":          {`204 `},
+		"GET /v1/tokens?limit=50":               {`200 ` + list(tokenJSON)},
+		"POST /v1/tokens":                       {`201 ` + newTokenJSON},
+		"POST /v1/tokens/12/rotate":             {`200 ` + newTokenJSON},
+		"DELETE /v1/tokens/12":                  {`204 `},
 	}
 	runCommands(t, answers, []commandTest{
 		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MiB"}, json: list(folderJSON, fileJSON)},
@@ -127,6 +135,12 @@ func TestCommands(t *testing.T) {
 		{line: "user block 3", want: []string{"Ada"}, json: userJSON, body: `{"status":"BLOCKED"}`},
 		{line: "user role 3 admin", want: []string{"Ada"}, json: userJSON, body: `{"role":"ADMIN"}`},
 		{line: "user token 3", want: []string{"sc_abc"}, json: newUserJSON},
+		{line: "user tokens 3", want: []string{"import", "read,files"}, json: list(tokenJSON)},
+		{line: "user revoke 3 12", want: []string{"token 12 is revoked"}},
+		{line: "token list", want: []string{"import", "read,files", "this one"}, json: list(tokenJSON)},
+		{line: "token create import --scope read,files", want: []string{"import", "sc_abc"}, json: newTokenJSON, body: `{"name":"import","scopes":["read","files"]}`},
+		{line: "token rotate 12 --grace 1h", want: []string{"sc_abc"}, json: newTokenJSON, body: `{"grace_seconds":3600}`},
+		{line: "token revoke 12", want: []string{"token 12 is revoked"}},
 	})
 }
 

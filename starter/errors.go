@@ -99,6 +99,10 @@ func nextStep(cmd *cobra.Command, r *refusal) string {
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
 	case fault.InsufficientAccess:
 		return "ask whose it is; what is for administrators needs the token of one"
+	case fault.InsufficientScope:
+		return "use another token, or make one with the scope: starter token create NAME --scope SCOPE"
+	case fault.TokenNotFound:
+		return "look which there are: starter token list"
 	case fault.UserNotActive:
 		return "ask an administrator for: starter user approve ID"
 	case fault.NoTelegramChat:

@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 		Use:   "starter",
 		Short: "Stagecoach on the command line: dev runs everything on this machine, the rest talks to the API",
 	},
-		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newMigrate(), newRestored(), newReseal(), newStandIn())
+		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(), newStandIn())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.DisableDefaultCmd = true

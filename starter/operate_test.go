@@ -223,6 +223,8 @@ func (h *handbook) fill(state string) {
 	h.values["STUCK"] = h.values["TASK"]
 	h.becomes("/v1/tasks/"+h.values["TASK_ID"], "status", "STUCK")
 	h.values["USER_ID"] = h.call("POST", api+"/v1/users", admin, map[string]any{"name": "Somebody"})["id"].(string)
+	tokens := h.call("GET", api+"/v1/users/"+h.values["USER_ID"]+"/tokens", admin, nil)["items"].([]any)
+	h.values["TOKEN_ID"] = tokens[0].(map[string]any)["id"].(string)
 
 	h.call("POST", h.info.StandIns.Fragment+"/_/faults", "", map[string]any{"kind": "500", "times": 1000})
 	h.values["HASH"] = h.call("POST", h.info.StandIns.TonCenter+"/_/deposits", "", map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"})["hash"].(string)

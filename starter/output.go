@@ -73,6 +73,14 @@ func took(d time.Duration) string {
 	}
 }
 
+// whenever writes a moment that there may not be.
+func whenever(t *time.Time) string {
+	if t == nil {
+		return when(time.Time{})
+	}
+	return when(*t)
+}
+
 // when writes a moment for people, in their own time zone.
 func when(t time.Time) string {
 	if t.IsZero() {

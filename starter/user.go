@@ -24,11 +24,13 @@ type user struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
+func userPath(id string) string { return "/v1/users/" + url.PathEscape(id) }
+
 func newUser() *cobra.Command {
 	var t target
 	change := func(use, short string, most int, body func(args []string) map[string]string) *cobra.Command {
 		return userCommand(&t, use, short, most, func(args []string) call {
-			return call{method: http.MethodPatch, path: "/v1/users/" + url.PathEscape(args[0]), body: body(args)}
+			return call{method: http.MethodPatch, path: userPath(args[0]), body: body(args)}
 		})
 	}
 	cmd := group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
@@ -43,8 +45,12 @@ func newUser() *cobra.Command {
 		change("role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
 			return map[string]string{"role": strings.ToUpper(args[1])}
 		}),
-		userCommand(&t, "token ID", "Give a user a new API token; the old one is of no use from then on", 1, func(args []string) call {
-			return call{method: http.MethodPost, path: "/v1/users/" + url.PathEscape(args[0]) + "/token"}
+		listingAs(t.asAdmin, "tokens ID", "List a user's API tokens, the oldest first", between(1, 1),
+			func(args []string) string { return userPath(args[0]) + "/tokens" }, func() map[string]string { return nil }, showTokens),
+		newRevocation(t.asAdmin, "revoke ID TOKEN", "End a user's API token at once, by their ids", 2,
+			func(args []string) string { return userPath(args[0]) + "/tokens/" + url.PathEscape(args[1]) }),
+		userCommand(&t, "token ID", "Give a user a new API token instead of the one that was made with the user", 1, func(args []string) call {
+			return call{method: http.MethodPost, path: userPath(args[0]) + "/token"}
 		}),
 	)
 	t.addFlags(cmd)

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,13 +13,42 @@ import (
 	"stagecoach/internal/store"
 )
 
-type callerKey struct{}
+// principal is who asks, and with which token.
+type principal struct {
+	user  store.User
+	token store.Token
+}
+
+// grants gives the scopes that the token has in its user's hands.
+func (p principal) grants() []store.Scope { return p.token.Grants(p.user.Role) }
+
+// require refuses scopes that the token does not grant.
+func (p principal) require(scopes ...store.Scope) error {
+	granted := p.grants()
+	missing := slices.DeleteFunc(slices.Clone(scopes), func(s store.Scope) bool { return slices.Contains(granted, s) })
+	if len(missing) == 0 {
+		return nil
+	}
+	return fault.New(fault.InsufficientScope, "this token lacks the scope %s", joined(missing)).With("missing", missing)
+}
+
+func joined(scopes []store.Scope) string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, ", ")
+}
+
+type principalKey struct{}
+
+func principalOf(ctx context.Context) principal {
+	p, _ := ctx.Value(principalKey{}).(principal)
+	return p
+}
 
 // caller is who asks; zero in an operation for anyone.
-func caller(ctx context.Context) store.User {
-	user, _ := ctx.Value(callerKey{}).(store.User)
-	return user
-}
+func caller(ctx context.Context) store.User { return principalOf(ctx).user }
 
 // admit lets only those through to an operation who may call it. It asks the record each time: a person who was blocked
 // is out at once.
@@ -28,15 +58,15 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			next(ctx)
 			return
 		}
-		user, err := s.authenticate(ctx.Context(), ctx.Header("Authorization"))
+		who, err := s.authenticate(ctx.Context(), ctx.Header("Authorization"))
 		if err == nil {
-			noteOf(ctx.Context()).user = userHash(user.ID)
-			err = s.o.Requests.Take(ctx.Context(), user)
+			noteOf(ctx.Context()).user = userHash(who.user.ID)
+			err = s.o.Requests.Take(ctx.Context(), who.user)
 		}
 		if err == nil {
-			err = permit(user, op.access)
+			err = who.permit(op)
 			if err != nil {
-				s.audit(ctx.Context(), user, op, cmp.Or(ctx.Param("id"), ctx.Param("hash")), store.OutcomeRefused)
+				s.audit(ctx.Context(), who.user, op, cmp.Or(ctx.Param("id"), ctx.Param("hash")), store.OutcomeRefused)
 			}
 		}
 		if err != nil {
@@ -48,40 +78,43 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			p.write(w)
 			return
 		}
-		next(huma.WithValue(ctx, callerKey{}, user))
+		next(huma.WithValue(ctx, principalKey{}, who))
 	}
 }
 
 // authenticate finds whose token stands in an Authorization header.
-func (s *server) authenticate(ctx context.Context, header string) (store.User, error) {
+func (s *server) authenticate(ctx context.Context, header string) (who principal, err error) {
 	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return store.User{}, fault.New(fault.Unauthenticated, "send the header Authorization: Bearer <token>")
+		return who, fault.New(fault.Unauthenticated, "send the header Authorization: Bearer <token>")
 	}
+
 	remote := noteOf(ctx).remote
 	if err := s.o.Guesses.Check(remote, token); err != nil {
-		return store.User{}, err
+		return who, err
 	}
-	user, err := s.o.Store.UserByToken(ctx, token)
+	who.user, who.token, err = s.o.Store.Authenticate(ctx, token)
 	switch {
 	case err == nil:
 		s.o.Guesses.Right(token)
-	case fault.CodeOf(err) == fault.UserNotFound:
+	case fault.CodeOf(err) == fault.Unauthenticated:
 		s.o.Guesses.Wrong(remote, token)
-		err = fault.New(fault.Unauthenticated, "this token is not known")
 	}
-	return user, err
+	return who, err
 }
 
-func permit(user store.User, needed access) error {
+// permit refuses an operation that is not for this user, or not for this token.
+func (p principal) permit(op operation) error {
 	switch {
-	case user.Status != store.UserActive:
-		return fault.New(fault.UserNotActive, "this user is %s", user.Status).With("status", user.Status)
-	case needed == forAdmins && !user.IsAdmin():
+	case p.user.Status != store.UserActive:
+		return fault.New(fault.UserNotActive, "this user is %s", p.user.Status).With("status", p.user.Status)
+	case op.access == forAdmins && !p.user.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
+	case op.scope == anyScope:
+		return nil
 	}
-	return nil
+	return p.require(op.scope)
 }
 
 // audit writes what an administrator did, or what somebody was refused. The answer does not hang on it: the thing is

@@ -74,6 +74,12 @@ func endpoints() []endpoint {
 		{id: "get-user", method: "GET", target: "/v1/users/2", admin: true, subject: "user/2"},
 		{id: "change-user", method: "PATCH", target: "/v1/users/2", body: map[string]any{"name": "x"}, admin: true, subject: "user/2"},
 		{id: "renew-user-token", method: "POST", target: "/v1/users/2/token", admin: true, subject: "user/2"},
+		{id: "list-tokens", method: "GET", target: "/v1/tokens"},
+		{id: "create-token", method: "POST", target: "/v1/tokens", body: map[string]any{"name": "x", "scopes": []any{"read"}}},
+		{id: "revoke-token", method: "DELETE", target: "/v1/tokens/999", subject: "token/999"},
+		{id: "rotate-token", method: "POST", target: "/v1/tokens/999/rotate", subject: "token/999"},
+		{id: "list-user-tokens", method: "GET", target: "/v1/users/2/tokens", admin: true, subject: "user/2"},
+		{id: "revoke-user-token", method: "DELETE", target: "/v1/users/2/tokens/999", admin: true, subject: "user/2"},
 		{id: "list-audit", method: "GET", target: "/v1/audit", admin: true},
 		{id: "list-findings", method: "GET", target: "/v1/findings", admin: true},
 	}

@@ -49,16 +49,16 @@ type bookInput struct {
 
 var (
 	createBook = operation{
-		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers,
+		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers, scope: store.ScopeDownloads,
 		summary: "Add a book to the library", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
 		description: "It stands in the Archive until a download has brought one of its media.",
 	}
 	listBooks = operation{
-		id: "list-books", method: http.MethodGet, path: "/v1/books", tag: "Books", access: forUsers,
+		id: "list-books", method: http.MethodGet, path: "/v1/books", tag: "Books", access: forUsers, scope: store.ScopeRead,
 		summary: "List the books, the newest first, or search them", description: "The library is everybody's.",
 	}
 	getBook = operation{
-		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers, subject: "book",
+		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers, scope: store.ScopeRead, subject: "book",
 		summary: "Look at a book", faults: []fault.Code{fault.BookNotFound},
 	}
 )

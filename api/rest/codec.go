@@ -21,7 +21,7 @@ func (s *server) registerCodec() {
 		return
 	}
 	for _, name := range []string{"decode", "encode"} {
-		op := operation{id: "codec-" + name, access: forAdmins}
+		op := operation{id: "codec-" + name, access: forAdmins, scope: store.ScopeOperate}
 		s.mux.HandleFunc("OPTIONS /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if s.fromWebUI(w, r) { // a browser asks beforehand, and tells no credentials
 				w.WriteHeader(http.StatusNoContent)
@@ -36,7 +36,7 @@ func (s *server) registerCodec() {
 	}
 	// A browser asks its user for a password when a page of ours wants one, and from then on tells it to those above.
 	s.mux.HandleFunc("GET /codec/{$}", func(w http.ResponseWriter, r *http.Request) {
-		if s.mayRead(w, r, operation{id: "codec-login", access: forAdmins}) {
+		if s.mayRead(w, r, operation{id: "codec-login", access: forAdmins, scope: store.ScopeOperate}) {
 			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // whoever asked has left
 		}
 	})
@@ -66,14 +66,14 @@ func (s *server) mayRead(w http.ResponseWriter, r *http.Request, op operation) b
 	if _, password, ok := r.BasicAuth(); ok {
 		header = "Bearer " + password
 	}
-	user, err := s.authenticate(r.Context(), header)
+	who, err := s.authenticate(r.Context(), header)
 	if err == nil {
-		noteOf(r.Context()).user = userHash(user.ID)
-		err = s.o.Requests.Take(r.Context(), user)
+		noteOf(r.Context()).user = userHash(who.user.ID)
+		err = s.o.Requests.Take(r.Context(), who.user)
 	}
 	if err == nil {
-		if err = permit(user, op.access); err != nil {
-			s.audit(r.Context(), user, op, "", store.OutcomeRefused)
+		if err = who.permit(op); err != nil {
+			s.audit(r.Context(), who.user, op, "", store.OutcomeRefused)
 		}
 	}
 	if namespace := r.Header.Get("X-Namespace"); err == nil && namespace != "" && namespace != s.o.Codec.Namespace {

@@ -63,7 +63,7 @@ type deliveryInput struct {
 
 var (
 	createDelivery = operation{
-		id: "create-delivery", method: http.MethodPost, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,
+		id: "create-delivery", method: http.MethodPost, path: "/v1/deliveries", tag: "Deliveries", access: forUsers, scope: store.ScopeDeliveries,
 		summary: "Ask for a file to be sent to your Telegram chat", status: http.StatusCreated, also: http.StatusOK,
 		description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		faults: []fault.Code{
@@ -72,19 +72,19 @@ var (
 		},
 	}
 	listDeliveries = operation{
-		id: "list-deliveries", method: http.MethodGet, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,
+		id: "list-deliveries", method: http.MethodGet, path: "/v1/deliveries", tag: "Deliveries", access: forUsers, scope: store.ScopeRead,
 		summary: "List deliveries, the newest first", description: "Your own; everybody's for an administrator.",
 	}
 	getDelivery = operation{
-		id: "get-delivery", method: http.MethodGet, path: "/v1/deliveries/{id}", tag: "Deliveries", access: forUsers, subject: "delivery",
+		id: "get-delivery", method: http.MethodGet, path: "/v1/deliveries/{id}", tag: "Deliveries", access: forUsers, scope: store.ScopeRead, subject: "delivery",
 		summary: "Look at a delivery", faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	listDeliveryEvents = operation{
-		id: "list-delivery-events", method: http.MethodGet, path: "/v1/deliveries/{id}/events", tag: "Deliveries", access: forUsers, subject: "delivery",
+		id: "list-delivery-events", method: http.MethodGet, path: "/v1/deliveries/{id}/events", tag: "Deliveries", access: forUsers, scope: store.ScopeRead, subject: "delivery",
 		summary: "What happened to a delivery, from the beginning", faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	cancelDelivery = operation{
-		id: "cancel-delivery", method: http.MethodPost, path: "/v1/deliveries/{id}/cancel", tag: "Deliveries", access: forUsers, subject: "delivery",
+		id: "cancel-delivery", method: http.MethodPost, path: "/v1/deliveries/{id}/cancel", tag: "Deliveries", access: forUsers, scope: store.ScopeDeliveries, subject: "delivery",
 		summary:     "Stop a delivery",
 		description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
 		faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},

@@ -76,7 +76,7 @@ type cancelDownloadInput struct {
 
 var (
 	createDownload = operation{
-		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers, scope: store.ScopeDownloads,
 		summary: "Ask for a torrent to be downloaded for a book", status: http.StatusCreated, also: http.StatusOK,
 		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
@@ -84,19 +84,19 @@ var (
 		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
 	}
 	listDownloads = operation{
-		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers, scope: store.ScopeRead,
 		summary: "List downloads, the newest first", description: "Your own; everybody's for an administrator.",
 	}
 	getDownload = operation{
-		id: "get-download", method: http.MethodGet, path: "/v1/downloads/{id}", tag: "Downloads", access: forUsers, subject: "download",
+		id: "get-download", method: http.MethodGet, path: "/v1/downloads/{id}", tag: "Downloads", access: forUsers, scope: store.ScopeRead, subject: "download",
 		summary: "Look at a download", faults: []fault.Code{fault.DownloadNotFound},
 	}
 	listDownloadEvents = operation{
-		id: "list-download-events", method: http.MethodGet, path: "/v1/downloads/{id}/events", tag: "Downloads", access: forUsers, subject: "download",
+		id: "list-download-events", method: http.MethodGet, path: "/v1/downloads/{id}/events", tag: "Downloads", access: forUsers, scope: store.ScopeRead, subject: "download",
 		summary: "What happened to a download, from the beginning", faults: []fault.Code{fault.DownloadNotFound},
 	}
 	cancelDownload = operation{
-		id: "cancel-download", method: http.MethodPost, path: "/v1/downloads/{id}/cancel", tag: "Downloads", access: forUsers, subject: "download",
+		id: "cancel-download", method: http.MethodPost, path: "/v1/downloads/{id}/cancel", tag: "Downloads", access: forUsers, scope: store.ScopeDownloads, subject: "download",
 		summary: "End a download, and remove its torrent unless another download needs it",
 		description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
 			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",

@@ -38,6 +38,8 @@ var kinds = map[fault.Code]kind{
 	fault.InsufficientAccess:  {http.StatusForbidden, "This is for others to do"},
 	fault.RateLimited:         {http.StatusTooManyRequests, "Too many requests"},
 	fault.QuotaExceeded:       {http.StatusConflict, "A limit is reached"},
+	fault.InsufficientScope:   {http.StatusForbidden, "The token lacks a scope"},
+	fault.TokenNotFound:       {http.StatusNotFound, "There is no such token"},
 	fault.OwnAccess:           {http.StatusConflict, "Nobody takes their own access away"},
 	fault.LastAdmin:           {http.StatusConflict, "One administrator has to be left"},
 	fault.NotFound:            {http.StatusNotFound, "There is no such thing"},

@@ -43,7 +43,7 @@ type eventsInput struct {
 func (s *server) registerEvents() {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[eventBody](), true, "")
 	register(s, operation{
-		id: "stream-events", method: http.MethodGet, path: "/v1/events", tag: "Events", access: forUsers, stream: true,
+		id: "stream-events", method: http.MethodGet, path: "/v1/events", tag: "Events", access: forUsers, scope: store.ScopeRead, stream: true,
 		summary: "Follow every transition that you may see, as it happens",
 		description: "Server-Sent Events. Each has an `id` and JSON as its `data`. Come back with the last `id` and nothing is lost or repeated; " +
 			"without one the stream begins now, and may repeat the last moment. A comment is sent every 15 seconds while nothing happens.",
@@ -162,11 +162,11 @@ func (f *follower) sendNew(ctx context.Context, user *store.User) (more bool, er
 
 // look checks that the client may still follow.
 func (f *follower) look(ctx context.Context) (store.User, error) {
-	user, err := f.authenticate(ctx, f.authorization)
+	who, err := f.authenticate(ctx, f.authorization)
 	if err == nil {
-		err = permit(user, forUsers)
+		err = who.permit(operation{access: forUsers, scope: store.ScopeRead})
 	}
-	return user, err
+	return who.user, err
 }
 
 func (f *follower) send(text []byte) error {

@@ -46,7 +46,7 @@ const filesCursor = "files"
 
 func (s *server) registerFiles() {
 	register(s, operation{
-		id: "list-files", method: http.MethodGet, path: "/v1/files", tag: "Files", access: forUsers,
+		id: "list-files", method: http.MethodGet, path: "/v1/files", tag: "Files", access: forUsers, scope: store.ScopeFiles,
 		summary: "Browse the shared folder, or search it",
 		description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
 			"Give either `path` or `q`.",

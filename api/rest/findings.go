@@ -30,7 +30,7 @@ type listFindingsInput struct {
 
 func (s *server) registerFindings() {
 	register(s, operation{
-		id: "list-findings", method: http.MethodGet, path: "/v1/findings", tag: "Operations", access: forAdmins,
+		id: "list-findings", method: http.MethodGet, path: "/v1/findings", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
 		summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
 		description: "One line per incident, however often it was looked at.",
 	}, s.listFindings)

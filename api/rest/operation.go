@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
 )
 
 const (
@@ -32,6 +33,9 @@ const (
 	forAdmins
 )
 
+// anyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes themselves.
+const anyScope store.Scope = "any"
+
 // operation is one row of the API.
 type operation struct {
 	id, method, path string
@@ -39,6 +43,7 @@ type operation struct {
 	summary          string // a line
 	description      string // more, when there is more to know
 	access           access
+	scope            store.Scope    // that a token needs; empty where access is forAnyone
 	subject          string         // what {id} or {hash} names, in the audit log: "user"
 	status           int            // of a success; 0 is 200
 	also             int            // another status of success with the same body; 0 is none
@@ -58,7 +63,7 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
 	}
 	if op.access != forAnyone {
-		described.Security = []map[string][]string{{bearer: {}}}
+		described.Security = []map[string][]string{{bearer: op.scopes()}}
 	}
 	huma.Register(s.api, described, func(ctx context.Context, in *In) (*Out, error) {
 		if !op.stream {
@@ -77,11 +82,19 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 	}
 }
 
+// scopes gives the scope of an operation as the document lists it.
+func (op operation) scopes() []string {
+	if op.scope == anyScope {
+		return []string{}
+	}
+	return []string{string(op.scope)}
+}
+
 // responses documents how an operation answers other than well, and how it does when the body is not JSON.
 func (s *server) responses(op operation, hasBody bool) map[string]*huma.Response {
 	codes := append([]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.faults...)
 	if op.access >= forUsers {
-		codes = append(codes, fault.Unauthenticated, fault.UserNotActive, fault.RateLimited)
+		codes = append(codes, fault.Unauthenticated, fault.UserNotActive, fault.InsufficientScope, fault.RateLimited)
 	}
 	if op.access >= forAdmins {
 		codes = append(codes, fault.InsufficientAccess)

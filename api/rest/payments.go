@@ -87,24 +87,24 @@ type purchaseBody struct {
 
 var (
 	getQueue = operation{
-		id: "get-payment-queue", method: http.MethodGet, path: "/v1/payments/queue", tag: "Payments", access: forAdmins,
+		id: "get-payment-queue", method: http.MethodGet, path: "/v1/payments/queue", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
 		summary: "Who waits for the wallet's turn, and what stops payments", faults: []fault.Code{fault.NotConfigured},
 	}
 	pausePayments = operation{
-		id: "pause-payments", method: http.MethodPost, path: "/v1/payments/pause", tag: "Payments", access: forAdmins,
+		id: "pause-payments", method: http.MethodPost, path: "/v1/payments/pause", tag: "Payments", access: forAdmins, scope: store.ScopeMoney,
 		summary: "Stop all payments", faults: []fault.Code{fault.NotConfigured},
 		description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
 	}
 	resumePayments = operation{
-		id: "resume-payments", method: http.MethodPost, path: "/v1/payments/resume", tag: "Payments", access: forAdmins,
+		id: "resume-payments", method: http.MethodPost, path: "/v1/payments/resume", tag: "Payments", access: forAdmins, scope: store.ScopeMoney,
 		summary: "End a pause, and a hold of the program's own besides", faults: []fault.Code{fault.NotConfigured},
 	}
 	getLedger = operation{
-		id: "get-ledger", method: http.MethodGet, path: "/v1/payments/ledger", tag: "Payments", access: forAdmins,
+		id: "get-ledger", method: http.MethodGet, path: "/v1/payments/ledger", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
 		summary: "Where the money is, and where it came from", faults: []fault.Code{fault.NotConfigured},
 	}
 	reconcilePayments = operation{
-		id: "reconcile-payments", method: http.MethodPost, path: "/v1/payments/reconcile", tag: "Payments", access: forAdmins,
+		id: "reconcile-payments", method: http.MethodPost, path: "/v1/payments/reconcile", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
 		summary: "Compare the ledger with the record, the chain and Fragment's purchases", description: "It changes nothing.",
 		faults: []fault.Code{
 			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,

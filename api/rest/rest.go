@@ -74,6 +74,7 @@ func New(o Options) http.Handler {
 	s.registerEvents()
 	s.registerStatus()
 	s.registerUsers()
+	s.registerTokens()
 	s.registerAudit()
 	s.registerFindings()
 	s.registerHealth()
@@ -94,7 +95,7 @@ func config(version string) huma.Config {
 			},
 			Components: &huma.Components{
 				Schemas:         huma.NewMapRegistry("#/components/schemas/", schemaName),
-				SecuritySchemes: map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you."}},
+				SecuritySchemes: map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."}},
 			},
 		},
 		Formats:                      huma.DefaultFormats,

@@ -37,7 +37,7 @@ type errorCountBody struct {
 
 func (s *server) registerStatus() {
 	register(s, operation{
-		id: "get-status", method: http.MethodGet, path: "/v1/status", tag: "Operations", access: forAdmins,
+		id: "get-status", method: http.MethodGet, path: "/v1/status", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
 		summary: "How the whole is doing",
 	}, s.getStatus)
 }

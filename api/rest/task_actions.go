@@ -27,24 +27,24 @@ type taskStatusInput struct {
 
 var (
 	claimTask = operation{
-		id: "claim-task", method: http.MethodPost, path: "/v1/tasks/{id}/claim", tag: "Tasks", access: forUsers, subject: "task",
+		id: "claim-task", method: http.MethodPost, path: "/v1/tasks/{id}/claim", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
 		summary: "Take a task that is ready", description: "Of many who try, one gets it. To claim what you have already changes nothing.",
 		faults: append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	escalateTask = operation{
-		id: "escalate-task", method: http.MethodPost, path: "/v1/tasks/{id}/escalate", tag: "Tasks", access: forUsers, subject: "task",
+		id: "escalate-task", method: http.MethodPost, path: "/v1/tasks/{id}/escalate", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
 		summary: "Block a task that somebody else works on", faults: append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
 	}
 	takeOverTask = operation{
-		id: "take-over-task", method: http.MethodPost, path: "/v1/tasks/{id}/takeover", tag: "Tasks", access: forUsers, subject: "task",
+		id: "take-over-task", method: http.MethodPost, path: "/v1/tasks/{id}/takeover", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
 		summary: "Take a STUCK task and work on it", faults: append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	changeTaskStatus = operation{
-		id: "change-task-status", method: http.MethodPost, path: "/v1/tasks/{id}/status", tag: "Tasks", access: forUsers, subject: "task",
+		id: "change-task-status", method: http.MethodPost, path: "/v1/tasks/{id}/status", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
 		summary: "Give a task another status", faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
 	}
 	commentTask = operation{
-		id: "comment-task", method: http.MethodPost, path: "/v1/tasks/{id}/comments", tag: "Tasks", access: forUsers, subject: "task",
+		id: "comment-task", method: http.MethodPost, path: "/v1/tasks/{id}/comments", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
 		summary: "Say something about a task, in whatever status it is", status: http.StatusCreated,
 		faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
 )
 
 type taskStatsBody struct {
@@ -34,7 +35,7 @@ type taskStatsInput struct {
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
 var getTaskStats = operation{
-	id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
+	id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "workspace",
 	summary: "How work goes in a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
 }
 

@@ -63,25 +63,25 @@ type taskEventsInput struct {
 
 var (
 	createTask = operation{
-		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, subject: "workspace",
+		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}
 	createTasks = operation{
-		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, subject: "workspace",
+		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
 		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
 	}
 	listTasks = operation{
-		id: "list-tasks", method: http.MethodGet, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		id: "list-tasks", method: http.MethodGet, path: "/v1/tasks", tag: "Tasks", access: forUsers, scope: store.ScopeRead,
 		summary: "List the tasks that you may see, the newest first",
 	}
 	getTask = operation{
-		id: "get-task", method: http.MethodGet, path: "/v1/tasks/{id}", tag: "Tasks", access: forUsers, subject: "task",
+		id: "get-task", method: http.MethodGet, path: "/v1/tasks/{id}", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "task",
 		summary: "Look at a task", faults: []fault.Code{fault.TaskNotFound},
 	}
 	listTaskEvents = operation{
-		id: "list-task-events", method: http.MethodGet, path: "/v1/tasks/{id}/events", tag: "Tasks", access: forUsers, subject: "task",
+		id: "list-task-events", method: http.MethodGet, path: "/v1/tasks/{id}/events", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "task",
 		summary: "What happened to a task, and what was said about it, from the beginning", faults: []fault.Code{fault.TaskNotFound},
 	}
 )

@@ -47,7 +47,7 @@ type transactionStatsInput struct {
 
 func (s *server) registerTransactionStats() {
 	register(s, operation{
-		id: "get-transaction-stats", method: http.MethodGet, path: "/v1/stats/transactions", tag: "Transactions", access: forAdmins,
+		id: "get-transaction-stats", method: http.MethodGet, path: "/v1/stats/transactions", tag: "Transactions", access: forAdmins, scope: store.ScopeOperate,
 		summary: "How transactions go", faults: []fault.Code{fault.NotConfigured},
 	}, s.getTransactionStats)
 }

@@ -102,28 +102,28 @@ type resolveTransactionInput struct {
 
 var (
 	listTransactions = operation{
-		id: "list-transactions", method: http.MethodGet, path: "/v1/transactions", tag: "Transactions", access: forAdmins,
+		id: "list-transactions", method: http.MethodGet, path: "/v1/transactions", tag: "Transactions", access: forAdmins, scope: store.ScopeRead,
 		summary: "List transactions, the newest first", faults: []fault.Code{fault.NotConfigured},
 	}
 	getTransaction = operation{
-		id: "get-transaction", method: http.MethodGet, path: "/v1/transactions/{hash}", tag: "Transactions", access: forAdmins, subject: "transaction",
+		id: "get-transaction", method: http.MethodGet, path: "/v1/transactions/{hash}", tag: "Transactions", access: forAdmins, scope: store.ScopeRead, subject: "transaction",
 		summary: "Look at a transaction, what happened to it and what was paid for it",
 		faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
 	}
 	retryTransaction = operation{
-		id: "retry-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/retry", tag: "Transactions", access: forAdmins, subject: "transaction",
+		id: "retry-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/retry", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "Try again to buy the Stars of a failed transaction",
 		description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		faults:      transactionFaults,
 	}
 	resolveTransaction = operation{
-		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions", access: forAdmins, subject: "transaction",
+		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "End a transaction that needs review as you have found out",
 		description: "It is never bought again after that. While a payment of it is signed and the chain has not decided, nobody can.",
 		faults:      transactionFaults,
 	}
 	writeOffTransaction = operation{
-		id: "write-off-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/write-off", tag: "Transactions", access: forAdmins, subject: "transaction",
+		id: "write-off-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/write-off", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "Give up what is owed to the sender of a failed transaction",
 		description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		faults:      transactionFaults,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,10 +68,11 @@ func (t *telegramID) UnmarshalJSON(data []byte) error {
 
 type createUserInput struct {
 	Body struct {
-		Name       string      `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
-		TelegramID *telegramID `json:"telegram_id,omitempty"`
-		Role       string      `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
-		Language   string      `json:"language,omitempty" enum:"en,ru" default:"en"`
+		Name       string         `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		TelegramID *telegramID    `json:"telegram_id,omitempty"`
+		Role       string         `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
+		Scopes     *[]store.Scope `json:"scopes,omitempty" uniqueItems:"true" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token; left out: all that the role allows; empty: no token"`
+		Language   string         `json:"language,omitempty" enum:"en,ru" default:"en"`
 	} `nameHint:"UserRequest"`
 }
 
@@ -95,26 +97,27 @@ type userInput struct {
 
 var (
 	createUser = operation{
-		id: "create-user", method: http.MethodPost, path: "/v1/users", tag: "Users", access: forAdmins, subject: "user",
+		id: "create-user", method: http.MethodPost, path: "/v1/users", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
 		summary: "Add a user, who is ACTIVE at once", status: http.StatusCreated, faults: []fault.Code{fault.UserExists},
-		description: "The answer holds the user's API token, this once.",
+		description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
 	}
 	listUsers = operation{
-		id: "list-users", method: http.MethodGet, path: "/v1/users", tag: "Users", access: forAdmins, summary: "List users, the oldest first",
+		id: "list-users", method: http.MethodGet, path: "/v1/users", tag: "Users", access: forAdmins, scope: store.ScopeUsers, summary: "List users, the oldest first",
 	}
 	getUser = operation{
-		id: "get-user", method: http.MethodGet, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
+		id: "get-user", method: http.MethodGet, path: "/v1/users/{id}", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
 		summary: "Look at a user", faults: []fault.Code{fault.UserNotFound},
 	}
 	changeUser = operation{
-		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, subject: "user",
+		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
 		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 		description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 	}
 	renewToken = operation{
-		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, subject: "user",
+		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
 		summary: "Give a user a new API token", faults: []fault.Code{fault.UserNotFound},
-		description: "The answer holds the token, this once. The old one is of no use from now on.",
+		description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
+			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
 	}
 )
 
@@ -127,15 +130,50 @@ func (s *server) registerUsers() {
 }
 
 func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[userBody], error) {
-	token := store.NewToken()
+	token, scopes, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
+	if err != nil {
+		return nil, err
+	}
+
 	user, err := s.o.Store.CreateUser(ctx, store.User{
 		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language, Status: store.UserActive,
-	}, token)
+	}, token, scopes...)
 	if err != nil {
 		return nil, err
 	}
 	s.audit(ctx, caller(ctx), createUser, formatID(user.ID), store.OutcomeDone)
 	return answered(userWithToken(user, token)), nil
+}
+
+// firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither may be more than
+// the caller's own token grants.
+func firstToken(ctx context.Context, role string, asked *[]store.Scope) (token string, scopes []store.Scope, err error) {
+	if role == store.RoleAdmin { // a token of theirs that is made later may grant all
+		if err := principalOf(ctx).require(store.Scopes...); err != nil {
+			return "", nil, err
+		}
+	}
+	if asked == nil {
+		return store.NewToken(), nil, principalOf(ctx).require(store.ScopesOf(role)...)
+	}
+	if len(*asked) == 0 {
+		return "", nil, nil
+	}
+	if err := roleAllows(role, *asked); err != nil {
+		return "", nil, err
+	}
+	return store.NewToken(), *asked, principalOf(ctx).require(*asked...)
+}
+
+// roleAllows refuses scopes that a role does not have.
+func roleAllows(role string, scopes []store.Scope) error {
+	allowed := store.ScopesOf(role)
+	for _, scope := range scopes {
+		if !slices.Contains(allowed, scope) {
+			return fault.New(fault.Validation, "the role %s does not allow the scope %s", role, scope).WithField("scopes")
+		}
+	}
+	return nil
 }
 
 func (s *server) listUsers(ctx context.Context, in *listUsersInput) (*answer[Page[userBody]], error) {
@@ -171,6 +209,10 @@ func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[u
 			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
 		}
 	}
+	if err := s.mayEmpower(ctx, id, change); err != nil {
+		return nil, err
+	}
+
 	user, err := s.o.Store.ChangeUser(ctx, id, change)
 	if err != nil {
 		return nil, err
@@ -184,13 +226,36 @@ func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[userBod
 	if err != nil {
 		return nil, err
 	}
-	token := store.NewToken()
-	user, err := s.o.Store.ChangeUser(ctx, id, store.UserChange{Token: token})
+	user, err := s.o.Store.UserByID(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := principalOf(ctx).require(store.ScopesOf(user.Role)...); err != nil {
+		return nil, err
+	}
+
+	token := store.NewToken()
+	if user, err = s.o.Store.ChangeUser(ctx, id, store.UserChange{Token: token}); err != nil {
 		return nil, err
 	}
 	s.audit(ctx, caller(ctx), renewToken, in.ID, store.OutcomeDone)
 	return answered(userWithToken(user, token)), nil
+}
+
+// mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.
+func (s *server) mayEmpower(ctx context.Context, id int64, change store.UserChange) error {
+	admin := change.Role == store.RoleAdmin
+	if change.Role == "" && change.Status == store.UserActive {
+		user, err := s.o.Store.UserByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		admin = user.Role == store.RoleAdmin
+	}
+	if !admin {
+		return nil
+	}
+	return principalOf(ctx).require(store.Scopes...)
 }
 
 func userID(text string) (int64, error) {

@@ -109,35 +109,35 @@ type memberInput struct {
 
 var (
 	createWorkspace = operation{
-		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Make a workspace, whose first member you are", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
 		description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
 	}
 	listWorkspaces = operation{
-		id: "list-workspaces", method: http.MethodGet, path: "/v1/workspaces", tag: "Workspaces", access: forUsers,
+		id: "list-workspaces", method: http.MethodGet, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, scope: store.ScopeRead,
 		summary: "List workspaces, the oldest first", description: "Those that you are a member of; all for an administrator.",
 	}
 	getWorkspace = operation{
-		id: "get-workspace", method: http.MethodGet, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "get-workspace", method: http.MethodGet, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, scope: store.ScopeRead, subject: "workspace",
 		summary: "Look at a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	changeWorkspace = operation{
-		id: "change-workspace", method: http.MethodPatch, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "change-workspace", method: http.MethodPatch, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Change a workspace's name and deadlines", faults: []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
 	}
 	listMembers = operation{
-		id: "list-workspace-members", method: http.MethodGet, path: "/v1/workspaces/{id}/members", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "list-workspace-members", method: http.MethodGet, path: "/v1/workspaces/{id}/members", tag: "Workspaces", access: forUsers, scope: store.ScopeRead, subject: "workspace",
 		summary: "List the members of a workspace", description: "For its members: these may be given tasks.",
 		faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	addMember = operation{
-		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one.",
 		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}
 	removeMember = operation{
-		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, subject: "workspace",
+		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Take a user out of a workspace, or leave it", status: http.StatusNoContent,
 		description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},

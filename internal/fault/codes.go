@@ -5,6 +5,8 @@ const (
 	Validation         Code = "VALIDATION_ERROR"
 	Unauthenticated    Code = "UNAUTHENTICATED"
 	InsufficientAccess Code = "INSUFFICIENT_ACCESS"
+	InsufficientScope  Code = "INSUFFICIENT_SCOPE" // details: missing, scopes that the token does not have
+	TokenNotFound      Code = "TOKEN_NOT_FOUND"
 	NotFound           Code = "NOT_FOUND"
 	DeliveryNotFound   Code = "DELIVERY_NOT_FOUND"
 	UserNotFound       Code = "USER_NOT_FOUND"

@@ -3,9 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"slices"
 	"strings"
@@ -45,61 +42,28 @@ func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserAct
 
 const userColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at`
 
-// NewToken makes an API token: 160 random bits that can be read aloud.
-func NewToken() string {
-	raw := make([]byte, 20)
-	rand.Read(raw)
-	return "sc_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw))
-}
-
-func hashToken(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
-}
-
-// CreateUser adds a user; token may be empty for one who only uses the bot. A taken Telegram id is USER_EXISTS.
-func (s *Store) CreateUser(ctx context.Context, u User, token string) (User, error) {
-	var hash []byte
-	if token != "" {
+// CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that the role allows. A
+// taken Telegram id is USER_EXISTS.
+func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (created User, err error) {
+	var hash []byte // release 0.1.0 knows it, and takes it for one that grants all
+	if token != "" && len(scopes) == 0 {
 		hash = hashToken(token)
 	}
-	rows, err := s.pool.Query(ctx, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
-		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+userColumns,
-		u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
-	if err != nil {
-		return User{}, unavailable(err)
-	}
-	created, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
+
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		created, err = oneIn[User](ctx, tx, noUser, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
+			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+userColumns,
+			u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
+		if err != nil || len(scopes) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO tokens (user_id, name, hash, scopes) VALUES ($1, 'first', $2, $3)`, created.ID, hashToken(token), scopes)
+		return err
+	})
 	if isUniqueViolation(err) {
 		return User{}, fault.New(fault.UserExists, "a user with this telegram_id exists").WithField("telegram_id")
 	}
-	return created, unavailable(err)
-}
-
-// EnsureAdmins makes the administrators of the configuration: the holder of token (empty: none), and the Telegram
-// accounts.
-func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []int64) error {
-	admin := User{Name: "administrator", Role: RoleAdmin, Status: UserActive}
-	if token != "" {
-		if _, err := s.UserByToken(ctx, token); fault.CodeOf(err) == fault.UserNotFound {
-			if _, err := s.CreateUser(ctx, admin, token); err != nil {
-				return err
-			}
-		} else if err != nil {
-			return err
-		}
-	}
-	for _, id := range telegramIDs {
-		admin.TelegramID = &id
-		user, created, err := s.EnsureTelegramUser(ctx, admin)
-		if err == nil && !created && !user.IsAdmin() {
-			_, err = s.ChangeUser(ctx, user.ID, UserChange{Role: RoleAdmin, Status: UserActive})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return created, err
 }
 
 // EnsureTelegramUser finds the user of a Telegram account, or adds one with the given status and role.
@@ -114,11 +78,6 @@ func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, crea
 		return user, false, err
 	}
 	return user, err == nil, err
-}
-
-// UserByToken finds whose API token this is.
-func (s *Store) UserByToken(ctx context.Context, token string) (User, error) {
-	return s.user(ctx, `token_hash = $1`, hashToken(token))
 }
 
 // UserByTelegram finds the user of a Telegram account.

@@ -1,0 +1,190 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// token makes a token of a user's, past the API.
+func (w *world) token(user store.User, scopes ...store.Scope) (secret, id string) {
+	w.t.Helper()
+	secret = store.NewToken()
+	token, err := w.store.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return secret, fmt.Sprint(token.ID)
+}
+
+// declaredScopes reads from the document which scope each operation needs; "" is one that any token opens.
+func (w *world) declaredScopes() map[string]store.Scope {
+	w.t.Helper()
+	declared := map[string]store.Scope{}
+	for _, item := range w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body["paths"].(map[string]any) {
+		for _, value := range item.(map[string]any) {
+			operation := value.(map[string]any)
+			security, ok := operation["security"].([]any)
+			if !ok {
+				continue // for anyone
+			}
+			var scope store.Scope
+			if scopes := security[0].(map[string]any)["bearer"].([]any); len(scopes) == 1 {
+				scope = store.Scope(scopes[0].(string))
+			}
+			declared[operation["operationId"].(string)] = scope
+		}
+	}
+	return declared
+}
+
+// TestEveryOperationNeedsItsScope calls each operation with a token of each scope.
+func TestEveryOperationNeedsItsScope(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	declared := w.declaredScopes()
+	secrets := map[store.Scope]string{}
+	for _, scope := range store.Scopes {
+		secrets[scope], _ = w.token(w.admin, scope)
+	}
+	for _, e := range endpoints() {
+		needed := declared[e.id]
+		if own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens"; needed == "" && !own || needed != "" && !slices.Contains(store.Scopes, needed) {
+			t.Errorf("%s declares the scope %q", e.id, needed)
+			continue
+		}
+		for scope, secret := range secrets {
+			if scope == needed || needed == "" || e.id == "stream-events" && scope == needed {
+				continue
+			}
+			a := w.send(secret, e.method, e.target, e.body, "Idempotency-Key", "k").refused(http.StatusForbidden, fault.InsufficientScope, "")
+			if missing := a.body["details"].(map[string]any)["missing"]; fmt.Sprint(missing) != fmt.Sprintf("[%s]", needed) {
+				t.Errorf("%s with %s: missing %v, want %s", e.id, scope, missing, needed)
+			}
+		}
+		if e.id == "stream-events" { // it has no end, and its own tests
+			continue
+		}
+		for scope, secret := range secrets {
+			if scope != needed && needed != "" {
+				continue
+			}
+			if a := w.send(secret, e.method, e.target, e.body, "Idempotency-Key", "k"); strings.Contains(a.raw, string(fault.InsufficientScope)) && needed != "" && !empowers(e.id) {
+				t.Errorf("%s with its scope %s:\n%s", e.id, scope, a.raw)
+			}
+		}
+	}
+}
+
+// empowers says whether an operation makes tokens, which may need more than its own scope.
+func empowers(id string) bool { return id == "create-user" || id == "renew-user-token" }
+
+// TestTokens lives through the life of a token.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"import","scopes":["read","files"]}`).ok(http.StatusCreated).body
+	secret, path := made["token"].(string), "/v1/tokens/"+made["id"].(string)
+	if fmt.Sprint(made["scopes"]) != "[read files]" || made["expires_at"] != nil || made["last_used_at"] != nil || made["current"] != false {
+		t.Errorf("made %v", made)
+	}
+	w.send(secret, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
+	w.send(secret, "POST", "/v1/deliveries", `{"file_id":"1"}`, "Idempotency-Key", "k").refused(http.StatusForbidden, fault.InsufficientScope, "")
+
+	list := w.send(secret, "GET", "/v1/tokens", nil).ok(http.StatusOK).items()
+	if len(list) != 2 || list[0]["current"] != false || list[1]["current"] != true || list[1]["last_used_at"] == nil || list[1]["token"] != nil {
+		t.Errorf("listed %v", list)
+	}
+	for _, mine := range []string{"/v1/tokens/999", "/v1/tokens/x", fmt.Sprintf("/v1/tokens/%s", list[0]["id"])} {
+		w.send(w.bobToken, "DELETE", mine, nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+		w.send(w.bobToken, "POST", mine+"/rotate", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	}
+
+	rotated := w.send(w.adaToken, "POST", path+"/rotate", `{"grace_seconds":600}`).ok(http.StatusOK).body
+	if rotated["id"] != made["id"] || rotated["token"] == secret || fmt.Sprint(rotated["scopes"]) != "[read files]" {
+		t.Errorf("rotated %v", rotated)
+	}
+	w.send(secret, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
+	again := w.send(w.adaToken, "POST", path+"/rotate", nil).ok(http.StatusOK).body
+	for _, old := range []string{secret, rotated["token"].(string)} {
+		w.send(old, "GET", "/v1/deliveries", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+	}
+	w.send(again["token"].(string), "DELETE", path, nil).ok(http.StatusNoContent)
+	w.send(again["token"].(string), "GET", "/v1/deliveries", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+	w.send(w.adaToken, "DELETE", path, nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+}
+
+// TestATokenGrantsNoMoreThanItsMaker in scopes, in time, and over others.
+func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refused := func(a reply, missing string) {
+		t.Helper()
+		a.refused(http.StatusForbidden, fault.InsufficientScope, "")
+		if got := fmt.Sprint(a.body["details"].(map[string]any)["missing"]); got != missing {
+			t.Errorf("missing %s, want %s", got, missing)
+		}
+	}
+	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]") // her role has none
+	read, _ := w.token(w.admin, store.ScopeRead)
+	_, tasks := w.token(w.admin, store.ScopeTasks)
+	refused(w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["tasks","read"]}`), "[tasks]")
+	refused(w.send(read, "DELETE", "/v1/tokens/"+tasks, nil), "[tasks]")
+	refused(w.send(read, "POST", "/v1/tokens/"+tasks+"/rotate", nil), "[tasks]")
+	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["nonsense"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
+	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":[]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+
+	ends := time.Now().Add(time.Hour).UTC()
+	body := func(at time.Time) map[string]any {
+		return map[string]any{"name": "x", "scopes": []any{"read"}, "expires_at": at.Format(time.RFC3339Nano)}
+	}
+	w.send(read, "POST", "/v1/tokens", body(time.Now().Add(-time.Hour))).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+	short := w.send(read, "POST", "/v1/tokens", body(ends)).ok(http.StatusCreated).body["token"].(string)
+	w.send(short, "POST", "/v1/tokens", body(ends.Add(time.Hour))).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+	child := w.send(short, "POST", "/v1/tokens", `{"name":"x","scopes":["read"]}`).ok(http.StatusCreated).body
+	if got := child["expires_at"]; got == nil || !strings.HasPrefix(got.(string), ends.Format("2006-01-02T15:04:05")) {
+		t.Errorf("a child without an end of its own ends at %v, want %s", got, ends)
+	}
+	_, endless := w.token(w.admin, store.ScopeRead)
+	w.send(short, "POST", "/v1/tokens/"+endless+"/rotate", nil).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+
+	users, _ := w.token(w.admin, store.ScopeUsers)
+	refused(w.send(users, "POST", "/v1/users", `{"name":"x"}`), "[read files deliveries tasks downloads webhooks]")
+	refused(w.send(users, "POST", "/v1/users", `{"name":"x","role":"ADMIN","scopes":["users"]}`), "[read files deliveries tasks downloads webhooks money operate]")
+	refused(w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`), "[read files deliveries tasks downloads webhooks money operate]")
+	refused(w.send(users, "PATCH", "/v1/users/5", `{"status":"ACTIVE"}`), "[read files deliveries tasks downloads webhooks money operate]")
+	refused(w.send(users, "POST", fmt.Sprintf("/v1/users/%d/token", w.ada.ID), nil), "[read files deliveries tasks downloads webhooks]")
+	w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"status":"BLOCKED"}`).ok(http.StatusOK)
+	if _, given := w.send(users, "POST", "/v1/users", `{"name":"x","scopes":[]}`).ok(http.StatusCreated).body["token"]; given {
+		t.Error("a user without scopes got a token")
+	}
+}
+
+// TestAdministratorsLookAfterOthersTokens lists and revokes them.
+func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	narrow := w.send(w.adminToken, "POST", "/v1/users", `{"name":"agent","scopes":["read","tasks"]}`).ok(http.StatusCreated).body
+	w.send(w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["money"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+	path := fmt.Sprintf("/v1/users/%s/tokens", narrow["id"])
+	list := w.send(w.adminToken, "GET", path, nil).ok(http.StatusOK).items()
+	if len(list) != 1 || fmt.Sprint(list[0]["scopes"]) != "[read tasks]" {
+		t.Fatalf("listed %v", list)
+	}
+	w.send(narrow["token"].(string), "GET", "/v1/tasks", nil).ok(http.StatusOK)
+	w.send(w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil).ok(http.StatusNoContent)
+	w.send(narrow["token"].(string), "GET", "/v1/tasks", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+	w.send(w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	w.send(w.adminToken, "DELETE", "/v1/users/2/tokens/x", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	w.send(w.adminToken, "GET", "/v1/users/999/tokens", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
+	want := fmt.Sprintf("1 revoke-user-token user/%s done http", narrow["id"])
+	if rows := w.audited(); !slices.Contains(rows, want) {
+		t.Errorf("audited %v, want %s", rows, want)
+	}
+}

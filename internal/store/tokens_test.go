@@ -1,0 +1,196 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// admits says whether a secret opens the API, and for whom.
+func (w *world) admits(secret string) (user int64, admitted bool) {
+	w.t.Helper()
+	found, _, err := w.Authenticate(w.t.Context(), secret)
+	if err != nil && fault.CodeOf(err) != fault.Unauthenticated {
+		w.t.Fatal(err)
+	}
+	return found.ID, err == nil
+}
+
+// TestConfiguredTokenReplacesItsPredecessor through changes, a way back, a block and a revocation by a person.
+func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	want := func(open string, closed ...string) (user int64) {
+		t.Helper()
+		user, ok := w.admits(open)
+		if !ok {
+			t.Errorf("%s does not open", open)
+		}
+		for _, secret := range closed {
+			if _, ok := w.admits(secret); ok {
+				t.Errorf("%s still opens", secret)
+			}
+		}
+		return user
+	}
+
+	w.must(w.EnsureAdmins(ctx, "first", nil))
+	admin := want("first", "second")
+	w.must(w.EnsureAdmins(ctx, "second", nil))
+	if again := want("second", "first"); again != admin {
+		t.Errorf("the token belongs to user %d, before to %d", again, admin)
+	}
+	w.must(w.EnsureAdmins(ctx, "first", nil))
+	want("first", "second")
+
+	own := store.NewToken()
+	_, err := w.CreateToken(ctx, store.Token{UserID: admin, Name: "own", Scopes: store.Scopes}, own)
+	w.must(err)
+	w.must(w.EnsureAdmins(ctx, "", nil))
+	want(own, "first", "second")
+
+	w.must(w.EnsureAdmins(ctx, "third", nil))
+	_, third, err := w.Authenticate(ctx, "third")
+	w.must(err)
+	w.must(w.RevokeToken(ctx, admin, third.ID, admin))
+	w.must(w.EnsureAdmins(ctx, "third", nil))
+	want(own, "third")
+}
+
+// TestBlockedAdministratorsStayBlocked at a restart, whoever the configuration names.
+func TestBlockedAdministratorsStayBlocked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
+	blocked, err := w.UserByTelegram(ctx, 1)
+	w.must(err)
+	configured, _, err := w.Authenticate(ctx, "configured")
+	w.must(err)
+	for _, id := range []int64{blocked.ID, configured.ID} {
+		_, err = w.ChangeUser(ctx, id, store.UserChange{Status: store.UserBlocked})
+		w.must(err)
+	}
+
+	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
+	w.must(w.EnsureAdmins(ctx, "changed", []int64{1, 2}))
+	for _, id := range []int64{blocked.ID, configured.ID} {
+		if user, err := w.UserByID(ctx, id); err != nil || user.Status != store.UserBlocked {
+			t.Errorf("user %d is %s after a restart, %v", id, user.Status, err)
+		}
+	}
+	if user, _, err := w.Authenticate(ctx, "changed"); err != nil || user.ID != configured.ID {
+		t.Errorf("the changed token belongs to user %d, %v", user.ID, err)
+	}
+}
+
+// TestTokensOfTheReleaseBefore writes what a process of 0.1.0 writes, and reads what it would read.
+func TestTokensOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hash := func(secret string) []byte { sum := sha256.Sum256([]byte(secret)); return sum[:] }
+	known := func(secret string) (known bool) {
+		t.Helper()
+		w.scan(`SELECT EXISTS (SELECT 1 FROM users WHERE token_hash = $1)`, &known, hash(secret))
+		return known
+	}
+
+	w.exec(`INSERT INTO users (name, token_hash) VALUES ('old', $1)`, hash("one"))
+	id, ok := w.admits("one")
+	if !ok {
+		t.Fatal("a token that 0.1.0 has made does not open")
+	}
+	w.exec(`UPDATE users SET token_hash = $2 WHERE id = $1`, id, hash("two"))
+	if _, ok := w.admits("one"); ok {
+		t.Error("a token that 0.1.0 has replaced still opens")
+	}
+	user, token, err := w.Authenticate(t.Context(), "two")
+	w.must(err)
+	if got := token.Grants(user.Role); !slices.Equal(got, store.ScopesOf(store.RoleUser)) {
+		t.Errorf("an old token grants %v", got)
+	}
+	if got := token.Grants(store.RoleAdmin); !slices.Equal(got, store.Scopes) {
+		t.Errorf("an old token of an administrator grants %v", got)
+	}
+
+	_, err = w.RotateToken(t.Context(), token, "three", 0)
+	w.must(err)
+	if known("two") || !known("three") {
+		t.Error("0.1.0 knows the secret before the rotation, or does not know the one after it")
+	}
+	w.must(w.RevokeToken(t.Context(), id, token.ID, id))
+	if known("three") {
+		t.Error("0.1.0 knows a revoked token")
+	}
+}
+
+// TestRotation with and without grace.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := w.user(1)
+	token, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
+	w.must(err)
+	_, err = w.RotateToken(t.Context(), token, "two", time.Hour)
+	w.must(err)
+	for secret, want := range map[string]bool{"one": true, "two": true} {
+		if _, ok := w.admits(secret); ok != want {
+			t.Errorf("%s opens: %v, want %v", secret, ok, want)
+		}
+	}
+	_, err = w.RotateToken(t.Context(), token, "three", 0)
+	w.must(err)
+	for secret, want := range map[string]bool{"one": false, "two": false, "three": true} {
+		if _, ok := w.admits(secret); ok != want {
+			t.Errorf("%s opens: %v, want %v", secret, ok, want)
+		}
+	}
+}
+
+// TestLastUseIsWrittenOnceAMinute counts the versions of the row.
+func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := w.user(1)
+	made, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
+	w.must(err)
+	version := func() (v string) {
+		t.Helper()
+		w.scan(`SELECT xmin::text FROM tokens WHERE id = $1`, &v, made.ID)
+		return v
+	}
+
+	unused := version()
+	w.admits("one")
+	used := version()
+	w.admits("one")
+	if used == unused || version() != used {
+		t.Errorf("versions %s, %s, %s: want a write at the first use only", unused, used, version())
+	}
+	w.exec(`UPDATE tokens SET last_used_at = now() - interval '61 seconds' WHERE id = $1`, made.ID)
+	aged := version()
+	w.admits("one")
+	if version() == aged {
+		t.Error("a use after more than a minute is not written")
+	}
+	w.exec(`UPDATE tokens SET expires_at = now() WHERE id = $1`, made.ID)
+	if _, ok := w.admits("one"); ok {
+		t.Error("a token opens past its end")
+	}
+}
+
+// scan reads one value past the store.
+func (w *world) scan(sql string, into any, args ...any) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.url)
+	w.must(err)
+	defer func() { _ = conn.Close(w.t.Context()) }()
+	w.must(conn.QueryRow(w.t.Context(), sql, args...).Scan(into))
+}
