@@ -15,7 +15,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps chaos lint fmt bench soak docs histories clean
+.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench soak docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,13 @@ CHAOS_SEED ?= $(shell date +%s)
 
 chaos: ## Live through 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= for others.
 	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
+
+# Every run of the tests sends 20,000 of them, and always the same.
+ODD ?= 200000
+ODD_SEED ?= $(shell date +%s)
+
+odd: ## Send 200,000 new odd requests to all operations of the API (some ten minutes); ODD= and ODD_SEED= for others.
+	STAGECOACH_ODD_REQUESTS=$(ODD) STAGECOACH_ODD_SEED=$(ODD_SEED) go test -count=1 -timeout 3h -v -run 'TestOddRequests$$' ./api/rest
 
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
 # tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
