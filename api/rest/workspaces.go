@@ -20,7 +20,7 @@ type workspaceBody struct {
 	Name                        string                       `json:"name" example:"Release 1.4"`
 	OwnerID                     string                       `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
 	StatusDeadlines             map[store.TaskStatus]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
-	StuckReleaseAfter           float64                      `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
+	StuckReleaseAfter           float64                      `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
 	NewDeadlineWaitsForBlockers bool                         `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
 	CreatedAt                   time.Time                    `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt                   time.Time                    `json:"updated_at" example:"2026-03-01T12:00:00Z"`
@@ -53,7 +53,7 @@ type WorkspaceSettings struct {
 
 // statusDeadlines are minutes that a task may stay in a status. Parts of a minute are allowed.
 type statusDeadlines struct {
-	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: for ever, here and below"`
+	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: for ever, else a second at least, here and below"`
 	InProgress *float64 `json:"IN_PROGRESS,omitempty" minimum:"0" maximum:"5256000" example:"1440"`
 	Blocked    *float64 `json:"BLOCKED,omitempty" minimum:"0" maximum:"5256000" example:"2880"`
 }

@@ -87,7 +87,7 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second},
+		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second, LeastDeadline: time.Second, LeastRelease: time.Minute},
 		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond},
 		Transactions: &transaction.Client{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,

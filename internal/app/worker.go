@@ -174,6 +174,7 @@ func (a *common) deliveries() *delivery.Client {
 func (a *common) tasks() *task.Client {
 	return &task.Client{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience,
+		LeastDeadline: a.config.Tasks.LeastDeadline, LeastRelease: a.config.Tasks.LeastRelease,
 		OnCreated: func(n int) { a.metrics.TasksCreated.Add(float64(n)) },
 	}
 }

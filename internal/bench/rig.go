@@ -144,6 +144,8 @@ func (r *rig) startProgram(ctx context.Context, name string, settings map[string
 		"STAGECOACH_YANDEX_ACCESS_TOKEN=" + accessToken,
 		"STAGECOACH_WORKER_METRICS_ADDR=127.0.0.1:0",
 		"STAGECOACH_WORKER_STOP_TIMEOUT=1s",
+		"STAGECOACH_TASK_LEAST_DEADLINE=0s",
+		"STAGECOACH_TASK_LEAST_RELEASE=0s",
 	}
 	for _, setting := range config.Settings() { // one user stands for many
 		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {

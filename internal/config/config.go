@@ -26,6 +26,7 @@ type Config struct {
 
 	API          API
 	Limits       Limits
+	Tasks        Tasks
 	Worker       Worker
 	Telegram     Telegram
 	Yandex       Yandex
@@ -72,6 +73,12 @@ type Limits struct {
 	Workspaces int // of one owner
 	Members    int // of one workspace
 	Books      int // of one creator
+}
+
+// Tasks bounds what the settings of a workspace may say.
+type Tasks struct {
+	LeastDeadline time.Duration
+	LeastRelease  time.Duration
 }
 
 // Worker configures a worker process.

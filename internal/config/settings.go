@@ -64,6 +64,9 @@ func (c *Config) settings() []Setting {
 		limit(&c.Limits.Members, "STAGECOACH_LIMIT_MEMBERS", "500", "members of one workspace"),
 		limit(&c.Limits.Books, "STAGECOACH_LIMIT_BOOKS", "1000", "books that one user has added"),
 
+		duration(&c.Tasks.LeastDeadline, "STAGECOACH_TASK_LEAST_DEADLINE", "1s", 0, day, "the shortest deadline that a workspace may set; a shorter one that is stored already counts as this one"),
+		duration(&c.Tasks.LeastRelease, "STAGECOACH_TASK_LEAST_RELEASE", "1m", 0, day, "the shortest time after which a workspace may have tasks released from STUCK; a shorter one that is stored already counts as this one"),
+
 		{Name: "STAGECOACH_WORKER_METRICS_ADDR", Default: "127.0.0.1:9090", Doc: "where a worker serves /metrics; off: nowhere", set: func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
 		{Name: "STAGECOACH_WORKER_VERSION", Doc: "deployment:build, for Temporal's worker versioning: then workers get work only once an operator made their version current; empty: unversioned", set: func(v string) error { return versionInto(&c.Worker.Version, v) }},
 		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker does at once"),

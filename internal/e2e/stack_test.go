@@ -180,6 +180,8 @@ func newStackIn(t testing.TB, database string, temporal *dev.Temporal, namespace
 		"STAGECOACH_EDIT_EVERY":                 "200ms",
 		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
 		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
+		"STAGECOACH_TASK_LEAST_DEADLINE":        "0s",
+		"STAGECOACH_TASK_LEAST_RELEASE":         "0s",
 	} {
 		s.env[name] = value
 	}

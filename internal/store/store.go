@@ -30,6 +30,8 @@ var migrations embed.FS
 type Store struct {
 	// Quotas are checked in the transaction that makes something. They are set before the first use.
 	Quotas Quotas
+	// TaskTimes bound the deadlines of tasks. They are set before the first use.
+	TaskTimes TaskTimes
 
 	pool   *pgxpool.Pool
 	sealer sealer

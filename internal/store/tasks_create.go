@@ -63,7 +63,7 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 			}
 			queueEvent(batch, tasks, ids[i], 1, r.UserID, first)
 		}
-		batch.Queue(`UPDATE tasks t SET `+clock(`status`, `since`)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
+		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, err
 		}

@@ -2,23 +2,49 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
+// TaskTimes bound what a workspace's settings may say, whenever they were written: with less, a task would go round and round between
+// NEW and STUCK.
+type TaskTimes struct {
+	LeastDeadline time.Duration
+	LeastRelease  time.Duration
+}
+
+// Bounds of a workspace's settings, in minutes.
+const (
+	MaxTaskMinutes = 10 * 365 * 24 * 60 // of a deadline or a release: ten years
+	maxBackoff     = 24 * 60            // of a release that is put off, unless the workspace has a longer one
+)
+
 // clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
-func clock(status, since string) string {
+func (b TaskTimes) clock(status, since string) string {
 	waits := status + ` = 'NEW' AND w.new_deadline_waits_for_blockers AND ` + openBlocker
 	return `clock_waits = (` + waits + `),
 		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ('NEW', 'IN_PROGRESS', 'BLOCKED')
-			THEN ` + since + ` + ` + limitOf(status) + ` END,
-		release_at = CASE WHEN ` + status + ` = 'STUCK' THEN ` + since + ` + nullif(w.stuck_release_after, 0) * interval '1 minute' END`
+			THEN ` + since + ` + ` + b.limitOf(status) + ` END,
+		release_at = CASE WHEN ` + status + ` = 'STUCK' THEN ` + since + ` + ` + b.release() + ` END`
 }
 
 // limitOf is how long a task may be in a status; NULL: for ever.
-func limitOf(status string) string {
-	return `nullif((w.status_deadlines->>` + status + `)::float8, 0) * interval '1 minute'`
+func (b TaskTimes) limitOf(status string) string {
+	return minutesWithin(`(w.status_deadlines->>`+status+`)::float8`, b.LeastDeadline) + ` * interval '1 minute'`
+}
+
+// release is how long a task is STUCK before it is NEW again by itself; NULL: for ever. Each time that nobody has acted on it since the
+// time before doubles the wait, up to a bound.
+func (b TaskTimes) release() string {
+	base := minutesWithin(`w.stuck_release_after`, b.LeastRelease)
+	return fmt.Sprintf(`%[1]s * least(power(2, least(t.releases, 50)), greatest(1, %[2]d / (%[1]s))) * interval '1 minute'`, base, maxBackoff)
+}
+
+// minutesWithin is a setting within its bounds; NULL when it is 0.
+func minutesWithin(setting string, least time.Duration) string {
+	return fmt.Sprintf(`CASE WHEN %[1]s > 0 THEN least(greatest(%[1]s, %[2]g), %[3]d) END`, setting, least.Minutes(), MaxTaskMinutes)
 }
 
 // TaskWrite is one transition as its workflow decided it.
@@ -40,7 +66,8 @@ type TaskWrite struct {
 func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
 	statement := `WITH written AS (
 			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
-			` + clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
+			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
+			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = 'STUCK' AND $4 = 'NEW' THEN releases + 1 ELSE releases END,
 			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
 			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN $6::timestamptz END
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING t.*
@@ -79,7 +106,7 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
 // already. It is no transition and makes no event.
 func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskState, error) {
 	_, err := s.pool.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
-		status_deadline_at = $4::timestamptz + `+limitOf(`status`)+`
+		status_deadline_at = $4::timestamptz + `+s.TaskTimes.limitOf(`status`)+`
 		FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
 	if err != nil {
 		return TaskState{}, unavailable(err)

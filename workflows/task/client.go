@@ -24,6 +24,8 @@ type Client struct {
 	Log      *slog.Logger
 	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
 	Patience time.Duration
+	// LeastDeadline and LeastRelease bound from below what a workspace may set; 0 means none and is always possible.
+	LeastDeadline, LeastRelease time.Duration
 	// OnCreated, when set, is told how many tasks a request has made.
 	OnCreated func(n int)
 

@@ -13,9 +13,6 @@ import (
 	"stagecoach/internal/store"
 )
 
-// maxMinutes bounds a deadline: ten years.
-const maxMinutes = 10 * 365 * 24 * 60
-
 // WorkspaceChange says what to change of a workspace; nil fields stay, and so do deadlines that are not named.
 type WorkspaceChange struct {
 	Name                        *string
@@ -27,7 +24,7 @@ type WorkspaceChange struct {
 // CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
 func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change WorkspaceChange, key string) (store.Workspace, error) {
 	w := store.Workspace{OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
-	if err := change.apply(&w); err != nil {
+	if err := c.apply(change, &w); err != nil {
 		return store.Workspace{}, err
 	}
 	return c.Store.CreateWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)})
@@ -39,7 +36,7 @@ func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspace
 		return store.Workspace{}, err
 	}
 	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))}
-	return c.Store.ChangeWorkspace(ctx, workspaceID, r, change.apply)
+	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *store.Workspace) error { return c.apply(change, w) })
 }
 
 // AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
@@ -113,7 +110,8 @@ func (c *Client) owned(ctx context.Context, user store.User, workspaceID int64) 
 	return w, err
 }
 
-func (ch WorkspaceChange) apply(w *store.Workspace) error {
+// apply changes a workspace, or says which setting is not possible.
+func (c *Client) apply(ch WorkspaceChange, w *store.Workspace) error {
 	if ch.Name != nil {
 		w.Name = strings.TrimSpace(*ch.Name)
 	}
@@ -125,14 +123,15 @@ func (ch WorkspaceChange) apply(w *store.Workspace) error {
 		if !slices.Contains(timed, status) {
 			return fault.New(fault.Validation, "%s has no deadline: only %v do", status, timed).WithField("status_deadlines")
 		}
-		if !possible(minutes) {
-			return fault.New(fault.Validation, "a deadline is 0 (none) to %d minutes", maxMinutes).WithField("status_deadlines")
+		if !possible(minutes, c.LeastDeadline) {
+			return fault.New(fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, store.MaxTaskMinutes).
+				WithField("status_deadlines." + string(status))
 		}
 		w.StatusDeadlines[status] = minutes
 	}
 	if ch.StuckReleaseAfter != nil {
-		if !possible(*ch.StuckReleaseAfter) {
-			return fault.New(fault.Validation, "this is 0 (never) to %d minutes", maxMinutes).WithField("stuck_release_after")
+		if !possible(*ch.StuckReleaseAfter, c.LeastRelease) {
+			return fault.New(fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, store.MaxTaskMinutes).WithField("stuck_release_after")
 		}
 		w.StuckReleaseAfter = *ch.StuckReleaseAfter
 	}
@@ -142,4 +141,8 @@ func (ch WorkspaceChange) apply(w *store.Workspace) error {
 	return nil
 }
 
-func possible(minutes float64) bool { return minutes >= 0 && minutes <= maxMinutes }
+// possible says whether a number of minutes is 0 or within the bounds. It is no for what is not a number.
+func possible(minutes float64, least time.Duration) bool {
+	const rounding = 1e-6 // a second has no exact number of minutes
+	return minutes == 0 || minutes > 0 && minutes >= least.Minutes()-rounding && minutes <= store.MaxTaskMinutes
+}

@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and looks what they come to at transitions.
+func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		minutes               float64
+		wantLimit, wantHolds  time.Duration // 0: for ever
+		leastLimit, leastHold time.Duration
+	}{
+		"too short":             {1e-9, time.Second, time.Minute, time.Second, time.Minute},
+		"tiny without a bound":  {0.001, 60 * time.Millisecond, 60 * time.Millisecond, 0, 0},
+		"for ever":              {0, 0, 0, time.Second, time.Minute},
+		"usual":                 {5, 5 * time.Minute, 5 * time.Minute, time.Second, time.Minute},
+		"longer than ten years": {1e9, store.MaxTaskMinutes * time.Minute, store.MaxTaskMinutes * time.Minute, time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, func(w *store.Workspace) {
+				w.StatusDeadlines = map[store.TaskStatus]float64{store.TaskNew: c.minutes, store.TaskInProgress: c.minutes, store.TaskBlocked: c.minutes}
+				w.StuckReleaseAfter = c.minutes
+			})
+			o.TaskTimes = store.TaskTimes{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
+			made := o.made(store.NewTask{})[0]
+			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
+
+			stuck := o.itself(made.ID, made.TaskState, store.TaskStuck)
+			wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, c.wantHolds)
+			again := o.itself(made.ID, stuck, store.TaskNew)
+			wantAfter(t, "the deadline of NEW again", again.Since, again.DeadlineAt, c.wantLimit)
+		})
+	}
+}
+
+// TestReleasesWaitLongerEachTime lets a task be released by itself again and again, then lets a person act.
+func TestReleasesWaitLongerEachTime(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 10 })
+	task := o.made(store.NewTask{})[0]
+	state := task.TaskState
+	round := func(want time.Duration) {
+		t.Helper()
+		state = o.itself(task.ID, state, store.TaskStuck)
+		wantAfter(t, "the release", state.Since, state.ReleaseAt, want)
+		state = o.itself(task.ID, state, store.TaskNew)
+	}
+
+	for wait := 10 * time.Minute; wait < 24*time.Hour; wait *= 2 {
+		round(wait)
+	}
+	for range 60 { // far beyond what a power of two could be counted in
+		round(24 * time.Hour)
+	}
+
+	state = o.write(task.ID, state, store.TaskInProgress, &o.bob.ID)
+	state = o.itself(task.ID, state, store.TaskStuck)
+	wantAfter(t, "the release after somebody acted", state.Since, state.ReleaseAt, 10*time.Minute)
+}
+
+// TestALongReleaseIsNotShortened keeps a release that is longer than the bound of the doubling.
+func TestALongReleaseIsNotShortened(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })
+	task := o.made(store.NewTask{})[0]
+	state := task.TaskState
+	for range 3 {
+		state = o.itself(task.ID, state, store.TaskStuck)
+		wantAfter(t, "the release", state.Since, state.ReleaseAt, 3*24*time.Hour)
+		state = o.itself(task.ID, state, store.TaskNew)
+	}
+}
+
+// itself writes a transition of the program's own.
+func (o *office) itself(id int64, from store.TaskState, to store.TaskStatus) store.TaskState {
+	o.t.Helper()
+	return o.writeBy(id, from, to, from.AssigneeID, nil)
+}
+
+// write writes a transition of a person who is the assignee afterwards.
+func (o *office) write(id int64, from store.TaskState, to store.TaskStatus, by *int64) store.TaskState {
+	o.t.Helper()
+	return o.writeBy(id, from, to, by, by)
+}
+
+func (o *office) writeBy(id int64, from store.TaskState, to store.TaskStatus, assignee, actor *int64) store.TaskState {
+	o.t.Helper()
+	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
+		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: store.TaskActionStatus, Status: to, AssigneeID: assignee,
+		At: from.Since.Add(time.Hour), Event: store.Event{Type: "status_changed", From: string(from.Status), To: string(to), ActorID: actor, Comment: "c"},
+	})
+	o.must(err)
+	if state.Version != from.Version+1 {
+		o.t.Fatalf("the record has version %d", state.Version)
+	}
+	return state
+}
+
+func wantAfter(t *testing.T, what string, since time.Time, at *time.Time, want time.Duration) {
+	t.Helper()
+	switch {
+	case want == 0 && at != nil:
+		t.Errorf("%s is at %s, want none", what, at)
+	case want > 0 && at == nil:
+		t.Errorf("there is no %s, want one after %s", what, want)
+	case want > 0 && math.Abs(at.Sub(since).Seconds()-want.Seconds()) > 0.001:
+		t.Errorf("%s is after %s, want %s", what, at.Sub(since), want)
+	}
+}

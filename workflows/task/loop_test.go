@@ -1,0 +1,30 @@
+package task_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+	"stagecoach/workflows/task"
+)
+
+// TestSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as the release before took them, and lets a task go round
+// between NEW and STUCK: that makes few events, and its creator gets through to cancel it.
+func TestSettingsMakeNoEndlessLoop(t *testing.T) {
+	t.Parallel()
+	const tiny, watched, most = 1e-9, 10 * time.Second, 100
+	release := tiny
+	w := newWorld(t, task.WorkspaceChange{
+		StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: tiny, store.TaskInProgress: tiny, store.TaskBlocked: tiny}, StuckReleaseAfter: &release,
+	})
+	endless := w.task(nil)
+	select { // not how long it takes is looked at, but what it leaves in that time
+	case <-t.Context().Done():
+	case <-time.After(watched):
+	}
+	if n := len(w.events(endless)); n > most {
+		t.Errorf("%d events within %s, want at most %d", n, watched, most)
+	}
+	_, err := w.tasks.Status(t.Context(), w.creator, endless.ID, store.TaskCancelled, "enough", "")
+	w.must(err)
+}
