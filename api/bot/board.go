@@ -74,7 +74,7 @@ func (b *Bot) keepBoards(ctx context.Context) {
 
 // hurryEnded makes the boards of entities that ended since the cursor due at once; it gives the cursor after them.
 func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor, error) {
-	events, err := b.store.EventsAfter(ctx, after, 0, 500)
+	events, err := b.store.EventsAfter(ctx, after, 500)
 	if err != nil {
 		return after, err
 	}

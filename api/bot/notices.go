@@ -57,7 +57,7 @@ func (b *Bot) planNotices(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		events, err := b.store.EventsAfter(ctx, cursor, 0, eventsPerTick)
+		events, err := b.store.EventsAfter(ctx, cursor, eventsPerTick)
 		if err != nil {
 			return err
 		}

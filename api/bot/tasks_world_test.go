@@ -194,7 +194,7 @@ func (w *world) told(person int64, word string) (found []sim.Message) {
 		if err != nil {
 			return false
 		}
-		events, err := w.store.EventsAfter(w.t.Context(), cursor, 0, 1)
+		events, err := w.store.EventsAfter(w.t.Context(), cursor, 1)
 		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), store.NoticeDue)
 	})
 	for _, m := range w.news(person) {

@@ -29,6 +29,8 @@ var faultTexts = map[fault.Code]text{
 	fault.UserNotActive:      {"You have no access now.", "Сейчас у вас нет доступа."},
 	fault.NoTelegramChat:     {"There is no chat to send it to.", "Нет чата, куда отправить."},
 	fault.RateLimited:        {"That is too much at once: wait a few seconds.", "Слишком часто: подождите несколько секунд."},
+	fault.StreamsFull:        textServiceAway,
+	fault.CursorGone:         textNotUnderstood,
 	fault.QuotaExceeded:      {"You have as many of these as one person may have.", "У вас их уже столько, сколько может быть у одного человека."},
 	fault.OwnAccess:          {"You cannot decide about yourself.", "Решать о себе самом нельзя."},
 	fault.LastAdmin:          {"This is the last administrator: make another one first.", "Это последний администратор: сначала назначьте другого."},

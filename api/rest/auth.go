@@ -84,9 +84,8 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 
 // authenticate finds whose token stands in an Authorization header.
 func (s *server) authenticate(ctx context.Context, header string) (who principal, err error) {
-	scheme, token, _ := strings.Cut(header, " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token := bearerToken(header)
+	if token == "" {
 		return who, fault.New(fault.Unauthenticated, "send the header Authorization: Bearer <token>")
 	}
 
@@ -102,6 +101,15 @@ func (s *server) authenticate(ctx context.Context, header string) (who principal
 		s.o.Guesses.Wrong(remote, token)
 	}
 	return who, err
+}
+
+// bearerToken gives the token of an Authorization header; empty: there is none.
+func bearerToken(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, bearer) {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }
 
 // permit refuses an operation that is not for this user, or not for this token.

@@ -37,6 +37,8 @@ var kinds = map[fault.Code]kind{
 	fault.UserNotActive:       {http.StatusForbidden, "The user is not active"},
 	fault.InsufficientAccess:  {http.StatusForbidden, "This is for others to do"},
 	fault.RateLimited:         {http.StatusTooManyRequests, "Too many requests"},
+	fault.StreamsFull:         {http.StatusServiceUnavailable, "Too many event streams"},
+	fault.CursorGone:          {http.StatusGone, "The place in the stream is gone"},
 	fault.QuotaExceeded:       {http.StatusConflict, "A limit is reached"},
 	fault.InsufficientScope:   {http.StatusForbidden, "The token lacks a scope"},
 	fault.TokenNotFound:       {http.StatusNotFound, "There is no such token"},

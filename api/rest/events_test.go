@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +22,28 @@ type streamed struct {
 	Data map[string]any
 }
 
+// followed is a stream that somebody reads.
+type followed struct {
+	events <-chan streamed
+	leave  func()
+	lastID atomic.Value // what the client would come back with: a block without data moves it, too
+}
+
+// cursor is the last id that the stream has sent.
+func (f *followed) cursor() string {
+	id, _ := f.lastID.Load().(string)
+	return id
+}
+
 // listen opens a stream; it ends with the test, or by the function it gives.
 func (w *world) listen(token, after string) (<-chan streamed, func()) {
+	w.t.Helper()
+	f := w.follow(token, after)
+	return f.events, f.leave
+}
+
+// follow opens a stream; it ends with the test, or when one leaves it.
+func (w *world) follow(token, after string) *followed {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.t.Cleanup(cancel)
@@ -42,6 +63,7 @@ func (w *world) listen(token, after string) (<-chan streamed, func()) {
 		w.t.Fatalf("the stream answers %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
 	}
 	events := make(chan streamed, 10_000)
+	f := &followed{events: events, leave: cancel}
 	ready := make(chan struct{})
 	go func() {
 		defer close(events)
@@ -56,7 +78,10 @@ func (w *world) listen(token, after string) (<-chan streamed, func()) {
 			} else if line == ": ready" {
 				close(ready)
 			} else if line == "" && event.ID != "" {
-				events <- event
+				f.lastID.Store(event.ID)
+				if event.Data != nil {
+					events <- event
+				}
 				event = streamed{}
 			}
 		}
@@ -66,7 +91,7 @@ func (w *world) listen(token, after string) (<-chan streamed, func()) {
 	case <-time.After(10 * time.Second):
 		w.t.Fatal("the stream says nothing")
 	}
-	return events, cancel
+	return f
 }
 
 func (w *world) next(events <-chan streamed) streamed {

@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/feed"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -25,7 +26,7 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// Options are what the door stands on. Those with a default, and Stop, may be left out.
+// Options are what the door stands on. Those with a default may be left out.
 type Options struct {
 	Store        *store.Store
 	Deliveries   *delivery.Client
@@ -34,6 +35,7 @@ type Options struct {
 	Transactions *transaction.Client
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
+	Feed         *feed.Feed // from NewFeed; event streams end when it does
 	Metrics      *metrics.Metrics
 	Temporal     client.Client      // for /ready
 	Codec        CodecOptions       // optional
@@ -41,7 +43,6 @@ type Options struct {
 	Guesses      *allowance.Guesses // the rate of wrong tokens; default: no bound
 	Log          *slog.Logger       // default: none
 	Version      string             // of the program; default "dev"
-	Stop         <-chan struct{}    // closed when the process ends: event streams end then, a server's Shutdown waits for them
 }
 
 // server is the door with its machinery.

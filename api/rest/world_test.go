@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +21,7 @@ import (
 	"stagecoach/api/rest"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/feed"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -75,13 +76,13 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
-	stop := make(chan struct{})
-	w.stop = sync.OnceFunc(func() { close(stop) })
 	m := metrics.New()
+	events := rest.NewFeed(feed.Options{Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) }})
+	w.stop = run(events)
 	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue, PollGap: time.Minute})
 	m.Registry.MustRegister(reporter)
 	options := rest.Options{
-		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Stop: stop,
+		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
@@ -104,6 +105,14 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	_, w.pendingToken = w.user("Pen", 103, store.RoleAdmin, store.UserPending)
 	_, w.blockedToken = w.user("Blo", 104, store.RoleAdmin, store.UserBlocked)
 	return w
+}
+
+// run runs a feed until the function that it gives is called.
+func run(events *feed.Feed) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { events.Run(ctx); close(done) }()
+	return func() { cancel(); <-done }
 }
 
 // logger writes lines of JSON.

@@ -17,6 +17,7 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
+	"stagecoach/internal/feed"
 	"stagecoach/internal/status"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/lifecycle"
@@ -50,12 +51,17 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(app.codec)
 	}
 	requests := allowance.NewUsers(app.store, c.Limits.Requests)
+	events := rest.NewFeed(feed.Options{
+		Store: app.store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
+		OnLag: app.metrics.EventsLag.Set, OnFollowers: func(n int) { app.metrics.EventStreams.Set(float64(n)) },
+	})
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Stop: ctx.Done(),
+		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events,
 	})
 
 	services, ctx := errgroup.WithContext(ctx)
+	services.Go(func() error { events.Run(ctx); return nil })
 	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
 		// A chat's updates wait for each other, and the job's message shows the end anyway.

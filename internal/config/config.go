@@ -59,6 +59,10 @@ type API struct {
 	EditEvery      time.Duration
 	Bot            bool
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
+
+	StreamsPerUser int // streams of events; 0: no limit
+	Streams        int // of all users; 0: no limit
+	CatchUp        int // events that a stream may go back; 0: no limit
 }
 
 // Limits bound what one user who is no administrator may do, over HTTP and in the bot together; 0: no limit.

@@ -348,7 +348,7 @@ func TestFairness(t *testing.T) {
 // claims lists whose job was claimed, in order.
 func (s *stack) claims() []int64 {
 	s.Helper()
-	events, err := s.store.EventsAfter(s.Context(), store.Cursor{}, 0, 10000)
+	events, err := s.store.EventsAfter(s.Context(), store.Cursor{}, 10000)
 	must(s, err)
 	var owners []int64
 	for _, event := range events {

@@ -22,6 +22,8 @@ const (
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
 	RateLimited        Code = "RATE_LIMITED"             // with RetryAfter
 	QuotaExceeded      Code = "QUOTA_EXCEEDED"           // details: limit, maximum
+	StreamsFull        Code = "STREAMS_FULL"             // this process has as many event streams as it takes; with RetryAfter
+	CursorGone         Code = "CURSOR_GONE"              // details: oldest, the id to begin with
 	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
 	LastAdmin          Code = "LAST_ADMIN"               // one has to be left
 )

@@ -38,6 +38,9 @@ type Metrics struct {
 	ToncenterLatency    *prometheus.HistogramVec // by operation
 	FragmentLatency     *prometheus.HistogramVec // by method
 
+	EventsLag    prometheus.Gauge // for how long events have been held back
+	EventStreams prometheus.Gauge
+
 	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
 
@@ -75,6 +78,9 @@ func New() *Metrics {
 		ToncenterLatency:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "toncenter_latency_seconds", Help: "One call of toncenter's API.", Buckets: fast}, []string{"op"}),
 		FragmentLatency:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "fragment_latency_seconds", Help: "One call of Fragment's API.", Buckets: fast}, []string{"method"}),
 
+		EventsLag:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "events_lag_seconds", Help: "For how long events have been held back by a transaction in PostgreSQL, or could not be read."}),
+		EventStreams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "event_streams_current", Help: "Streams of events that are open."}),
+
 		Findings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_findings_total", Help: "Incidents in which the record and Temporal differed."}, []string{"workload", "finding"}),
 		Sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_sweeps_total", Help: "Looks at the whole record and Temporal, by result."}, []string{"result"}),
 
@@ -83,7 +89,7 @@ func New() *Metrics {
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
 		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency,
-		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.Findings, m.Sweeps, m.CountCorrections)
+		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.EventsLag, m.EventStreams, m.Findings, m.Sweeps, m.CountCorrections)
 	return m
 }
 

@@ -70,6 +70,13 @@ func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
 // String gives the cursor as clients keep it.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }
 
+// Before says whether the place comes earlier than another.
+func (c Cursor) Before(other Cursor) bool {
+	return c.XID < other.XID || c.XID == other.XID && c.ID < other.ID
+}
+
+func (c Cursor) xid() string { return strconv.FormatUint(c.XID, 10) }
+
 // ParseCursor reads what String wrote.
 func ParseCursor(text string) (c Cursor, err error) {
 	if _, err = fmt.Sscanf(text, "%d-%d", &c.XID, &c.ID); err != nil || c.String() != text {
@@ -81,13 +88,11 @@ func ParseCursor(text string) (c Cursor, err error) {
 const eventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
 	actor_id, owner_id, comment, created_at FROM events `
 
-// EventsAfter lists events past the cursor that a viewer may see, oldest first; viewer 0 sees all. It stops before the oldest
-// transaction still under way, so that an event that commits late is never skipped.
-func (s *Store) EventsAfter(ctx context.Context, after Cursor, viewer int64, limit int) ([]StreamedEvent, error) {
-	return list[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($2::text::xid8, $3) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-		AND ($1::bigint = 0 OR owner_id = $1 OR (workload = 'task' AND EXISTS (
-			SELECT 1 FROM tasks t WHERE t.id = CASE workload WHEN 'task' THEN entity_id::bigint END AND `+visible+`)))
-		ORDER BY xid, id LIMIT $4`, viewer, strconv.FormatUint(after.XID, 10), after.ID, limit)
+// EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops before the oldest transaction still
+// under way, so that an event that commits late is never skipped. An Audience says who may see them.
+func (s *Store) EventsAfter(ctx context.Context, after Cursor, limit int) ([]StreamedEvent, error) {
+	return list[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+		ORDER BY xid, id LIMIT $3`, after.xid(), after.ID, limit)
 }
 
 // EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last

@@ -21,7 +21,7 @@ func TestTaskNotices(t *testing.T) {
 
 	var events []store.StreamedEvent
 	for deadline := time.Now().Add(time.Minute); len(events) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		events, err = o.EventsAfter(t.Context(), from, 0, 100) // without those of transactions that other tests have open
+		events, err = o.EventsAfter(t.Context(), from, 100) // without those of transactions that other tests have open
 		o.must(err)
 	}
 	o.must(o.PlanNotices(t.Context(), from, events, 0))

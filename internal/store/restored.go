@@ -14,6 +14,7 @@ var restoredSQL = []string{
 	`UPDATE news SET state = 'unknown' WHERE state IN ('due', 'sending')`,
 	`UPDATE notices SET state = 'unknown' WHERE state IN ('due', 'sending')`,
 	`UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+	`UPDATE event_floor SET xid = '0', id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 }
 

@@ -306,7 +306,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	seen := map[int64]bool{}
 	var cursor store.Cursor
 	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
-		events, err := w.EventsAfter(t.Context(), cursor, user.ID, 7)
+		events, err := w.EventsAfter(t.Context(), cursor, 7)
 		w.must(err)
 		for _, event := range events {
 			if seen[event.ID] {

@@ -120,7 +120,7 @@ const (
 	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `
 	// open is true of a blocker that keeps task t waiting.
 	openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id AND b.status <> 'DONE')`
-	// visible is true of a task t that user $1 (0: an administrator) may see.
+	// visible is true of a task t that user $1 (0: an administrator) may see. Audience.Sees says the same of its events.
 	visible = `($1::bigint = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
 		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
 )

@@ -291,12 +291,19 @@ func TestWhoSeesATask(t *testing.T) {
 		for _, task := range listed {
 			got = append(got, task.ID)
 		}
-		events, err := o.EventsAfter(t.Context(), start, c.viewer, 10)
-		for deadline := time.Now().Add(30 * time.Second); err == nil && len(events) < len(c.want) && time.Now().Before(deadline); {
+		viewer := store.User{ID: c.viewer, Role: store.RoleUser, Status: store.UserActive}
+		if c.viewer == 0 {
+			viewer.Role = store.RoleAdmin
+		}
+		events, err := o.EventsAfter(t.Context(), start, 10)
+		for deadline := time.Now().Add(30 * time.Second); err == nil && len(events) < 3 && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond) // the transactions of other tests are under way
-			events, err = o.EventsAfter(t.Context(), start, c.viewer, 10)
+			events, err = o.EventsAfter(t.Context(), start, 10)
 		}
 		o.must(err)
+		audience, err := o.AudienceOf(t.Context(), events, []int64{c.viewer})
+		o.must(err)
+		events = slices.DeleteFunc(events, func(e store.StreamedEvent) bool { return !audience.Sees(viewer, e) })
 		for _, event := range slices.Backward(events) {
 			var id int64
 			fmt.Sscan(event.EntityID, &id)

@@ -110,6 +110,44 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, e
 	return user, token.Token, err
 }
 
+// Holder is who has a token.
+type Holder struct {
+	User  User
+	Token Token // no more than its id and scopes
+}
+
+// Holders finds whose tokens these are, by the secret, in one statement: as Authenticate does, but without their last use. Tokens that
+// are unknown, revoked or past their end are left out.
+func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
+	byHash := make(map[string]string, len(secrets))
+	hashes := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		hashes[i] = hashToken(secret)
+		byHash[string(hashes[i])] = secret
+	}
+
+	rows, err := list[struct {
+		User
+		TokenID int64   `db:"token_id"`
+		Scopes  []Scope `db:"scopes"`
+		Hash    []byte  `db:"presented"`
+	}](ctx, s, `SELECT `+userColumns+`, token_id, scopes, presented FROM users JOIN (
+			SELECT id AS token_id, user_id, scopes, expires_at, hash AS presented FROM tokens WHERE hash = ANY ($1) AND revoked_at IS NULL
+			UNION ALL SELECT id, user_id, scopes, expires_at, previous_hash FROM tokens
+				WHERE previous_hash = ANY ($1) AND previous_until > now() AND revoked_at IS NULL
+		) held ON users.id = held.user_id WHERE expires_at IS NULL OR expires_at > now()`, hashes)
+	if err != nil {
+		return nil, err
+	}
+
+	holders := make(map[string]Holder, len(rows))
+	for _, row := range rows {
+		token := Token{ID: row.TokenID, UserID: row.ID, Scopes: row.Scopes}
+		holders[byHash[string(row.Hash)]] = Holder{User: row.User, Token: token}
+	}
+	return holders, nil
+}
+
 type heldToken struct {
 	Token
 	Revoked bool `db:"revoked"`

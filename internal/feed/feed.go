@@ -1,0 +1,160 @@
+// Package feed follows the record's events once for the whole process and hands them to any number of followers: what the record is
+// asked does not depend on how many there are. Only a follower that is behind asks for itself, few of them at a time.
+package feed
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	pollEvery   = 250 * time.Millisecond
+	accessEvery = 5 * time.Second // how often access is looked at while nothing happens
+	lagEvery    = time.Second
+	page        = 500 // events of one statement
+
+	window   = 8 << 20 // bytes of events that are kept for followers who are a little slow
+	pagesAll = 2       // followers that catch up at the same time
+	pageRate = 200     // their pages a second
+)
+
+// Options configure a Feed.
+type Options struct {
+	Store   *store.Store
+	PerUser int // followers of one user who is no administrator; 0: no limit
+	Total   int // followers; administrators have a few more; 0: no limit
+	CatchUp int // events that a follower may be behind at its start; 0: no limit
+	Log     *slog.Logger
+
+	// Render makes the text of an event that all followers get.
+	Render func(store.StreamedEvent) ([]byte, error)
+	// Permit says whether a token and its user may follow; it is asked again and again.
+	Permit func(store.Holder) error
+	// OnLag is told for how many seconds events have been held back, or could not be read.
+	OnLag func(seconds float64)
+	// OnFollowers is told how many followers there are.
+	OnFollowers func(n int)
+}
+
+// Event is an event with its text.
+type Event struct {
+	store.StreamedEvent
+	Text []byte
+}
+
+// batch is a page of events as it was read, with who may see them.
+type batch struct {
+	number   int // of all that were ever read
+	size     int // bytes
+	events   []Event
+	through  store.Cursor // the place after the last one
+	audience store.Audience
+	asked    map[int64]bool // the users that the audience was asked for
+}
+
+// Feed is the process's one reader of events. It is safe for concurrent use.
+type Feed struct {
+	o     Options
+	pages chan struct{} // slots of those who catch up
+	rate  *rate.Limiter
+
+	mu        sync.Mutex // guards what follows
+	begun     bool
+	over      bool          // Run has ended
+	start     store.Cursor  // the place before the first batch
+	batches   []batch       // the window, oldest first
+	kept      int           // bytes in it
+	number    int           // of the last batch
+	changed   chan struct{} // closed when a batch comes, or a follower is dismissed
+	followers map[*Follower]bool
+	users     map[int64]*person
+	asked     map[int64]bool          // ids of users; made anew when users come or go, never changed
+	access    map[string]store.Holder // by token, as it was last looked at
+	looks     int                     // how often it was
+	floor     floor
+}
+
+// person is a user who follows.
+type person struct {
+	followers int
+	turn      chan struct{} // to catch up: one follower at a time
+}
+
+// New makes a feed. Run makes it work.
+func New(o Options) *Feed {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Feed{
+		o: o, pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
+		changed: make(chan struct{}), followers: map[*Follower]bool{}, users: map[int64]*person{},
+	}
+}
+
+// Run reads events until ctx ends; then all followers are dismissed.
+func (f *Feed) Run(ctx context.Context) {
+	defer f.end()
+	r := reader{feed: f, read: time.Now()}
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+
+	for {
+		more, err := r.tick(ctx)
+		if err != nil && ctx.Err() == nil {
+			f.o.Log.Warn("events cannot be read", "error", err)
+		}
+		if more && err == nil {
+			continue
+		}
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+	}
+}
+
+func (f *Feed) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	f.wake()
+}
+
+// wake lets all followers look again. The lock must be held.
+func (f *Feed) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// through is the place up to which events were read. The lock must be held.
+func (f *Feed) through() store.Cursor {
+	if len(f.batches) == 0 {
+		return f.start
+	}
+	return f.batches[len(f.batches)-1].through
+}
+
+// add puts a batch into the window, and drops the oldest ones when it is full.
+func (f *Feed) add(b batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.number++
+	b.number = f.number
+	f.batches = append(f.batches, b)
+	f.kept += b.size
+
+	for f.kept > window && len(f.batches) > 1 {
+		f.start = f.batches[0].through
+		f.kept -= f.batches[0].size
+		f.batches[0] = batch{}
+		f.batches = f.batches[1:]
+	}
+	f.wake()
+}

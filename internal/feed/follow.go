@@ -1,0 +1,150 @@
+package feed
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	adminReserve = 20              // followers beyond the limit of all that administrators may add
+	fullPause    = 5 * time.Second // after which another process, or this one, may have room
+	floorFresh   = time.Minute
+)
+
+// Follow makes a follower for a user, who is known by a token: from a place in the stream, or, with nil, from now on. Who makes it
+// lets it leave. QUOTA_EXCEEDED: the user has as many as one may have; STREAMS_FULL: the process has; CURSOR_GONE: what followed the
+// place may be deleted, or is too much.
+func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *store.Cursor) (*Follower, error) {
+	w := &Follower{feed: f, user: user, token: token}
+	if err := f.enrol(w); err != nil {
+		return nil, err
+	}
+
+	var err error
+	if from == nil {
+		w.cursor, err = f.o.Store.EventsNow(ctx)
+	} else {
+		w.cursor, err = *from, f.check(ctx, *from)
+	}
+	if err != nil {
+		w.Leave()
+		return nil, err
+	}
+	return w, nil
+}
+
+// enrol counts a follower, unless there are too many.
+func (f *Feed) enrol(w *Follower) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	total := f.o.Total
+	if w.user.IsAdmin() {
+		total += adminReserve
+	}
+	if f.o.Total > 0 && len(f.followers) >= total {
+		return fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
+	}
+	of := f.users[w.user.ID]
+	if of != nil && f.o.PerUser > 0 && of.followers >= f.o.PerUser && !w.user.IsAdmin() {
+		return fault.New(fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser).With("limit", "streams").With("maximum", f.o.PerUser)
+	}
+
+	if of == nil {
+		of = &person{turn: make(chan struct{}, 1)}
+		f.users[w.user.ID], f.asked = of, nil
+	}
+	of.followers++
+	f.followers[w] = true
+	w.joined, w.looks = f.number, f.looks
+	f.count()
+	return nil
+}
+
+// Leave ends a follower.
+func (w *Follower) Leave() {
+	f := w.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.followers, w)
+	if of := f.users[w.user.ID]; of.followers > 1 {
+		of.followers--
+	} else {
+		delete(f.users, w.user.ID)
+		f.asked = nil
+	}
+	f.count()
+}
+
+func (f *Feed) count() {
+	if f.o.OnFollowers != nil {
+		f.o.OnFollowers(len(f.followers))
+	}
+}
+
+// floor is the earliest place from which a follower may begin.
+type floor struct {
+	at           time.Time
+	back, before store.Cursor // the place so many events ago; the one that was told before this: it is good still
+}
+
+// check refuses a place from which a follower would miss what was deleted, or would have too much to catch up with.
+func (f *Feed) check(ctx context.Context, from store.Cursor) error {
+	f.mu.Lock()
+	fresh := f.begun && !from.Before(f.start) && !f.through().Before(from)
+	f.mu.Unlock()
+	if fresh {
+		return nil
+	}
+
+	deleted, err := f.o.Store.EventFloor(ctx)
+	if err != nil {
+		return err
+	}
+	back, refused, err := f.back(ctx)
+	if err != nil {
+		return err
+	}
+	oldest := back
+	if oldest.Before(deleted) {
+		oldest = deleted
+	}
+	if from.Before(deleted) || from.Before(refused) {
+		return fault.New(fault.CursorGone, "events after this one are deleted, or are too many: begin at details.oldest").With("oldest", oldest.String())
+	}
+
+	end, err := f.o.Store.EventsEnd(ctx)
+	if err == nil && !from.Before(end) {
+		err = fault.New(fault.CursorGone, "this id is of another record: begin at details.oldest").With("oldest", oldest.String())
+	}
+	return err
+}
+
+// back gives the place that is told to those who come from too far back, and the one before which they are refused: what is told holds
+// for a while.
+func (f *Feed) back(ctx context.Context) (told, refused store.Cursor, err error) {
+	if f.o.CatchUp == 0 {
+		return store.Cursor{}, store.Cursor{}, nil
+	}
+	f.mu.Lock()
+	known := f.floor
+	f.mu.Unlock()
+	if time.Since(known.at) < floorFresh {
+		return known.back, known.before, nil
+	}
+
+	told, err = f.o.Store.EventsBack(ctx, f.o.CatchUp)
+	if err != nil {
+		return told, refused, err
+	}
+	refused = known.back
+	if known.at.IsZero() {
+		refused = told
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.floor = floor{at: time.Now(), back: told, before: refused}
+	return told, refused, nil
+}

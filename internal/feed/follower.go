@@ -1,0 +1,170 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// ErrOver ends all followers: the process stops.
+var ErrOver = errors.New("the process stops")
+
+// Follower gets the events past a place in the stream. Only one goroutine may use it.
+type Follower struct {
+	feed   *Feed
+	user   store.User // as it was at the start
+	token  string
+	cursor store.Cursor
+
+	// What was found out before it joined says nothing about it, or is out of date: batches up to this number, looks at the access.
+	joined, looks int
+
+	dismissed error // guarded by the feed's lock
+}
+
+// Cursor is the place up to which the follower has seen what it may see.
+func (w *Follower) Cursor() store.Cursor { return w.cursor }
+
+// Next gives events that the follower may see, and moves its cursor past them and past what it may not see. There are none when it
+// saw nothing for as long as the patience lasts, or when the cursor has moved a page.
+func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]Event, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		b, place, changed, err := w.look()
+		switch {
+		case err != nil:
+			return nil, err
+		case place == behind:
+			return w.catchUp(ctx)
+		case place == within:
+			if events := w.take(b); len(events) > 0 {
+				return events, nil
+			}
+			continue
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+			return nil, nil
+		case <-changed:
+		}
+	}
+}
+
+// place is where a follower stands towards what the feed has read.
+type place int
+
+const (
+	atEnd  place = iota // it has seen all
+	within              // the next batch is in the window, and says what the follower may see
+	behind              // it has to ask the record for itself
+)
+
+// look finds the batch that comes next.
+func (w *Follower) look() (batch, place, <-chan struct{}, error) {
+	f := w.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case w.dismissed != nil:
+		return batch{}, atEnd, nil, w.dismissed
+	case f.over:
+		return batch{}, atEnd, nil, ErrOver
+	case !f.begun || !w.cursor.Before(f.through()):
+		return batch{}, atEnd, f.changed, nil
+	case w.cursor.Before(f.start):
+		return batch{}, behind, nil, nil
+	}
+
+	if holder, known := f.access[w.token]; known && f.looks > w.looks {
+		w.user = holder.User
+	}
+	next := f.batches[sort.Search(len(f.batches), func(i int) bool { return w.cursor.Before(f.batches[i].through) })]
+	if next.number <= w.joined || !next.asked[w.user.ID] {
+		return batch{}, behind, nil, nil
+	}
+	return next, within, nil, nil
+}
+
+// take gives what the follower may see of a batch.
+func (w *Follower) take(b batch) (events []Event) {
+	for _, event := range b.events {
+		if w.cursor.Before(event.Cursor()) && b.audience.Sees(w.user, event.StreamedEvent) {
+			events = append(events, event)
+		}
+	}
+	w.cursor = b.through
+	return events
+}
+
+// catchUp reads a page of the record for this follower alone. Few do so at a time, of one user only one, and so many pages a second:
+// the others' statements do not wait for those who are behind.
+func (w *Follower) catchUp(ctx context.Context) ([]Event, error) {
+	f := w.feed
+	f.mu.Lock()
+	through, turn := f.through(), f.users[w.user.ID].turn
+	f.mu.Unlock()
+	leave, err := enter(ctx, turn, f.pages)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := f.rate.Wait(ctx); err != nil {
+		return nil, err
+	}
+
+	found, err := f.o.Store.EventsAfter(ctx, w.cursor, page)
+	if err != nil {
+		return nil, err
+	}
+	holders, err := f.o.Store.Holders(ctx, []string{w.token})
+	if err != nil {
+		return nil, err
+	}
+	holder, known := holders[w.token]
+	if err := f.permit(holder, known); err != nil {
+		return nil, err
+	}
+	audience, err := f.o.Store.AudienceOf(ctx, found, []int64{holder.User.ID})
+	if err != nil {
+		return nil, err
+	}
+
+	w.user = holder.User
+	b := batch{audience: audience, through: through}
+	if err := b.render(found, f.o.Render); err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		if last := found[len(found)-1].Cursor(); len(found) == page || through.Before(last) {
+			b.through = last
+		}
+	}
+	return w.take(b), nil
+}
+
+// enter waits for a place in each of the channels and gives the function that gives them back.
+func enter(ctx context.Context, places ...chan struct{}) (leave func(), err error) {
+	taken := 0
+	leave = func() {
+		for _, place := range places[:taken] {
+			<-place
+		}
+	}
+	for _, place := range places {
+		select {
+		case place <- struct{}{}:
+			taken++
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
+}

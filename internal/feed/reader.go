@@ -1,0 +1,160 @@
+package feed
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// overhead is about what an event takes in memory besides its text.
+const overhead = 500
+
+// reader is what Run keeps from one look at the record to the next.
+type reader struct {
+	feed          *Feed
+	read          time.Time // when events were last read with success
+	looked, asked time.Time // at the access of all followers, for the lag
+}
+
+// tick reads a page of events and says whether there may be more. All that it asks is asked once for all followers.
+func (r *reader) tick(ctx context.Context) (more bool, err error) {
+	events, err := r.events(ctx)
+	if err != nil {
+		r.feed.lags(time.Since(r.read).Seconds())
+		return false, err
+	}
+	r.read = time.Now()
+
+	if len(events) > 0 || time.Since(r.looked) > accessEvery {
+		if err := r.feed.lookAtAccess(ctx); err != nil {
+			return false, err
+		}
+		r.looked = time.Now()
+	}
+	if len(events) > 0 {
+		if err := r.feed.publish(ctx, events); err != nil {
+			return false, err
+		}
+	}
+	return len(events) == page, r.lag(ctx)
+}
+
+func (r *reader) events(ctx context.Context) ([]store.StreamedEvent, error) {
+	f := r.feed
+	f.mu.Lock()
+	begun, after := f.begun, f.through()
+	f.mu.Unlock()
+	if begun {
+		return f.o.Store.EventsAfter(ctx, after, page)
+	}
+
+	start, err := f.o.Store.EventsNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun, f.start = true, start
+	f.wake()
+	return nil, nil
+}
+
+// lag asks from time to time how long events have been held back.
+func (r *reader) lag(ctx context.Context) error {
+	if time.Since(r.asked) < lagEvery {
+		return nil
+	}
+	seconds, err := r.feed.o.Store.EventsLag(ctx)
+	if err != nil {
+		return err
+	}
+	r.asked = time.Now()
+	r.feed.lags(seconds)
+	return nil
+}
+
+func (f *Feed) lags(seconds float64) {
+	if f.o.OnLag != nil {
+		f.o.OnLag(seconds)
+	}
+}
+
+// publish finds out who may see the events and lets all followers have them.
+func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error {
+	f.mu.Lock()
+	if f.asked == nil {
+		f.asked = make(map[int64]bool, len(f.users))
+		for id := range f.users {
+			f.asked[id] = true
+		}
+	}
+	asked := f.asked
+	f.mu.Unlock()
+
+	audience, err := f.o.Store.AudienceOf(ctx, events, slices.Collect(maps.Keys(asked)))
+	if err != nil {
+		return err
+	}
+	b := batch{through: events[len(events)-1].Cursor(), audience: audience, asked: asked}
+	if err := b.render(events, f.o.Render); err != nil {
+		return err
+	}
+	f.add(b)
+	return nil
+}
+
+// render fills a batch.
+func (b *batch) render(events []store.StreamedEvent, render func(store.StreamedEvent) ([]byte, error)) error {
+	for _, event := range events {
+		text, err := render(event)
+		if err != nil {
+			return err
+		}
+		b.events = append(b.events, Event{event, text})
+		b.size += len(text) + overhead
+	}
+	return nil
+}
+
+// lookAtAccess dismisses the followers whose token has nobody any more or whose user may not follow. It does so before the events are
+// published that were read before it: who was blocked does not see what comes after.
+func (f *Feed) lookAtAccess(ctx context.Context) error {
+	f.mu.Lock()
+	tokens := map[string]bool{}
+	for follower := range f.followers {
+		tokens[follower.token] = true
+	}
+	f.mu.Unlock()
+	if len(tokens) == 0 {
+		return nil
+	}
+
+	holders, err := f.o.Store.Holders(ctx, slices.Collect(maps.Keys(tokens)))
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.access = holders
+	f.looks++
+	for follower := range f.followers {
+		holder, known := holders[follower.token]
+		if err := f.permit(holder, known); err != nil && tokens[follower.token] {
+			follower.dismissed = err
+		}
+	}
+	f.wake()
+	return nil
+}
+
+// permit says whether the holder of a token, who was found or not, may follow.
+func (f *Feed) permit(holder store.Holder, known bool) error {
+	if !known {
+		return fault.New(fault.Unauthenticated, "this token is not known any more")
+	}
+	return f.o.Permit(holder)
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"strconv"
+)
+
+// Audience says who may see some events. It was asked for once, however many users there are, and answers from memory as the
+// condition visible does in SQL.
+type Audience struct {
+	tasks   map[string]audienceTask // by entity id
+	members map[membership]bool
+}
+
+// audienceTask is a task as far as it says who may see it.
+type audienceTask struct {
+	ID          int64  `db:"id"`
+	CreatorID   int64  `db:"creator_id"`
+	AssigneeID  *int64 `db:"assignee_id"`
+	WorkspaceID int64  `db:"workspace_id"`
+	Visibility  string `db:"visibility"`
+}
+
+// membership is the right of a user to see what is public in a workspace.
+type membership struct {
+	WorkspaceID int64 `db:"workspace_id"`
+	UserID      int64 `db:"user_id"`
+}
+
+// AudienceOf finds out which of the users may see the events: at most two statements, by primary keys.
+func (s *Store) AudienceOf(ctx context.Context, events []StreamedEvent, users []int64) (Audience, error) {
+	a := Audience{tasks: map[string]audienceTask{}, members: map[membership]bool{}}
+	ids := taskIDs(events)
+	if len(ids) == 0 || len(users) == 0 {
+		return a, nil
+	}
+
+	found, err := list[audienceTask](ctx, s, `SELECT id, creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($1)`, ids)
+	if err != nil {
+		return a, err
+	}
+	var spaces []int64
+	for _, task := range found {
+		a.tasks[strconv.FormatInt(task.ID, 10)] = task
+		if task.Visibility == TaskPublic {
+			spaces = append(spaces, task.WorkspaceID)
+		}
+	}
+	if len(spaces) == 0 {
+		return a, nil
+	}
+
+	members, err := list[membership](ctx, s, `SELECT workspace_id, user_id FROM workspace_members
+		WHERE workspace_id = ANY ($1) AND user_id = ANY ($2)`, spaces, users)
+	if err != nil {
+		return a, err
+	}
+	for _, member := range members {
+		a.members[member] = true
+	}
+	return a, nil
+}
+
+// taskIDs gives the tasks that events are of.
+func taskIDs(events []StreamedEvent) (ids []int64) {
+	for _, event := range events {
+		if id, err := strconv.ParseInt(event.EntityID, 10, 64); err == nil && event.Workload == tasks {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Sees says whether one of the users who were asked for, or an administrator, may see an event.
+func (a Audience) Sees(user User, event StreamedEvent) bool {
+	if user.IsAdmin() || event.OwnerID != nil && *event.OwnerID == user.ID {
+		return true
+	}
+
+	task, found := a.tasks[event.EntityID]
+	if event.Workload != tasks || !found {
+		return false
+	}
+	return task.CreatorID == user.ID || task.AssigneeID != nil && *task.AssigneeID == user.ID ||
+		task.Visibility == TaskPublic && a.members[membership{task.WorkspaceID, user.ID}]
+}
