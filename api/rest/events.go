@@ -96,7 +96,7 @@ func (s *server) streamEvents(ctx context.Context, in *eventsInput) (*huma.Strea
 			return
 		}
 		out := stream{w: w, http: http.NewResponseController(w)}
-		if err := out.follow(r.Context(), follower); err != nil && r.Context().Err() == nil {
+		if err := out.follow(r.Context(), follower); r.Context().Err() == nil {
 			s.o.Log.Info("a stream of events ends", "request", noteOf(r.Context()).id, "error", err)
 		}
 	}}, nil
@@ -124,7 +124,7 @@ type stream struct {
 	http *http.ResponseController
 }
 
-// follow sends events until the client leaves, loses its access or the process ends. A client that comes back with its
+// follow sends events until the client leaves, loses its access or the process ends, and says which. A client that comes back with its
 // last id misses nothing, so whatever goes wrong ends the stream.
 func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 	if err := out.place("ready", follower.Cursor()); err != nil {
