@@ -5,14 +5,10 @@ package torrent
 import (
 	"encoding/base32"
 	"encoding/hex"
-	"errors"
 	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/anacrolix/torrent/metainfo"
-	infohash_v2 "github.com/anacrolix/torrent/types/infohash-v2"
 
 	"stagecoach/internal/fault"
 )
@@ -130,29 +126,6 @@ func hashV2(text string) string {
 		return ""
 	}
 	return digest
-}
-
-// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none.
-func Identify(file []byte) (id Identity, err error) {
-	meta, err := metainfo.Load(strings.NewReader(string(file)))
-	if err != nil {
-		return id, notTorrent(err)
-	}
-	info, err := meta.UnmarshalInfo()
-	switch {
-	case err != nil:
-		return id, notTorrent(err)
-	case len(meta.InfoBytes) == 0 || info.PieceLength <= 0 || !info.HasV1() && !info.HasV2():
-		return id, notTorrent(errors.New("it describes no content"))
-	}
-	if info.HasV1() {
-		id.V1 = meta.HashInfoBytes().HexString()
-	}
-	if info.HasV2() {
-		v2 := infohash_v2.HashBytes(meta.InfoBytes)
-		id.V2 = v2.HexString()
-	}
-	return id, nil
 }
 
 func wrong(message string) error {
