@@ -28,7 +28,7 @@ type taskStatusInput struct {
 var (
 	claimTask = operation{
 		id: "claim-task", method: http.MethodPost, path: "/v1/tasks/{id}/claim", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
-		summary: "Take a task that is ready", description: "Of many who try, one gets it. To claim what you have already changes nothing.",
+		summary: "Take a task that is ready", description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
 		faults: append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	escalateTask = operation{

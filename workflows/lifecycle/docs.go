@@ -33,8 +33,12 @@ func (t Table[S, A, F]) Markdown() string {
 		for _, guard := range rule.Guards {
 			guards = append(guards, fmt.Sprintf("%s, else `%s`", guard.Name, guard.Code))
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | `%s` | %s |\n", rule.Action,
-			strings.Join(rule.sources(), ", "), rule.To, joinRoles(rule.Who), strings.Join(guards, "; "), rule.Event, rule.Effect)
+		event := "none"
+		if rule.Event != "" {
+			event = "`" + rule.Event + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s | %s |\n", rule.Action,
+			strings.Join(rule.sources(), ", "), rule.To, joinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
 	}
 	return b.String()
 }

@@ -33,7 +33,7 @@ type Rule[S, A ~string, F any] struct {
 	To     S
 	Who    []Role
 	Guards []Guard[F]
-	Event  string     // the type of the event that the transition leaves
+	Event  string     // the type of the event that the transition leaves; empty: the action is let through and changes nothing
 	Denied fault.Code // told to a caller who is none of Who; empty: INSUFFICIENT_ACCESS
 	Effect string     // what else happens, for the documentation
 }
@@ -61,9 +61,11 @@ type Request[S, A ~string] struct {
 }
 
 // Decide gives the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
-// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them.
+// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them. Of several rules that
+// are possible, the first one for the caller's roles tells the refusal.
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
+	forCaller := false
 	for _, rule := range t.Rules {
 		if rule.Action != req.Action || !rule.leaves(from) || (req.To != "" && rule.To != req.To) {
 			continue
@@ -72,8 +74,8 @@ func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F
 		if err == nil {
 			return rule, nil
 		}
-		if refusal == nil {
-			refusal = err
+		if refusal == nil || !forCaller && rule.isFor(req.Roles) {
+			refusal, forCaller = err, rule.isFor(req.Roles)
 		}
 	}
 	if refusal == nil {
@@ -82,11 +84,11 @@ func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F
 	return Rule[S, A, F]{}, refusal
 }
 
-// Allowed lists the rules that a caller with these roles may use now, in the table's order.
+// Allowed lists the rules by which a caller with these roles may change something now, in the table's order.
 func (t Table[S, A, F]) Allowed(from S, roles []Role, facts F) []Rule[S, A, F] {
 	var allowed []Rule[S, A, F]
 	for _, rule := range t.Rules {
-		if rule.leaves(from) && rule.admits(roles, facts) == nil {
+		if rule.Event != "" && rule.leaves(from) && rule.admits(roles, facts) == nil {
 			allowed = append(allowed, rule)
 		}
 	}
@@ -137,8 +139,12 @@ func (r Rule[S, A, F]) leaves(from S) bool {
 	return slices.Contains(r.From, from)
 }
 
+func (r Rule[S, A, F]) isFor(roles []Role) bool {
+	return slices.ContainsFunc(roles, func(role Role) bool { return slices.Contains(r.Who, role) })
+}
+
 func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
-	if !slices.ContainsFunc(roles, func(role Role) bool { return slices.Contains(r.Who, role) }) {
+	if !r.isFor(roles) {
 		code := r.Denied
 		if code == "" {
 			code = fault.InsufficientAccess

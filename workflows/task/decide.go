@@ -27,16 +27,13 @@ type (
 	request = lifecycle.Request[store.TaskStatus, store.TaskAction]
 )
 
-// Decide gives the rule that lets an ask through; held is true instead when the caller claims what they hold already, which changes
-// nothing. Refusals come in a fixed order: not found (for whom the task is invisible), lost claim, then as the table has it.
+// Decide gives the rule that lets an ask through; held says that it changes nothing: the caller claims what they work on already.
+// Refusals come in a fixed order: not found (for whom the task is invisible), lost claim, then as the table has it.
 func Decide(state store.TaskState, ask Ask, openBlockers []int64) (step rule, held bool, err error) {
 	if !sees(state, ask.Caller) {
 		return rule{}, false, fault.New(fault.TaskNotFound, "there is no such task")
 	}
 	if ask.Action == store.TaskActionClaim {
-		if state.HeldBy(ask.Caller.ID) && !Rules.Terminal(state.Status) {
-			return rule{}, true, nil
-		}
 		if lost := lostClaim(state, ask.Caller.ID); lost != nil {
 			return rule{}, false, lost
 		}
@@ -52,7 +49,7 @@ func Decide(state store.TaskState, ask Ask, openBlockers []int64) (step rule, he
 		facts.Comment = anyComment
 		step, err = Rules.Decide(state.Status, wanted, facts)
 	}
-	return step, false, err
+	return step, err == nil && step.Event == "", err
 }
 
 // lostClaim is the refusal of a claim on a task that somebody else holds or held to its end.

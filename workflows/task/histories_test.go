@@ -66,6 +66,12 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.CancelWorkflow(ctx, stopped.WorkflowID(), ""))
 	save("cancelled-by-operator", over(stopped))
 
+	given := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	claim(given)
+	claim(given)
+	status(given, ann, store.TaskDone)
+	save("claimed-by-assignee", over(given))
+
 	long := w.task(nil)
 	claim(long)
 	first := w.history(long)[0].GetWorkflowExecutionStartedEventAttributes().FirstExecutionRunId

@@ -70,7 +70,9 @@ var Rules = lifecycle.Table[store.TaskStatus, store.TaskAction, Facts]{
 	},
 	Rules: []lifecycle.Rule[store.TaskStatus, store.TaskAction, Facts]{
 		{Action: store.TaskActionCreate, To: store.TaskNew, Who: []lifecycle.Role{Anyone}, Event: "created", Effect: "a cycle of blockers is refused"},
-		{Action: store.TaskActionClaim, From: isNew, To: store.TaskInProgress, Who: []lifecycle.Role{Anyone}, Guards: open, Event: "claimed", Effect: itsTurn},
+		{Action: store.TaskActionClaim, From: isNew, To: store.TaskInProgress, Who: others, Guards: open, Event: "claimed", Effect: itsTurn},
+		{Action: store.TaskActionClaim, From: isNew, To: store.TaskInProgress, Who: assignee, Guards: start, Event: "claimed", Effect: "the assignee begins the work"},
+		{Action: store.TaskActionClaim, From: inProgress, To: store.TaskInProgress, Who: assignee, Effect: "nothing changes"},
 		{Action: store.TaskActionStatus, From: isNew, To: store.TaskInProgress, Who: assignee, Guards: start, Event: changed},
 		{Action: store.TaskActionStatus, From: isNew, To: store.TaskCancelled, Who: creator, Guards: plain, Event: changed},
 		{Action: store.TaskActionStatus, From: inProgress, To: store.TaskDone, Who: assignee, Guards: plain, Event: changed},

@@ -18,6 +18,7 @@ var steps = map[string]struct {
 	begins bool // every blocker must be DONE
 }{
 	"NEW claim":                {"anyone", "IN_PROGRESS", "claimed", true},
+	"IN_PROGRESS claim":        {"assignee", "IN_PROGRESS", "", false}, // changes nothing
 	"NEW status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
 	"NEW status CANCELLED":     {"creator", "CANCELLED", "status_changed", false},
 	"NEW expire":               {"system", "STUCK", "deadline_expired", false},
@@ -137,13 +138,10 @@ func (q question) check(t *testing.T) (allowed bool) {
 func (q question) expected() (to, event string, held bool, code fault.Code) {
 	sees := q.public && (q.who == "member" || q.who == "creator" || q.who == "assignee") ||
 		q.who == "creator" || q.who == "admin" || q.who == "system" || q.who == q.holder
-	terminal := q.status == "DONE" || q.status == "CANCELLED"
 	step, possible := steps[q.key()]
 	switch {
 	case !sees:
 		return "", "", false, "TASK_NOT_FOUND"
-	case q.action == "claim" && q.holder != "" && q.who == q.holder && !terminal:
-		return "", "", true, ""
 	case q.action == "claim" && q.holder != "" && q.who != q.holder:
 		return "", "", false, "TASK_ALREADY_CLAIMED"
 	case !possible:
@@ -153,8 +151,10 @@ func (q question) expected() (to, event string, held bool, code fault.Code) {
 			return "", "", false, code
 		}
 		return "", "", false, "INSUFFICIENT_ACCESS"
-	case q.action == "claim" && !q.public:
+	case q.action == "claim" && q.who != q.holder && !q.public:
 		return "", "", false, "INSUFFICIENT_ACCESS"
+	case step.event == "":
+		return step.to, "", true, ""
 	case !q.commented:
 		return "", "", false, "COMMENT_REQUIRED"
 	case step.begins && q.blocked:
@@ -236,6 +236,8 @@ func TestAllowedActions(t *testing.T) {
 	holder := int64(assigneeID)
 	held := store.Task{TaskState: store.TaskState{Status: store.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
 	free := store.Task{TaskState: store.TaskState{Status: store.TaskNew, CreatorID: creatorID, Visibility: "public"}}
+	given := free
+	given.AssigneeID = &holder
 	waiting := free
 	waiting.Blockers = []store.Blocker{{ID: 7, Status: store.TaskCancelled}}
 	for name, c := range map[string]struct {
@@ -249,6 +251,8 @@ func TestAllowedActions(t *testing.T) {
 		"a member":             {memberID, held, "[escalate]", "[]"},
 		"a member, free task":  {memberID, free, "[claim]", "[]"},
 		"a member, waiting":    {memberID, waiting, "[]", "[]"},
+		"the assignee, new":    {assigneeID, given, "[claim status]", "[IN_PROGRESS]"},
+		"a member, given":      {memberID, given, "[]", "[]"},
 		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
 	} {
 		user := store.User{ID: c.user}

@@ -119,6 +119,9 @@ func (t *task) update(ctx workflow.Context, action store.TaskAction, in Input) (
 		if err != nil {
 			return View{}, err
 		}
+		if t.keepsByOldRule(ctx, ask) {
+			return t.view(), nil
+		}
 		step, held, err := Decide(t.state, ask, openBlockers)
 		if err != nil {
 			return View{}, lifecycle.Refusal(fault.As(err))
@@ -131,6 +134,15 @@ func (t *task) update(ctx workflow.Context, action store.TaskAction, in Input) (
 		}
 		// Either the record has our write now, or one that this workflow had forgotten: then decide again.
 	}
+}
+
+// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that was the rule for
+// all of its live statuses. In IN_PROGRESS it is the rule still.
+func (t *task) keepsByOldRule(ctx workflow.Context, ask Ask) bool {
+	if ask.Action != store.TaskActionClaim || !t.state.HeldBy(ask.Caller.ID) || t.state.Status == store.TaskInProgress || Rules.Terminal(t.state.Status) {
+		return false
+	}
+	return workflow.GetVersion(ctx, "claim-by-assignee", workflow.DefaultVersion, 1) == workflow.DefaultVersion
 }
 
 // moveItself makes a transition of the program's own, unless the task has left the version that it was meant for.
