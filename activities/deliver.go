@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/mymmrac/telego"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -54,6 +57,7 @@ type CourierSettings struct {
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
 	StageSignal     string        // how the workflow is told of a stage that lasts
+	AttemptSignal   string        // and of an attempt that has not ended the job
 	HandOverAfter   time.Duration // a ride goes on for no longer in a worker that was told to stop
 }
 
@@ -83,8 +87,9 @@ var errEnded = errors.New("the job has ended")
 // the ride starts unless the rules forbid it.
 func (r *ride) claim(ctx context.Context) error {
 	var refusal error
+	lost := false
 	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
-		refusal = nil
+		refusal, lost = nil, false
 		if r.Rules.Terminal(job.State) {
 			refusal = errEnded
 			return nil, nil
@@ -99,16 +104,16 @@ func (r *ride) claim(ctx context.Context) error {
 				refusal = r.settleLost(ctx, &steps)
 				return steps.events, nil
 			}
-			if steps.requeue(fault.WorkerLost, *job.HeartbeatAt) != nil {
+			if steps.takeOver(activity.GetInfo(ctx).Attempt == 1) != nil {
 				refusal = fault.New(fault.WorkerLost, "the worker was lost in the last try")
 				return nil, nil
 			}
+			lost = true
 		}
-		if err := steps.take(store.JobActionClaim, ""); err != nil {
+
+		if err := steps.claim(); err != nil {
 			return nil, err
 		}
-		job.Claim++
-		job.ClaimedAt, job.HeartbeatAt, job.BytesSent = &job.Now, &job.Now, 0
 		refusal = steps.take(store.JobActionStartDownload, "")
 		return steps.events, nil
 	})
@@ -116,17 +121,22 @@ func (r *ride) claim(ctx context.Context) error {
 		return err
 	}
 	r.enter(job)
+	if lost {
+		r.tellAttempt(ctx)
+	}
 	return refusal
 }
 
-// settleLost decides about a job whose worker was lost after the last bytes were let go. Only a receipt that made it
-// into the heartbeat proves a delivery.
+// settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
 func (r *ride) settleLost(ctx context.Context, s *steps) error {
 	var last progress
-	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) == nil && last.MessageID != 0 {
-		return errors.Join(s.acknowledge(last.MessageID, ""), errEnded)
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
+		last = progress{} // what cannot be read proves nothing
 	}
-	return unknownOutcome()
+	if err := s.settleLost(last.MessageID); err != nil {
+		return err
+	}
+	return errEnded
 }
 
 func unknownOutcome() *fault.Error {
@@ -141,23 +151,19 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 		return Receipt{State: r.job().State}, nil
 	}
 	if errors.Is(err, errWorkerStops) {
-		return r.handOver()
+		return r.handOver(ctx, "")
 	}
 	failure := asFault(err)
 	if errors.Is(err, errFenced) {
 		return r.settleFenced(ctx)
 	}
 	if ctx.Err() != nil && failure.Code != fault.OutcomeUnknown {
-		r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
-		if !temporal.IsCanceledError(context.Cause(ctx)) { // the worker stops, or lost the server: another try goes on
-			r.putBack(fault.WorkerLost)
-		}
-		return Receipt{}, ctx.Err()
+		return r.settleInterrupted(ctx)
 	}
 	r.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
 	r.Log.Warn("delivery try failed", "job", r.jobID, "attempt", r.job().Attempt+1, "code", failure.Code, "cause", failure.Cause)
 	r.raiseAlert(ctx, failure.Code)
-	if failure.Retryable && !r.putBack(failure.Code) {
+	if failure.Retryable && !r.putBack(ctx, failure.Code, failure.RetryAfter) {
 		last := *failure
 		last.Retryable = false
 		failure = &last
@@ -165,19 +171,66 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 	return Receipt{}, toTemporal(failure)
 }
 
-// handOver puts the job into the queue for another worker, because this one stops in good order: no try is lost by that.
-func (r *ride) handOver() (Receipt, error) {
-	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+// settleInterrupted writes what it means that the activity was stopped from outside.
+func (r *ride) settleInterrupted(ctx context.Context) (Receipt, error) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, activity.ErrActivityPaused):
+		return r.handOver(ctx, fault.PausedByOperator)
+	case errors.Is(cause, activity.ErrActivityReset):
+		return r.handOver(ctx, fault.ResetByOperator)
+	case isNotFound(cause) && r.wasReset(ctx):
+		return r.handOver(ctx, fault.ResetByOperator)
+	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try goes on
+		r.putBack(ctx, fault.WorkerLost, 0)
+	}
+	r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
+	return Receipt{}, ctx.Err()
+}
+
+// isNotFound says whether Temporal has ended the attempt, or does not know the workflow any more.
+func isNotFound(err error) bool {
+	_, unknown := errors.AsType[*serviceerror.NotFound](err)
+	return unknown
+}
+
+// wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a worker in a
+// later attempt only that it has ended.
+func (r *ride) wasReset(ctx context.Context) bool {
+	info := activity.GetInfo(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()
-	err := r.step(ctx, func(s *steps) error { return s.handOver() })
+	description, err := r.Temporal.DescribeWorkflowExecution(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(description.PendingActivities, func(pending *workflowpb.PendingActivityInfo) bool {
+		return pending.ActivityId == info.ActivityID && pending.Attempt < info.Attempt
+	})
+}
+
+// handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an operator has paused
+// or reset the activity: no try is lost by that.
+func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
+	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+
+	err := r.step(write, func(s *steps) error {
+		next := nextAttempt(ctx, s.job.Now, 0)
+		if reason == fault.PausedByOperator {
+			next = nil // when the operator says so
+		}
+		return s.handOver(reason, next)
+	})
 	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
 		return Receipt{}, toTemporal(unknown)
 	}
 	if err != nil {
 		r.Log.Warn("job not handed over", "job", r.jobID, "error", err) // the next claim will find the job held and put it back itself
+	} else {
+		r.tellAttempt(ctx)
 	}
-	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the worker stops").Retry())
+	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }
 
 // settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.

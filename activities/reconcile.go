@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -23,7 +24,12 @@ type Reconciler struct {
 	// StartDelivery starts a job's workflow; ShowDelivery tells it the state that the record has.
 	StartDelivery func(ctx context.Context, jobID int64, workflowID string, ownerID int64) error
 	ShowDelivery  func(ctx context.Context, workflowID string, state store.JobState) error
-	Tasks         TaskKeeper
+	// TellDelivery tells a job's workflow of an attempt that was lost; EndDelivery lets it read its end from the record.
+	TellDelivery      func(ctx context.Context, workflowID string, attempt Attempt) error
+	EndDelivery       func(ctx context.Context, workflowID string) error
+	DeliveryHeartbeat time.Duration           // a held job whose heartbeat is older may have lost its worker
+	Payloads          converter.DataConverter // of what Temporal keeps; nil: the SDK's own
+	Tasks             TaskKeeper
 	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
 	Downloads       DownloadKeeper
 	DownloadRecords *Downloads
@@ -118,7 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 func (s *sweeper) look(ctx context.Context) error {
 	began := time.Now()
 	s.sweep = Sweep{At: began.UTC(), Live: map[string]int{}, Running: map[string]int{}}
-	err := errors.Join(s.deliveries(ctx), s.tasks(ctx), s.downloads(ctx), s.transactions(ctx))
+	err := errors.Join(s.losses(ctx), s.deliveries(ctx), s.tasks(ctx), s.downloads(ctx), s.transactions(ctx))
 	if err == nil {
 		s.resets = began.Add(-time.Minute) // Temporal's lists lag
 		err = s.Records.Store.CloseVanishedFindings(ctx, vanished)

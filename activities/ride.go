@@ -24,6 +24,9 @@ type ride struct {
 	message  int64     // Telegram's receipt
 	stopRide context.CancelCauseFunc
 
+	telling sync.Mutex     // held while the workflow is told, so that it hears in the right order
+	told    store.JobState // what the workflow shows, as far as this ride knows
+
 	gate  sync.Mutex // held while the last bytes are let go, and by a cancel that comes just then
 	letGo bool       // the last bytes are out and no answer has come yet
 }
@@ -93,17 +96,23 @@ func (r *ride) step(ctx context.Context, edit func(*steps) error) error {
 	return err
 }
 
-// putBack puts the job into the queue again after a try that failed with code. It is false when the rules leave no try.
-func (r *ride) putBack(code fault.Code) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+// putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does not). It is
+// false when the rules leave no try.
+func (r *ride) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	err := r.step(ctx, func(s *steps) error { return s.requeue(code, s.job.Now) })
+	err := r.step(write, func(s *steps) error {
+		return s.requeue(code, s.job.Now, nextAttempt(ctx, s.job.Now, pause))
+	})
 	if fault.CodeOf(err) == fault.TooManyAttempts {
 		return false
 	}
 	if err != nil { // the next claim will find the job held and put it back itself
 		r.Log.Warn("job not put back", "job", r.jobID, "error", err)
+		return true
 	}
+
+	r.tellAttempt(ctx)
 	return true
 }
 
@@ -117,7 +126,6 @@ func (r *ride) beat(ctx context.Context) (stop func()) {
 		ticker := time.NewTicker(beatEvery)
 		defer ticker.Stop()
 		var recorded time.Time
-		var told store.JobState
 		for {
 			select {
 			case <-done:
@@ -130,9 +138,8 @@ func (r *ride) beat(ctx context.Context) (stop func()) {
 				recorded = time.Now()
 				r.recordProgress(ctx, now)
 			}
-			if told != now.Stage && r.stageLasts() {
-				told = now.Stage
-				r.tellWorkflow(ctx, now.Stage)
+			if r.stageLasts() {
+				r.tellStage(ctx, now.Stage)
 			}
 		}
 	}()
@@ -181,12 +188,5 @@ func (r *ride) recordProgress(ctx context.Context, now progress) {
 	defer r.mu.Unlock()
 	if err == nil && !ours && r.message == 0 && r.stopRide != nil {
 		r.stopRide(errFenced)
-	}
-}
-
-func (r *ride) tellWorkflow(ctx context.Context, stage store.JobState) {
-	info := activity.GetInfo(ctx).WorkflowExecution
-	if err := r.Temporal.SignalWorkflow(ctx, info.ID, info.RunID, r.Settings.StageSignal, stage); err != nil {
-		r.Log.Debug("the workflow was not told of a stage", "job", r.jobID, "error", err)
 	}
 }

@@ -30,25 +30,68 @@ func (s *steps) take(action store.JobAction, comment fault.Code) error {
 	return nil
 }
 
-// requeue puts the job back after a try that failed with code and ended at the given time.
-func (s *steps) requeue(code fault.Code, ended time.Time) error {
+// requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after it begins,
+// nil where nobody knows.
+func (s *steps) requeue(code fault.Code, ended time.Time, next *time.Time) error {
 	if err := s.take(store.JobActionRequeue, code); err != nil {
 		return err
 	}
 	s.endTry(code, ended)
+	s.job.NextAttemptAt = next
 	return nil
 }
 
-// handOver puts the job back without counting the try. Once the last bytes were let go it is too late for that.
-func (s *steps) handOver() error {
+// handOver puts the job back without counting the try. An operator who caused that is the reason. Once the last bytes were let
+// go it is too late for that.
+func (s *steps) handOver(reason fault.Code, next *time.Time) error {
 	if s.job.AckPendingAt != nil {
 		return unknownOutcome()
 	}
-	if err := s.take(store.JobActionHandOver, ""); err != nil {
+	if err := s.take(store.JobActionHandOver, reason); err != nil {
 		return err
 	}
-	s.job.Busy += max(0, s.job.Now.Sub(*s.job.ClaimedAt))
+	s.job.Busy += max(0, s.job.HeartbeatAt.Sub(*s.job.ClaimedAt))
+	s.job.NextAttemptAt = next
+	if reason != "" {
+		s.job.LastError = string(reason)
+	}
 	return nil
+}
+
+// takeOver puts a job back that the attempt before still holds. Where Temporal counts from the beginning an operator has reset the
+// activity or the workflow, and the attempt was not lost.
+func (s *steps) takeOver(reset bool) error {
+	if reset {
+		return s.handOver(fault.ResetByOperator, nil)
+	}
+	return s.requeue(fault.WorkerLost, *s.job.HeartbeatAt, nil)
+}
+
+// claim takes the job for an attempt: the claim's number keeps all earlier holders from writing.
+func (s *steps) claim() error {
+	if err := s.take(store.JobActionClaim, ""); err != nil {
+		return err
+	}
+	job := s.job
+	job.Claim++
+	job.ClaimedAt, job.HeartbeatAt, job.BytesSent, job.NextAttemptAt = &job.Now, &job.Now, 0, nil
+	if isOperators(fault.Code(job.LastError)) {
+		job.LastError = "" // it goes on
+	}
+	return nil
+}
+
+// isOperators says whether an operator, and no failure, brought a job back into the queue.
+func isOperators(reason fault.Code) bool {
+	return reason == fault.PausedByOperator || reason == fault.ResetByOperator
+}
+
+// settleLost decides about a job whose worker was lost after the last bytes were let go: only a receipt proves a delivery. 0: none.
+func (s *steps) settleLost(receipt int64) error {
+	if receipt == 0 {
+		return unknownOutcome()
+	}
+	return s.acknowledge(receipt, "")
 }
 
 // acknowledge records Telegram's receipt.
@@ -74,7 +117,7 @@ func (s *steps) finish(action store.JobAction, reason fault.Code) error {
 	}
 	held := s.job.State != store.JobQueued
 	if held && action == store.JobActionExpire { // its worker was lost, and nobody took it again
-		if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt) != nil {
+		if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt, nil) != nil {
 			action, reason = store.JobActionFail, fault.WorkerLost
 		}
 	}

@@ -207,7 +207,7 @@ func showDelivery(cmd *cobra.Command, d delivery) error {
 		{"state", string(d.State)},
 		{"file", fmt.Sprintf("%s (id %s)", d.FileName, d.FileID)},
 		{"sent", fmt.Sprintf("%s of %s", bytesText(d.BytesSent), bytesText(d.Size))},
-		{"tries failed", strconv.Itoa(d.Attempt)},
+		{"tries failed", fmt.Sprintf("%d of %d", d.Attempt, store.JobTries)},
 		{"asked for", when(d.CreatedAt)},
 		{"changed", when(d.UpdatedAt)},
 		{"workflow", d.WorkflowID},
@@ -217,6 +217,12 @@ func showDelivery(cmd *cobra.Command, d delivery) error {
 	}
 	if d.LastError != "" {
 		rows = append(rows, []string{"last error", d.LastError})
+	}
+	if !d.NextAt.IsZero() {
+		rows = append(rows, []string{"next try", when(d.NextAt)})
+	}
+	if !d.DeadlineAt.IsZero() {
+		rows = append(rows, []string{"ends by itself", when(d.DeadlineAt)})
 	}
 	return table(cmd.OutOrStdout(), rows)
 }

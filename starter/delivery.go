@@ -24,6 +24,8 @@ type delivery struct {
 	BytesSent   int64          `json:"bytes_sent"`
 	PlaceInLine int            `json:"place_in_line"`
 	LastError   string         `json:"last_error"`
+	NextAt      time.Time      `json:"next_attempt_at"` // zero: at once
+	DeadlineAt  time.Time      `json:"deadline_at"`     // zero: none
 	CreatedAt   time.Time      `json:"created_at"`
 	UpdatedAt   time.Time      `json:"updated_at"`
 	WorkflowID  string         `json:"workflow_id"`

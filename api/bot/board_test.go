@@ -110,6 +110,11 @@ func TestHowBoardsEnd(t *testing.T) {
 	job := w.job(anna, "again.bin")
 	w.moves(job.ID, func(j *store.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
 	w.sees(anna, "again.bin", "try 2 of 3", "The files cannot be reached now", "In line")
+	next := time.Date(2030, 1, 1, 12, 0, 7, 0, time.UTC)
+	w.moves(job.ID, func(j *store.Job) { j.NextAttemptAt, j.Claim = &next, 1 })
+	w.sees(anna, "again.bin", "Next try at 12:00:07 UTC, given up at 13:00:07 UTC")
+	w.moves(job.ID, func(j *store.Job) { j.LastError = string(fault.PausedByOperator) })
+	w.sees(anna, "again.bin", "An operator has paused it")
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "Yandex") || strings.Contains(m.Text, "disk:") {
 			t.Error("the storage has a name:", m.Text)

@@ -43,6 +43,9 @@ func dateIn(language string, at time.Time) string {
 	return at.UTC().Format("2 Jan 2006")
 }
 
+// clockIn writes a time of day for people, who may be anywhere.
+func clockIn(at time.Time) string { return at.UTC().Format("15:04:05 UTC") }
+
 // durationIn writes a time for people, in its one or two longest units.
 func durationIn(language string, seconds int64) string {
 	minutes := (seconds + 30) / 60

@@ -34,19 +34,16 @@ func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, e
 		}
 		place = places[id] // 0 when it was claimed this moment
 	}
-	return jobFace(viewer, job, place), nil
+	return jobFace(viewer, job, place, b.deliveries.Limits), nil
 }
 
 // jobFace is what a job's message shows.
-func jobFace(viewer store.User, job store.Job, place int) face {
+func jobFace(viewer store.User, job store.Job, place int, limits delivery.Limits) face {
 	language := viewer.Language
 	lines := []string{textJobTitle.in(language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size))}
 	switch job.State {
 	case store.JobQueued:
-		if job.Attempt > 0 {
-			lines = append(lines, textRetrying.in(language, job.Attempt+1, store.JobTries),
-				faultText(fault.Code(job.LastError)).in(language))
-		}
+		lines = append(lines, againInLine(language, job, limits)...)
 		lines = append(lines, queued(language, place))
 	case store.JobClaimed, store.JobDownloading:
 		lines = append(lines, textStarting.in(language))
@@ -75,6 +72,23 @@ func jobFace(viewer store.User, job store.Job, place int) face {
 		lines = append(lines, textStoppingNow.in(language))
 	}
 	return face{view: view{text: strings.Join(lines, "\n"), rows: rows(stop)}}
+}
+
+// againInLine tells a job that is in line again why it is, when the next try begins, and when the job's time ends.
+func againInLine(language string, job store.Job, limits delivery.Limits) []string {
+	reason := fault.Code(job.LastError)
+	if reason == fault.PausedByOperator || job.Attempt == 0 {
+		if reason == "" {
+			return nil
+		}
+		return []string{faultText(reason).in(language)}
+	}
+
+	lines := []string{textRetrying.in(language, job.Attempt+1, store.JobTries), faultText(reason).in(language)}
+	if deadline := limits.Deadline(job); job.NextAttemptAt != nil && deadline != nil {
+		lines = append(lines, textNextTry.in(language, clockIn(*job.NextAttemptAt), clockIn(*deadline)))
+	}
+	return lines
 }
 
 func queued(language string, place int) string {

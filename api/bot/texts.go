@@ -103,6 +103,7 @@ var (
 	textQueued      = text{"🕓 Waiting to begin", "🕓 Ждёт начала"}
 	textInLine      = text{"🕓 In line, place %d", "🕓 В очереди, место %d"}
 	textRetrying    = text{"🔁 It did not work, try %d of %d follows:", "🔁 Не получилось, будет попытка %d из %d:"}
+	textNextTry     = text{"Next try at %s, given up at %s", "Следующая попытка в %s, срок до %s"}
 	textStarting    = text{"⏳ Opening the file", "⏳ Открываю файл"}
 	textSending     = text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
 	textUploading   = text{"📤 All of it is handed over, Telegram is uploading the file", "📤 Всё передано, Telegram загружает файл"}

@@ -134,6 +134,8 @@ var faultTexts = map[fault.Code]text{
 	fault.TooManyAttempts:      {"Several tries did not work. Try again later.", "Несколько попыток не удались. Попробуйте позже."},
 	fault.WorkerLost:           textTrouble,
 	fault.TerminatedByOperator: {"An operator stopped it.", "Остановлено оператором."},
+	fault.PausedByOperator:     {"An operator has paused it.", "Приостановлено оператором."},
+	fault.ResetByOperator:      {"An operator begins it anew.", "Оператор начинает заново."},
 	fault.WorkflowLost:         textTrouble,
 	fault.CancelledByUser:      {"It was cancelled.", "Отменено."},
 	fault.NotClaimedInTime:     {"It waited too long in line. Try again later.", "Слишком долгое ожидание в очереди. Попробуйте позже."},

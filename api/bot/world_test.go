@@ -95,7 +95,7 @@ func (w *world) bot() *Bot {
 	}
 	o := w.options
 	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
-	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log}
+	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log, Limits: delivery.Limits{TTL: time.Hour, JobTimeout: time.Minute}}
 	o.Tasks = &task.Client{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
 	o.Downloads = &download.Client{Temporal: w.temporal, Store: w.store, Log: log}
 	o.Transactions = &transaction.Client{

@@ -31,6 +31,8 @@ type deliveryBody struct {
 	BytesSent       int64             `json:"bytes_sent" example:"0" doc:"Bytes that the current try has sent"`
 	PlaceInLine     *int              `json:"place_in_line" example:"1" doc:"1 is next; null unless QUEUED"`
 	LastError       *string           `json:"last_error" doc:"A code; null when no try has failed"`
+	NextAttemptAt   *time.Time        `json:"next_attempt_at" example:"2026-03-01T12:00:04Z" doc:"When the next try begins, of one that waits for it; null: as soon as a worker is free"`
+	DeadlineAt      *time.Time        `json:"deadline_at" example:"2026-03-01T13:00:00Z" doc:"When it ends by itself: in line, unless a worker takes it; in a worker's hands, unless it is delivered. Null: it has ended, or an operator has paused it"`
 	Source          string            `json:"source" enum:"bot,api" doc:"Where it was asked for"`
 	MessageID       *string           `json:"message_id" doc:"The Telegram message that holds the file"`
 	CancelRequested bool              `json:"cancel_requested" doc:"Somebody wants it stopped; a stream stops within one heartbeat"`
@@ -133,7 +135,7 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*
 			places, err = s.places(ctx, jobs...)
 		}
 		return jobs, err
-	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) deliveryBody { return deliveryFrom(user, j, places) })
+	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) deliveryBody { return s.deliveryFrom(user, j, places) })
 }
 
 func (s *server) getDelivery(ctx context.Context, in *deliveryInput) (*answer[deliveryBody], error) {
@@ -206,19 +208,22 @@ func (s *server) places(ctx context.Context, jobs ...store.Job) (map[int64]int, 
 
 func (s *server) deliveryOf(ctx context.Context, user store.User, job store.Job) (deliveryBody, error) {
 	places, err := s.places(ctx, job)
-	return deliveryFrom(user, job, places), err
+	return s.deliveryFrom(user, job, places), err
 }
 
-func deliveryFrom(user store.User, j store.Job, places map[int64]int) deliveryBody {
+func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int) deliveryBody {
 	body := deliveryBody{
 		ID: formatID(j.ID), UserID: formatID(j.UserID), State: j.State, Attempt: j.Attempt,
 		FileID: formatID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
 		LastError: optional(j.LastError), Source: j.Source, MessageID: formatOptionalID(j.MessageID),
 		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: delivery.Actions(user, j), WorkflowID: j.WorkflowID(),
-		CreatedAt: utc(j.CreatedAt), UpdatedAt: utc(j.UpdatedAt),
+		DeadlineAt: s.o.Deliveries.Limits.Deadline(j), CreatedAt: utc(j.CreatedAt), UpdatedAt: utc(j.UpdatedAt),
 	}
 	if place, waits := places[j.ID]; waits {
 		body.PlaceInLine = &place
+	}
+	if j.State == store.JobQueued {
+		body.NextAttemptAt = optionalUTC(j.NextAttemptAt)
 	}
 	return body
 }

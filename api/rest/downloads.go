@@ -40,6 +40,7 @@ type downloadBody struct {
 	UpdatedAt       time.Time              `json:"updated_at_utc" example:"2026-03-01T12:00:00Z"`
 	CompletedAt     *time.Time             `json:"completed_at_utc" example:"2026-03-01T14:00:00Z" doc:"null unless completed"`
 	FirstNotFoundAt *time.Time             `json:"first_not_found_at_utc" example:"2026-03-01T13:00:00Z" doc:"Since when qBittorrent does not have the torrent; null while it does"`
+	DeadlineAt      *time.Time             `json:"deadline_at" example:"2026-03-01T13:01:00Z" doc:"When it fails unless the torrent is found again; null while it is not missing"`
 }
 
 type createDownloadInput struct {
@@ -130,7 +131,7 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &createDownloadOutput{Status: http.StatusOK, Body: downloadFrom(user, job)}
+	out := &createDownloadOutput{Status: http.StatusOK, Body: s.downloadFrom(user, job)}
 	if created {
 		out.Status = http.StatusCreated
 	}
@@ -169,7 +170,7 @@ func (s *server) listDownloads(ctx context.Context, in *listDownloadsInput) (*an
 	return listOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]store.Download, error) {
 		filter.Before, filter.Limit = before, limit
 		return s.o.Downloads.List(ctx, user, filter)
-	}, func(d store.Download) int64 { return d.ID }, func(d store.Download) downloadBody { return downloadFrom(user, d) })
+	}, func(d store.Download) int64 { return d.ID }, func(d store.Download) downloadBody { return s.downloadFrom(user, d) })
 }
 
 func (s *server) getDownload(ctx context.Context, in *downloadInput) (*answer[downloadBody], error) {
@@ -177,7 +178,7 @@ func (s *server) getDownload(ctx context.Context, in *downloadInput) (*answer[do
 	if err != nil {
 		return nil, err
 	}
-	return answered(downloadFrom(caller(ctx), job)), nil
+	return answered(s.downloadFrom(caller(ctx), job)), nil
 }
 
 func (s *server) listDownloadEvents(ctx context.Context, in *downloadInput) (*answer[Page[HistoryBody]], error) {
@@ -205,7 +206,7 @@ func (s *server) cancelDownload(ctx context.Context, in *cancelDownloadInput) (*
 	if job.UserID != user.ID {
 		s.audit(ctx, user, cancelDownload, in.ID, store.OutcomeDone)
 	}
-	return answered(downloadFrom(user, job)), nil
+	return answered(s.downloadFrom(user, job)), nil
 }
 
 // findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
@@ -219,7 +220,7 @@ func (s *server) findDownload(ctx context.Context, op operation, id string) (sto
 	return job, s.refusal(ctx, op, id, err)
 }
 
-func downloadFrom(user store.User, d store.Download) downloadBody {
+func (s *server) downloadFrom(user store.User, d store.Download) downloadBody {
 	return downloadBody{
 		ID: formatID(d.ID), UserID: formatID(d.UserID), BookID: formatID(d.BookID), BookTitle: d.BookTitle, MediaType: d.MediaType,
 		Status: d.Status, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
@@ -227,5 +228,6 @@ func downloadFrom(user store.User, d store.Download) downloadBody {
 		FailureReason: d.FailureReason, LastError: optional(d.LastError), Attention: optional(d.Attention),
 		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: download.Actions(user, d), WorkflowID: d.WorkflowID(),
 		CreatedAt: utc(d.CreatedAt), UpdatedAt: utc(d.UpdatedAt), CompletedAt: optionalUTC(d.CompletedAt), FirstNotFoundAt: optionalUTC(d.FirstNotFoundAt),
+		DeadlineAt: s.o.Downloads.Deadline(d),
 	}
 }

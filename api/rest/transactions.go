@@ -32,6 +32,7 @@ type TransactionBody struct {
 	AllowedActions          []store.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
 	WorkflowID              string                    `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
 	ProcessingSince         *time.Time                `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
+	DeadlineAt              *time.Time                `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
 	CreatedAt               time.Time                 `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt               time.Time                 `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
@@ -150,7 +151,7 @@ func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput
 	return listOf(in.Paging, transactionsCursor, func(before int64, limit int) ([]store.Transaction, error) {
 		filter.Before, filter.Limit = before, limit
 		return s.o.Transactions.List(ctx, filter)
-	}, func(t store.Transaction) int64 { return t.ID }, transactionFrom)
+	}, func(t store.Transaction) int64 { return t.ID }, s.transactionFrom)
 }
 
 func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*answer[wholeTransactionBody], error) {
@@ -166,7 +167,7 @@ func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*ans
 	if err != nil {
 		return nil, err
 	}
-	return answered(wholeTransactionBody{transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom)}), nil
+	return answered(wholeTransactionBody{s.transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom)}), nil
 }
 
 func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput) (*answer[TransactionBody], error) {
@@ -197,17 +198,17 @@ func (s *server) changed(ctx context.Context, op operation, t store.Transaction,
 		return nil, err
 	}
 	s.audit(ctx, caller(ctx), op, t.Hash, store.OutcomeDone)
-	return answered(transactionFrom(t)), nil
+	return answered(s.transactionFrom(t)), nil
 }
 
-func transactionFrom(t store.Transaction) TransactionBody {
+func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 	return TransactionBody{
 		Hash: t.Hash, Status: t.Status, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
 		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano,
 		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: transaction.Actions(t), WorkflowID: t.WorkflowID(),
-		ProcessingSince: optionalUTC(t.ProcessingSince), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
+		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}
 }
 

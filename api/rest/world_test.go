@@ -85,11 +85,12 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
+			Limits:   delivery.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
 		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second, LeastDeadline: time.Second, LeastRelease: time.Minute},
-		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond},
+		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute},
 		Transactions: &transaction.Client{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour,

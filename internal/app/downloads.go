@@ -17,7 +17,7 @@ const downloadAlertAfter = 5 * time.Minute
 
 func (a *common) downloads() *download.Client {
 	return &download.Client{
-		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "", Payloads: a.payloads,
+		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "", Payloads: a.payloads, Grace: a.config.Download.Grace,
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnStarted:      func(mediaType string) { a.metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },

@@ -63,6 +63,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	shop.Downloads, shop.DownloadSync = app.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, ShowDelivery: deliveries.Show, Tasks: app.tasks(),
+		TellDelivery: deliveries.Tell, EndDelivery: deliveries.End, DeliveryHeartbeat: c.Delivery.Heartbeat, Payloads: app.payloads,
 		Downloads: app.downloads(), DownloadRecords: shop.Downloads, EnsureDownloadSync: app.downloadSync(),
 		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
 		OnFinding: func(workload, finding string) { app.metrics.Findings.WithLabelValues(workload, finding).Inc() },
@@ -149,7 +150,7 @@ func (a *common) courier() (*activities.Courier, error) {
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
-			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal,
+			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal, AttemptSignal: delivery.AttemptSignal,
 			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 	}
@@ -166,8 +167,8 @@ func (a *common) courier() (*activities.Courier, error) {
 func (a *common) deliveries() *delivery.Client {
 	return &delivery.Client{
 		Temporal: a.temporal, Store: a.store, MaxFileSize: a.config.Delivery.MaxFileSize, Log: a.log,
-		CancelPatience: 3 * time.Second,
-		OnEnqueued:     func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+		CancelPatience: 3 * time.Second, Limits: delivery.Limits{TTL: a.config.Delivery.TTL, JobTimeout: a.config.Delivery.JobTimeout},
+		OnEnqueued: func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
 	}
 }
 

@@ -143,6 +143,8 @@ const (
 	TooManyAttempts      Code = "too_many_attempts"
 	WorkerLost           Code = "worker_lost"            // the worker's heartbeat stopped
 	TerminatedByOperator Code = "terminated_by_operator" // the workflow was ended by hand
+	PausedByOperator     Code = "paused_by_operator"     // the activity was: temporal activity pause
+	ResetByOperator      Code = "reset_by_operator"      // the activity was: temporal activity reset
 	WorkflowLost         Code = "workflow_lost"          // the workflow ended or vanished without writing the end
 	CancelledByUser      Code = "cancelled_by_user"      //
 	NotClaimedInTime     Code = "not_claimed_in_time"    // no worker was free within the TTL

@@ -72,6 +72,7 @@ type Job struct {
 	ClaimedAt         *time.Time    `db:"claimed_at"`
 	HeartbeatAt       *time.Time    `db:"heartbeat_at"`
 	AckPendingAt      *time.Time    `db:"ack_pending_at"`
+	NextAttemptAt     *time.Time    `db:"next_attempt_at"` // of a job that is QUEUED again; nil: at once
 	MessageID         *int64        `db:"message_id"`
 	TelegramFileID    string        `db:"telegram_file_id"`
 	CancelRequestedAt *time.Time    `db:"cancel_requested_at"`
@@ -92,7 +93,7 @@ type Job struct {
 func (j Job) WorkflowID() string { return "delivery/" + j.IdempotencyKey }
 
 const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.size, source, state, attempt, claim, last_error,
-	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, message_id, telegram_file_id, cancel_requested_at,
+	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, next_attempt_at, message_id, telegram_file_id, cancel_requested_at,
 	workflow_started_at, j.created_at, j.updated_at, row_version,
 	u.status AS user_status, u.telegram_id AS chat_id, f.path AS file_path, now() AS now
 	FROM jobs j JOIN users u ON u.id = j.user_id JOIN files f ON f.id = j.file_id `
@@ -180,9 +181,9 @@ func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Ev
 		}
 		write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
 			claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
-			row_version = $13, updated_at = now() WHERE id = $1`,
+			row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
 			job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
-			job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion)
+			job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
 		if job.Sent != nil {
 			queueSentFile(write, *job.Sent)
 		}
@@ -204,6 +205,24 @@ func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending
 	tag, err := s.pool.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state = 'STREAMING'`, id, claim, pending)
 	return tag.RowsAffected() == 1, unavailable(err)
+}
+
+// SilentJob is a held job whose worker has not been heard of for some time.
+type SilentJob struct {
+	ID             int64  `db:"id"`
+	IdempotencyKey string `db:"idempotency_key"`
+	Claim          int    `db:"claim"`
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (j SilentJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
+
+// SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index jobs_held has
+// them at its beginning, so that this costs nothing for jobs whose workers are well.
+func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]SilentJob, error) {
+	return list[SilentJob](ctx, s, `SELECT id, idempotency_key, claim FROM jobs
+		WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING') AND heartbeat_at < now() - $2::interval AND id > $1
+		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
 // RequestJobCancel remembers that a person wants the job stopped.

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/activities"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/lifecycle"
@@ -25,6 +26,7 @@ type Client struct {
 	Temporal    client.Client
 	Store       *store.Store
 	MaxFileSize int64 // bytes
+	Limits      Limits
 	Log         *slog.Logger
 	OnEnqueued  func(source string) // counts new jobs
 	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
@@ -133,6 +135,16 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 // Show tells a job's workflow the state that the record has, so that operators see it.
 func (c *Client) Show(ctx context.Context, workflowID string, state store.JobState) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", StageSignal, state)
+}
+
+// Tell tells a job's workflow of an attempt that has not ended the job.
+func (c *Client) Tell(ctx context.Context, workflowID string, attempt activities.Attempt) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", AttemptSignal, attempt)
+}
+
+// End lets the workflow of a job that has its end in the record close: asked to cancel, it finds that end.
+func (c *Client) End(ctx context.Context, workflowID string) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", CancelSignal, nil)
 }
 
 // Actions lists what the user may do with the job now.

@@ -10,9 +10,10 @@ package delivery
 
 // Names that operators and other programs use.
 const (
-	WorkflowType = "Delivery"
-	CancelSignal = "cancel"
-	StateQuery   = "state"
-	StageSignal  = "stage" // from the activity: the stage it is in, when one lasts
-	Queue        = "delivery"
+	WorkflowType  = "Delivery"
+	CancelSignal  = "cancel"
+	StateQuery    = "state"
+	StageSignal   = "stage"   // from the activity: the stage it is in, when one lasts
+	AttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
+	Queue         = "delivery"
 )

@@ -39,8 +39,8 @@ var (
 // Run drives one job to its end. It completes when the file was delivered, is cancelled when a person stopped it, and
 // fails with the reason's code otherwise, so that operators find each kind by its status.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome, error) {
-	job := &run{id: jobID}
-	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (lifecycle.StateView, error) { return job.view, nil }); err != nil {
+	job := &run{id: jobID, settings: w.Settings}
+	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (View, error) { return job.view, nil }); err != nil {
 		return activities.JobOutcome{}, err
 	}
 	job.enter(ctx, store.JobQueued)
@@ -75,7 +75,8 @@ func (w *Workflow) rideOptions() workflow.ActivityOptions {
 		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: maximumAttempts,
+			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2,
+			MaximumInterval: max(time.Minute, w.Settings.RetryInterval), MaximumAttempts: maximumAttempts,
 		},
 		Summary: "storage → Telegram",
 	}
@@ -84,11 +85,17 @@ func (w *Workflow) rideOptions() workflow.ActivityOptions {
 // run is what the workflow knows of its job.
 type run struct {
 	id        int64
-	view      lifecycle.StateView
+	settings  Settings
+	attempt   activities.Attempt // as it was told last
+	view      View
 	cancelled bool
 }
 
-// listen takes a cancel from a person and stages that last from the activity.
+// attemptVersion names the change that made workflows show what AttemptSignal tells. One that a worker of 0.1.0 runs gets the
+// signal, too, and does nothing.
+const attemptVersion = "attempt-signal"
+
+// listen takes a cancel from a person, and from the activity stages that last and attempts that have not ended the job.
 func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		workflow.GetSignalChannel(ctx, CancelSignal).Receive(ctx, nil)
@@ -101,11 +108,34 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 			workflow.GetSignalChannel(ctx, StageSignal).Receive(ctx, &stage)
 			if !r.cancelled && string(stage) != r.view.State {
 				r.enter(ctx, stage)
-				// An attribute that cannot be set must not stop a delivery.
-				_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(stage)))
+				showStage(ctx, stage)
 			}
 		}
 	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var attempt activities.Attempt
+			workflow.GetSignalChannel(ctx, AttemptSignal).Receive(ctx, &attempt)
+			if !r.cancelled {
+				r.goOn(ctx, attempt)
+			}
+		}
+	})
+}
+
+// goOn shows how the attempts stand.
+func (r *run) goOn(ctx workflow.Context, attempt activities.Attempt) {
+	shown := r.view.State
+	r.attempt = attempt
+	r.enter(ctx, attempt.State)
+	if workflow.GetVersion(ctx, attemptVersion, workflow.DefaultVersion, 1) != workflow.DefaultVersion && shown != r.view.State {
+		showStage(ctx, attempt.State)
+	}
+}
+
+// showStage lets operators find the workflow by its stage. An attribute that cannot be set must not stop a delivery.
+func showStage(ctx workflow.Context, stage store.JobState) {
+	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(stage)))
 }
 
 // finish waits for the ride's end and writes it, unless the courier has.
@@ -140,23 +170,6 @@ func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
 		updates = append(updates, lifecycle.AttentionAttribute.ValueSet(true))
 	}
 	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
-}
-
-// enter keeps the query's answer and the Web UI's current details.
-func (r *run) enter(ctx workflow.Context, state store.JobState) {
-	r.view = lifecycle.StateView{State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state]}
-	lifecycle.ShowDetails(ctx, title(r.id),
-		fmt.Sprintf("**%s** since %s", state, r.view.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.view.WaitsFor))
-}
-
-// title names a job's workflow for operators.
-func title(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
-
-var waitsFor = map[store.JobState]string{
-	store.JobQueued:      "a free worker",
-	store.JobClaimed:     "the storage",
-	store.JobDownloading: "the storage",
-	store.JobStreaming:   "Telegram",
 }
 
 // ending is how the workflow closes.

@@ -204,3 +204,54 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
+
+// TestAttemptsAreShown follows attempts that fail, are paused and go on.
+func TestAttemptsAreShown(t *testing.T) {
+	t.Parallel()
+	env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+		<-ctx.Done()
+		return activities.Receipt{}, temporal.NewCanceledError()
+	})
+	wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
+	state := func() (view View) {
+		value, err := env.QueryWorkflow(StateQuery)
+		if err == nil {
+			err = value.Get(&view)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return view
+	}
+	next := env.Now().Add(time.Minute).UTC().Truncate(time.Second)
+
+	env.RegisterDelayedCallback(func() {
+		if got := state(); got.DeadlineAt == nil || got.Attempt != 0 {
+			t.Errorf("at first: %+v", got)
+		}
+		env.SignalWorkflow(AttemptSignal, activities.Attempt{
+			State: store.JobQueued, Failed: 1, Reason: fault.TelegramTimeout, NextAt: &next, Busy: 5 * time.Minute,
+		})
+	}, time.Second)
+	env.RegisterDelayedCallback(func() {
+		got := state()
+		if got.State != "QUEUED" || got.Attempt != 1 || got.LastError != fault.TelegramTimeout || !got.NextAttemptAt.Equal(next) || !got.DeadlineAt.Equal(next.Add(settings.TTL)) {
+			t.Errorf("after a failure: %+v", got)
+		}
+		env.SignalWorkflow(StageSignal, store.JobStreaming)
+	}, 2*time.Second)
+	env.RegisterDelayedCallback(func() {
+		got := state()
+		if left := got.DeadlineAt.Sub(got.Since); got.State != "STREAMING" || got.Attempt != 1 || got.NextAttemptAt != nil || left != settings.JobTimeout-5*time.Minute {
+			t.Errorf("in the second attempt: %+v", got)
+		}
+		env.SignalWorkflow(AttemptSignal, activities.Attempt{State: store.JobQueued, Failed: 1, Reason: fault.PausedByOperator})
+	}, 3*time.Second)
+	env.RegisterDelayedCallback(func() {
+		if got := state(); got.State != "QUEUED" || got.DeadlineAt != nil || got.WaitsFor != "an operator, who has paused it" {
+			t.Errorf("paused: %+v", got)
+		}
+		env.SignalWorkflow(CancelSignal, nil)
+	}, 4*time.Second)
+	env.ExecuteWorkflow(WorkflowType, jobID)
+}

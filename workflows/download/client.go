@@ -35,6 +35,16 @@ type Client struct {
 	Payloads  converter.DataConverter // that Temporal has; nil: the SDK's own
 	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
 	CancelPatience time.Duration
+	Grace          time.Duration // for a torrent that is missing
+}
+
+// Deadline is when a download fails unless its torrent is found again; nil: it is not missing.
+func (c *Client) Deadline(job store.Download) *time.Time {
+	if job.FirstNotFoundAt == nil || Rules.Terminal(job.Status) {
+		return nil
+	}
+	at := job.FirstNotFoundAt.Add(c.Grace).UTC()
+	return &at
 }
 
 // Ask is what a person wants to have downloaded.

@@ -178,7 +178,7 @@ func (r *run) enter(ctx workflow.Context, record activities.DownloadRecord) {
 }
 
 func (r *run) view() lifecycle.StateView {
-	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waitsFor()}
+	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waitsFor(), DeadlineAt: r.GraceEnds}
 }
 
 func (r *run) waitsFor() string {
@@ -188,7 +188,7 @@ func (r *run) waitsFor() string {
 	case r.canceled != "":
 		return "qBittorrent, to remove the torrent"
 	case r.GraceEnds != nil:
-		return fmt.Sprintf("the torrent, which is missing, until %s", r.GraceEnds.Format(time.RFC3339))
+		return "the torrent, which is missing"
 	case r.Stalled:
 		return "progress: there has been none for long"
 	default:
@@ -199,7 +199,7 @@ func (r *run) waitsFor() string {
 // describe keeps the Web UI's current details.
 func (r *run) describe(ctx workflow.Context) {
 	lifecycle.ShowDetails(ctx, title(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
-		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.waitsFor()))
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.waitsFor()), lifecycle.EndsAt(r.GraceEnds))
 }
 
 // title names a job's workflow for operators. The workflow's id is download/<user>/<book>/<media type>.

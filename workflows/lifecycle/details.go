@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 )
@@ -24,4 +25,12 @@ func WaitsFor(what string) string {
 		return ""
 	}
 	return "Waits for " + what + "."
+}
+
+// EndsAt is the paragraph that says when a state ends by itself; empty when it does not.
+func EndsAt(deadline *time.Time) string {
+	if deadline == nil {
+		return ""
+	}
+	return "Its time ends at " + deadline.UTC().Format(time.RFC3339) + "."
 }

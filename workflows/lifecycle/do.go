@@ -42,4 +42,6 @@ type StateView struct {
 	State    string    `json:"state"`
 	Since    time.Time `json:"since"`
 	WaitsFor string    `json:"waits_for,omitempty"`
+	// DeadlineAt is when the state ends by itself, where it does.
+	DeadlineAt *time.Time `json:"deadline_at,omitempty"`
 }

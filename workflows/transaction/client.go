@@ -37,6 +37,15 @@ type Client struct {
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
 }
 
+// Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.
+func (c *Client) Deadline(t store.Transaction) *time.Time {
+	if t.Status != store.TransactionProcessing || t.ProcessingSince == nil {
+		return nil
+	}
+	at := t.ProcessingSince.Add(c.StuckAfter).UTC()
+	return &at
+}
+
 var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Find gives a transaction.

@@ -22,7 +22,7 @@ type View struct {
 
 func (t *transaction) view() View {
 	return View{
-		StateView: lifecycle.StateView{State: string(t.at.Status), Since: t.since, WaitsFor: t.waitsFor()},
+		StateView: lifecycle.StateView{State: string(t.at.Status), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline()},
 		Attempt:   t.at.Attempt, Error: t.at.Error, NeedsReview: t.at.NeedsReview,
 	}
 }
@@ -69,7 +69,24 @@ func (t *transaction) show(ctx workflow.Context, moved bool) {
 		why = t.at.Error
 	}
 	lifecycle.ShowDetails(ctx, title(t.hash),
-		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]))
+		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]), alarm(t.deadline()))
+}
+
+// deadline is when administrators are told that the transaction is stuck in processing; nil: they are not, or were told.
+func (t *transaction) deadline() *time.Time {
+	if t.at.Status != store.TransactionProcessing || t.at.Since == nil || t.stuck {
+		return nil
+	}
+	at := t.at.Since.Add(t.settings.StuckAfter).UTC()
+	return &at
+}
+
+// alarm is the paragraph that says when administrators are told; empty when they are not.
+func alarm(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return "Administrators are told when it is still in processing at " + at.Format(time.RFC3339) + "."
 }
 
 // title names a transaction's workflow for operators.

@@ -1,0 +1,110 @@
+package delivery
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// View is what the state query answers.
+type View struct {
+	lifecycle.StateView
+	Attempt       int        `json:"attempt"` // attempts that have failed, of three
+	LastError     fault.Code `json:"last_error,omitempty"`
+	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
+}
+
+// enter keeps the query's answer and the Web UI's current details.
+func (r *run) enter(ctx workflow.Context, state store.JobState) {
+	r.view = View{
+		StateView: lifecycle.StateView{
+			State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state], DeadlineAt: r.deadline(ctx, state),
+		},
+		Attempt: r.attempt.Failed, LastError: r.attempt.Reason,
+	}
+	if state == store.JobQueued {
+		r.view.NextAttemptAt = r.attempt.NextAt
+		if r.attempt.Reason == fault.PausedByOperator {
+			r.view.WaitsFor = "an operator, who has paused it"
+		}
+	}
+	lifecycle.ShowDetails(ctx, title(r.id), r.view.details()...)
+}
+
+// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has it exactly: a stage that lasts
+// is told a moment after the claim.
+func (r *run) deadline(ctx workflow.Context, state store.JobState) *time.Time {
+	since := workflow.Now(ctx)
+	limits := Limits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
+	return limits.Deadline(store.Job{
+		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(), LastError: string(r.attempt.Reason),
+		Busy: r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,
+	})
+}
+
+// claimed is 1 once an attempt has been told of, else 0.
+func (r *run) claimed() int {
+	if r.attempt.State == "" {
+		return 0
+	}
+	return 1
+}
+
+// details are what the Web UI and the temporal program show, below the title.
+func (v View) details() []string {
+	state := fmt.Sprintf("**%s** since %s", v.State, v.Since.Format(time.RFC3339))
+	if Rules.Terminal(store.JobState(v.State)) {
+		return []string{state}
+	}
+
+	paragraphs := []string{
+		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, store.JobTries), "", "", lifecycle.WaitsFor(v.WaitsFor), lifecycle.EndsAt(v.DeadlineAt),
+	}
+	if v.LastError != "" {
+		paragraphs[1] = fmt.Sprintf("The attempt before ended with `%s`.", v.LastError)
+	}
+	if v.NextAttemptAt != nil {
+		paragraphs[2] = fmt.Sprintf("The next attempt begins at %s.", v.NextAttemptAt.Format(time.RFC3339))
+	}
+	return paragraphs
+}
+
+// title names a job's workflow for operators.
+func title(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
+
+var waitsFor = map[store.JobState]string{
+	store.JobQueued:      "a free worker",
+	store.JobClaimed:     "the storage",
+	store.JobDownloading: "the storage",
+	store.JobStreaming:   "Telegram",
+}
+
+// Limits are how long a job may wait and be worked on.
+type Limits struct {
+	TTL        time.Duration // QUEUED for no longer
+	JobTimeout time.Duration // in workers' hands, over all attempts
+}
+
+// Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has paused it.
+func (l Limits) Deadline(job store.Job) *time.Time {
+	var at time.Time
+	switch {
+	case Rules.Terminal(job.State), job.State == store.JobQueued && job.LastError == string(fault.PausedByOperator):
+		return nil
+	case job.State != store.JobQueued:
+		at = job.ClaimedAt.Add(l.JobTimeout - job.Busy)
+	case job.Claim == 0:
+		at = job.CreatedAt.Add(l.TTL)
+	case job.NextAttemptAt != nil:
+		at = job.NextAttemptAt.Add(l.TTL)
+	default:
+		at = job.UpdatedAt.Add(l.TTL)
+	}
+	at = at.UTC()
+	return &at
+}
