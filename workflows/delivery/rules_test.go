@@ -22,6 +22,9 @@ var allowed = map[string]string{
 	"CLAIMED requeue system":        "QUEUED",
 	"DOWNLOADING requeue system":    "QUEUED",
 	"STREAMING requeue system":      "QUEUED",
+	"CLAIMED hand_over system":      "QUEUED",
+	"DOWNLOADING hand_over system":  "QUEUED",
+	"STREAMING hand_over system":    "QUEUED",
 	"QUEUED fail system":            "FAILED",
 	"CLAIMED fail system":           "FAILED",
 	"DOWNLOADING fail system":       "FAILED",
@@ -45,8 +48,11 @@ var allowed = map[string]string{
 func TestEveryCase(t *testing.T) {
 	t.Parallel()
 	states := append([]store.JobState{""}, store.JobStates...)
-	actions := []store.JobAction{
-		"enqueue", "claim", "start_download", "stream", "acknowledge", "requeue", "fail", "cancel", "expire", "no_such_action",
+	actions := []store.JobAction{"no_such_action"}
+	for _, rule := range Rules.Rules {
+		if !slices.Contains(actions, rule.Action) {
+			actions = append(actions, rule.Action)
+		}
 	}
 	cases := 0
 	for _, state := range states {
