@@ -15,7 +15,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench soak docs histories clean
+.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench: ## Measure this machine: each figure beside a baseline (some minutes).
 
 soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./internal/e2e
+
+soak-abuse: ## The same with nothing killed, but a user who does their worst every other minute (SOAK=1m: another time).
+	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./internal/e2e
 
 docs: ## Write the tables in README.md and the lists of settings anew from the code.
 	go run ./internal/docs

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/config"
+	"stagecoach/internal/store"
+)
+
+// phase is how long the abuser of TestSoakAbuse works, and then rests.
+const phase = time.Minute
+
+// TestSoakAbuse lets an ordinary user do their worst beside the four workloads for as long as STAGECOACH_SOAK says, every other minute.
+// In the end the record, Temporal and the outside world agree, and it prints how long the others' work took with the abuser and without.
+func TestSoakAbuse(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
+	if err != nil {
+		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
+	}
+	s := newSoak(t)
+	for _, setting := range config.Settings() { // the limits are what holds the abuser
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			delete(s.env, setting.Name)
+		}
+	}
+	s.env["STAGECOACH_BOT"] = "true"
+	s.api.stop()
+	s.startAPI()
+
+	took := map[bool]map[string][]time.Duration{false: {}, true: {}}
+	answers := map[string]int{}
+	for end, abused := time.Now().Add(length), false; time.Now().Before(end); abused = !abused {
+		stop := func() {}
+		if abused {
+			stop = newAbuser(s, answers).begin()
+		}
+		for over := time.Now().Add(phase); time.Now().Before(over); {
+			s.workOnce(took[abused])
+		}
+		stop()
+	}
+	s.calm()
+	s.compare()
+
+	for _, kind := range []string{"delivery", "task", "download", "purchase", "status"} {
+		calm, abused := p95(took[false][kind]), p95(took[true][kind])
+		s.Logf("%-9s p95 %8s without the abuser (%d), %8s with (%d): %.2f times as long", kind,
+			calm.Round(time.Millisecond), len(took[false][kind]), abused.Round(time.Millisecond), len(took[true][kind]), float64(abused)/float64(calm))
+	}
+	s.Logf("the abuser got %v", answers)
+}
+
+// workOnce does one piece of work of each kind and notes how long each took.
+func (s *soak) workOnce(took map[string][]time.Duration) {
+	s.Helper()
+	timed := func(kind string, work func()) {
+		began := time.Now()
+		work()
+		took[kind] = append(took[kind], time.Since(began))
+	}
+
+	timed("delivery", func() {
+		s.deliver()
+		s.ended(s.deliveries[len(s.deliveries)-1], jobPatience)
+	})
+	timed("task", s.task)
+	timed("download", func() {
+		s.download()
+		s.over(s.downloads[len(s.downloads)-1])
+	})
+	timed("purchase", func() {
+		s.order()
+		s.eventually(patience, "a purchase is over", func() bool {
+			found, err := s.store.TransactionByHash(s.Context(), s.orders[len(s.orders)-1])
+			return err == nil && found.Status == store.TransactionProcessed
+		})
+	})
+	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })
+}
+
+func p95(all []time.Duration) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)*95/100]
+}
+
+// abuser is one ordinary user who asks for all that may hurt.
+type abuser struct {
+	*soak
+	member
+	site string // of the bomb
+
+	mu      sync.Mutex
+	answers map[string]int // by what was asked for and the status
+}
+
+func newAbuser(s *soak, answers map[string]int) *abuser {
+	s.Helper()
+	bomb := bytes.Join([][]byte{[]byte("d4:infod5:filesl"), bytes.Repeat([]byte("de"), 5_200_000), []byte("e4:name1:x12:piece lengthi16384e6:pieces0:ee")}, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(bomb) }))
+	s.Cleanup(server.Close)
+	return &abuser{soak: s, member: s.library.member("Mallory"), site: server.URL, answers: answers}
+}
+
+// begin starts the abuse and gives what ends it.
+func (a *abuser) begin() (stop func()) {
+	a.soak.Helper()
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	again := func(times int, what func(n int)) {
+		for range times {
+			all.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-over:
+						return
+					default:
+						what(n)
+					}
+				}
+			})
+		}
+	}
+
+	again(60, func(int) { a.stream(over) })
+	again(4, func(int) { a.asks("GET", "/v1/tasks?limit=200", nil) })
+	again(2, func(int) { a.asks("POST", "/v1/books", map[string]any{"title": "Flood"}) })
+	again(1, func(int) { a.bomb() })
+	again(1, func(int) { a.loop() })
+	again(2, func(n int) { a.floodTheBot(n) })
+	return func() { close(over); all.Wait() }
+}
+
+// asks sends one request, and waits a little: this machine has to serve the others, too.
+func (a *abuser) asks(method, path string, body any, headers ...string) answer {
+	got := a.soak.call(method, path, a.token, body, headers...)
+	a.note(method+" "+strings.Split(path, "?")[0], got.status)
+	time.Sleep(20 * time.Millisecond)
+	return got
+}
+
+func (a *abuser) note(what string, status int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answers[fmt.Sprintf("%s %d", what, status)]++
+}
+
+// stream follows the events from the very first.
+func (a *abuser) stream(over <-chan struct{}) {
+	request, err := http.NewRequestWithContext(a.soak.Context(), http.MethodGet, a.soak.apiURL+"/v1/events", nil)
+	must(a.soak, err)
+	request.Header.Set("Authorization", "Bearer "+a.token)
+	request.Header.Set("Last-Event-ID", "0-0")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return
+	}
+	defer response.Body.Close()
+	a.note("GET /v1/events", response.StatusCode)
+
+	if response.StatusCode == http.StatusOK {
+		go func() { <-over; response.Body.Close() }()
+		buffer := make([]byte, 1<<12)
+		for err == nil {
+			_, err = response.Body.Read(buffer)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+}
+
+// bomb asks for a torrent that is small and means much.
+func (a *abuser) bomb() {
+	book, _ := a.asks("POST", "/v1/books", map[string]any{"title": "Bomb"}).body["id"].(string)
+	if book != "" {
+		a.asks("POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": "text", "source": "site", "source_url": a.site + "/" + book})
+	}
+}
+
+// loop asks for deadlines that pass at once, and makes tasks of which each has the shortest that is allowed.
+func (a *abuser) loop() {
+	a.asks("POST", "/v1/workspaces", map[string]any{"name": "Loop", "status_deadlines": map[string]any{"NEW": 1e-9}, "stuck_release_after": 1e-9})
+	space, _ := a.asks("POST", "/v1/workspaces", map[string]any{
+		"name": "Loop", "status_deadlines": map[string]any{"NEW": 1. / 60}, "stuck_release_after": 1,
+	}).body["id"].(string)
+	if space != "" {
+		a.asks("POST", "/v1/tasks", map[string]any{"workspace_id": space, "title": "Round and round"})
+	}
+}
+
+// floodTheBot writes as a stranger.
+func (a *abuser) floodTheBot(n int) {
+	a.telegram.SendMessage(int64(900_000+n), "/start")
+	time.Sleep(50 * time.Millisecond)
+}
