@@ -127,6 +127,7 @@ func newHandbook(t *testing.T) *handbook {
 		t.Fatal(err)
 	}
 	h.env = []string{
+		"DATABASE_URL=" + h.info.DatabaseURL,
 		"PATH=" + strings.Join([]string{filepath.Dir(binary), filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + t.TempDir(),
 		"TEMPORAL_ADDRESS=" + h.info.Temporal, envAPI + "=" + h.info.API, envToken + "=" + h.info.AdminToken,
 	}

@@ -99,6 +99,9 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 	if mayGoOn, err := b.takeRequest(ctx, r); !mayGoOn {
 		return err
 	}
+	if r.user.IsAdmin() {
+		ctx = store.Reserved(ctx) // administrators do not queue behind users
+	}
 	if err := traced(ctx, "bot /"+name, r, run); err != nil {
 		return err
 	}

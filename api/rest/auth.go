@@ -78,7 +78,11 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			p.write(w)
 			return
 		}
-		next(huma.WithValue(ctx, principalKey{}, who))
+		ctx = huma.WithValue(ctx, principalKey{}, who)
+		if who.user.IsAdmin() { // administrators do not queue behind users
+			ctx = huma.WithContext(ctx, store.Reserved(ctx.Context()))
+		}
+		next(ctx)
 	}
 }
 
@@ -93,7 +97,7 @@ func (s *server) authenticate(ctx context.Context, header string) (who principal
 	if err := s.o.Guesses.Check(remote, token); err != nil {
 		return who, err
 	}
-	who.user, who.token, err = s.o.Store.Authenticate(ctx, token)
+	who.user, who.token, err = s.o.Store.Authenticate(store.Reserved(ctx), token) // who it is has to be known first
 	switch {
 	case err == nil:
 		s.o.Guesses.Right(token)

@@ -90,7 +90,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	m := processMetrics()
 	startAtZero(m)
 	app := &common{config: c, log: log, metrics: m}
-	if app.store, err = store.Open(ctx, c.DatabaseURL, c.EncryptionKeys...); err != nil {
+	if app.store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
 	app.store.Quotas = store.Quotas{
@@ -165,6 +165,13 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 		OnResult:  app.pulse.Noting(pulse.Yandex),
 	})
 	return app, nil
+}
+
+// connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in docker-compose.yml.
+var connectionsOf = map[string]int{"api": 20, "worker": 12}
+
+func pool(c config.Database, service string) store.Pool {
+	return store.Pool{Connections: cmp.Or(c.Connections, connectionsOf[service], store.DefaultPool.Connections), Statement: c.Statement, Idle: c.Idle}
 }
 
 // payloadCodec gives the codec of the configured keys; nil: there are none.

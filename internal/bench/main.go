@@ -41,6 +41,7 @@ var figures = []figure{
 	{"sweep", "the reconciler over 10,000 live tasks", measureSweep},
 	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
 	{"transactions", "from a transfer to Stars, and a backlog of 1,000 of them", measureTransactions},
+	{"streams", "1,000 followers of the events of one API", measureStreams},
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 

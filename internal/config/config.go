@@ -24,6 +24,7 @@ type Config struct {
 
 	PlaintextHosts []string // that may be spoken to without TLS
 
+	Database     Database
 	API          API
 	Limits       Limits
 	Tasks        Tasks
@@ -37,6 +38,13 @@ type Config struct {
 	Fragment     Fragment
 	Transactions Transactions
 	Retention    Retention
+}
+
+// Database says how a process uses PostgreSQL.
+type Database struct {
+	Connections int           // 0: what suits the process
+	Statement   time.Duration // 0: no limit
+	Idle        time.Duration // in a transaction; 0: no limit
 }
 
 // Payloads says how what Temporal keeps is encrypted. Without keys it is not.

@@ -42,6 +42,9 @@ func (c *Config) settings() []Setting {
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "with keys: encrypt with the first one; false: only read what was encrypted"),
 		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an API token of an administrator, at least 32 characters; another value replaces it; empty: as it was", Secret: true, set: adminTokenInto(&c.AdminToken)},
+		integer(&c.Database.Connections, "STAGECOACH_DATABASE_CONNECTIONS", "0", 0, 10_000, "connections to PostgreSQL of each process, a fifth of them for administrators, payments and the program's own watching; 0: 20 for an API, 12 for a worker"),
+		duration(&c.Database.Statement, "STAGECOACH_DATABASE_STATEMENT_TIMEOUT", "30s", 0, day, "the longest that a statement may take; migrations, retention and restores have no limit; 0: no limit"),
+		duration(&c.Database.Idle, "STAGECOACH_DATABASE_IDLE_TIMEOUT", "1m", 0, day, "the longest that a transaction may wait for its next statement; 0: no limit"),
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "who takes traces by OTLP over HTTP, such as http://localhost:4318; empty: there are none. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are heeded too"),
 

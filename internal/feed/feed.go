@@ -99,6 +99,7 @@ func New(o Options) *Feed {
 // Run reads events until ctx ends; then all followers are dismissed.
 func (f *Feed) Run(ctx context.Context) {
 	defer f.end()
+	ctx = store.Reserved(ctx) // one reader, whatever the users do
 	r := reader{feed: f, read: time.Now()}
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()

@@ -92,17 +92,17 @@ type floor struct {
 
 // check refuses a place from which a follower would miss what was deleted, or would have too much to catch up with.
 func (f *Feed) check(ctx context.Context, from store.Cursor) error {
-	f.mu.Lock()
-	fresh := f.begun && !from.Before(f.start) && !f.through().Before(from)
-	f.mu.Unlock()
-	if fresh {
-		return nil
-	}
-
 	deleted, err := f.o.Store.EventFloor(ctx)
 	if err != nil {
 		return err
 	}
+	f.mu.Lock()
+	fresh := f.begun && !from.Before(f.start) && !f.through().Before(from)
+	f.mu.Unlock()
+	if fresh && !from.Before(deleted) {
+		return nil
+	}
+
 	back, refused, err := f.back(ctx)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	if time.Since(r.last.At) < freshFor {
 		return r.last, nil
 	}
-	status, err := r.make(ctx)
+	status, err := r.make(store.Reserved(ctx)) // it is asked when something is wrong
 	if err == nil {
 		r.last = status
 	}

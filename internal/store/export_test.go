@@ -1,6 +1,13 @@
 package store
 
-import "github.com/jackc/pgx/v5"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Trace lets t see every statement of the stores that are opened from now on.
 func Trace(t pgx.QueryTracer) { tracer = t }
+
+// InTx is inTx for tests of what holds for every transaction.
+func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.inTx(ctx, fn) }

@@ -22,7 +22,7 @@ var restoredSQL = []string{
 // since then are never given again: workflows, torrents and people still know what they meant. What may have been told is not told
 // again. Events take their place in the stream of this server, which may count its transactions otherwise. Twice does no harm.
 func (s *Store) AfterRestore(ctx context.Context) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+	return s.inLongTx(ctx, func(tx pgx.Tx) error {
 		for _, statement := range restoredSQL {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return err

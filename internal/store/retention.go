@@ -148,7 +148,7 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 	if !ok {
 		return 0, 0, fault.New(fault.Validation, "there is no such kind of rows").WithField("kind")
 	}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.inLongTx(ctx, func(tx pgx.Tx) error {
 		var before time.Time
 		if err := tx.QueryRow(ctx, `SELECT now() - $1::interval`, age).Scan(&before); err != nil {
 			return err

@@ -33,34 +33,31 @@ type Store struct {
 	// TaskTimes bound the deadlines of tasks. They are set before the first use.
 	TaskTimes TaskTimes
 
-	pool   *pgxpool.Pool
+	url    string
+	pool   *connections
 	sealer sealer
 }
-
-// connections is the least size of the pool: the doors, the boards and the bot's lock use it at once.
-const connections = 16
 
 // tracer is told of every statement. Only tests set it, before they open anything.
 var tracer pgx.QueryTracer
 
-// Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
-// rest: the first one seals, all open.
+// Open is OpenPool with what is usual.
 func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
-	}
-	config.MaxConns = max(config.MaxConns, connections)
-	config.ConnConfig.Tracer = tracer
+	return OpenPool(ctx, url, DefaultPool, keys...)
+}
+
+// OpenPool connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
+// rest: the first one seals, all open.
+func OpenPool(ctx context.Context, url string, p Pool, keys ...[]byte) (*Store, error) {
 	seal, err := newSealer(keys)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := p.open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pool: pool, sealer: seal}, nil
+	return &Store{url: url, pool: pool, sealer: seal}, nil
 }
 
 // Close gives all connections back.
@@ -69,10 +66,16 @@ func (s *Store) Close() { s.pool.Close() }
 // Ping says whether PostgreSQL answers.
 func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping(ctx)) }
 
-// Migrate brings the schema up to this program's version; a lock lets one process at a time do it.
+// Migrate brings the schema up to this program's version; a lock lets one process at a time do it. Its statements take as long as they
+// take, on connections of their own.
 func (s *Store) Migrate(ctx context.Context) error {
-	db := stdlib.OpenDBFromPool(s.pool)
+	config, err := Pool{}.config(s.url)
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
+
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -142,7 +145,8 @@ func unavailable(err error) error {
 	pgErr, answered := errors.AsType[*pgconn.PgError](err)
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]): // shutting down, no room, undone for another's sake
+	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]): // shutting down or out of time, no room, undone for another's sake
+	case answered && pgErr.Code == "25P03": // the transaction was idle for too long
 	case noConnection, !answered && !errors.Is(err, pgx.ErrNoRows) && pgconn.SafeToRetry(err), isBroken(err):
 	default:
 		return err

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	streamsMost  = 1000
+	streamEvents = 20 // a second
+	streamsTime  = 15 * time.Second
+	streamsQuiet = 2 * time.Second // PostgreSQL's processes tell their counts once a second
+	pollersEvery = 250 * time.Millisecond
+)
+
+// streamsRun is what one number of followers led to.
+type streamsRun struct {
+	status   []float64 // ms
+	late     []float64 // ms from an event's writing to each follower
+	missing  int
+	asked    float64 // statements of the record a second
+	followed int
+}
+
+// measureStreams lets many follow the events of one API while some happen, beside as many that each ask the record for itself.
+func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
+	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+		api, err := r.startAPI(ctx, map[string]string{})
+		if err != nil {
+			return err
+		}
+		defer api.stop()
+
+		var ours, polled streamsRun
+		for _, followers := range []int{1, 100, streamsMost} {
+			if ours, err = r.followEvents(ctx, followers, r.follow); err != nil {
+				return err
+			}
+			if polled, err = r.followEvents(ctx, followers, r.pollEvents); err != nil {
+				return err
+			}
+			name := fmt.Sprintf("event streams, %d followers, ", followers)
+			const baseline = "a poll for each follower"
+			rows = append(rows, measured(name+"statements", "/s", ours.asked).against(baseline, polled.asked))
+			status := measured(name+"status p95", "ms", quantile(ours.status, 0.95)).against(baseline, quantile(polled.status, 0.95))
+			late := measured(name+"slowest event", "ms", quantile(ours.late, 1)).against(baseline, quantile(polled.late, 1))
+			if followers == streamsMost {
+				status, late = status.atMost(25), late.atMost(1000)
+			}
+			rows = append(rows, status, late, measured(name+"events missing", "", float64(ours.missing)).atMost(0))
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// arrival tells that a follower has an event.
+type arrival func(seq int64)
+
+// followEvents writes events while so many follow them, each by the function, which runs until its context ends.
+func (r *rig) followEvents(ctx context.Context, followers int, follow func(context.Context, arrival, func()) error) (run streamsRun, err error) {
+	db, err := pgx.Connect(ctx, r.postgres.URL)
+	if err != nil {
+		return run, err
+	}
+	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }()
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+
+	var mu sync.Mutex
+	written := map[int64]time.Time{}
+	var all, ready sync.WaitGroup
+	for range followers {
+		ready.Add(1)
+		all.Go(func() {
+			failure := follow(following, func(seq int64) {
+				mu.Lock()
+				defer mu.Unlock()
+				if at, known := written[seq]; known {
+					run.late = append(run.late, milliseconds(time.Since(at)))
+				}
+			}, sync.OnceFunc(ready.Done))
+			if failure != nil && following.Err() == nil {
+				mu.Lock()
+				err = failure
+				mu.Unlock()
+			}
+		})
+	}
+	ready.Wait()
+
+	before, err := statements(ctx, db)
+	if err != nil {
+		return run, err
+	}
+	began := time.Now()
+	entity := r.serial.Add(1)
+	for n := range int64(streamsTime.Seconds() * streamEvents) {
+		time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / streamEvents)))
+		seq := entity*1_000_000 + n
+		mu.Lock()
+		written[seq] = time.Now()
+		mu.Unlock()
+		if _, err := db.Exec(ctx, `INSERT INTO events (workload, entity_id, seq, type, to_state) VALUES ('delivery', $1::bigint::text, $2, 'bench', 'bench')`, entity, seq); err != nil {
+			return run, err
+		}
+		if n%4 == 0 {
+			took, err := r.askStatus(ctx)
+			if err != nil {
+				return run, err
+			}
+			run.status = append(run.status, milliseconds(took))
+		}
+	}
+	took := time.Since(began)
+	after, err2 := statements(ctx, db)
+	stop()
+	all.Wait()
+	run.asked = float64(after-before)/(took+streamsQuiet).Seconds() - streamEvents
+	run.missing = followers*len(written) - len(run.late)
+	if err == nil {
+		err = err2
+	}
+	return run, err
+}
+
+// statements counts what the database was asked until now.
+func statements(ctx context.Context, db *pgx.Conn) (count int64, err error) {
+	time.Sleep(streamsQuiet)
+	err = db.QueryRow(ctx, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&count)
+	return count, err
+}
+
+// askStatus gives how long the status takes.
+func (r *rig) askStatus(ctx context.Context) (time.Duration, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.apiURL+"/v1/status", nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	began := time.Now()
+	err = answer(request, nil)
+	return time.Since(began), err
+}
+
+// follow reads the stream of events over HTTP.
+func (r *rig) follow(ctx context.Context, came arrival, ready func()) error {
+	defer ready()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.apiURL+"/v1/events", nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the stream answers %s", response.Status)
+	}
+
+	ready()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var event struct {
+			Seq int64 `json:"seq"`
+		}
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			return err
+		}
+		came(event.Seq)
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// pollEvents asks the record again and again, as each stream did in release 0.1.0.
+func (r *rig) pollEvents(ctx context.Context, came arrival, ready func()) error {
+	defer ready()
+	var cursor store.Cursor
+	var err error
+	if cursor, err = r.store.EventsNow(ctx); err != nil {
+		return err
+	}
+	ready()
+	for {
+		events, err := r.store.EventsAfter(ctx, cursor, 200)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			came(event.Seq)
+			cursor = event.Cursor()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollersEvery):
+		}
+	}
+}
