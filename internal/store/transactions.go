@@ -89,6 +89,8 @@ func TransactionWorkflowID(hash string) string { return "transaction/" + hash }
 // Standing is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
 // than may stand in its history.
 type Standing struct {
+	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker of 0.1.0.
+	Revision    int64             `json:"revision,omitempty"`
 	Status      TransactionStatus `json:"status"`
 	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
 	UserID      *int64            `json:"user_id,omitempty"`
@@ -208,7 +210,7 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 
 func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
 	standing := Standing{
-		Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
+		Revision: t.RowVersion, Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Lost: t.ReviewReason == ReviewLost, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
 	}
 	if t.Status == TransactionProcessing {

@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -32,6 +33,7 @@ type Carried struct {
 	Readded   bool                 `json:"readded,omitempty"`
 	Resumed   bool                 `json:"resumed,omitempty"`
 	Stalled   bool                 `json:"stalled,omitempty"`
+	Canceled  fault.Code           `json:"canceled,omitempty"` // why the torrent is being removed; empty: it is not
 }
 
 // run is what the workflow knows of its job.
@@ -142,7 +144,7 @@ func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err 
 
 // goOn takes over from the run before.
 func (r *run) goOn(life workflow.Context, carried Carried) {
-	r.Carried = carried
+	r.Carried, r.canceled = carried, carried.Canceled
 	if r.GraceEnds != nil {
 		r.arm(life, r.GraceEnds.Sub(workflow.Now(life)))
 	}
@@ -189,8 +191,19 @@ func (r *run) remove(ctx workflow.Context) error {
 	r.describe(ctx)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var record activities.DownloadRecord
-	err := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id).Get(ctx, &record)
-	if err != nil {
+	removal := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id)
+	for signals := 0; !removal.IsReady(); signals++ {
+		err := workflow.Await(ctx, func() bool { return removal.IsReady() || r.cancels.Len() > 0 || r.news.Len() > 0 })
+		if err != nil {
+			return err
+		}
+		r.dropSignals()
+		if !removal.IsReady() && r.handsOverRemoval(ctx, signals) {
+			r.Carried.Canceled = r.canceled
+			return workflow.NewContinueAsNewError(ctx, WorkflowType, r.id, &r.Carried)
+		}
+	}
+	if err := removal.Get(ctx, &record); err != nil {
 		return err
 	}
 	if Rules.Terminal(record.Status) { // it had its end before
@@ -198,6 +211,24 @@ func (r *run) remove(ctx workflow.Context) error {
 		return nil
 	}
 	return r.move(ctx, store.DownloadActionCancel, r.canceled)
+}
+
+// dropSignals takes away what comes while the torrent is being removed: nothing changes that any more.
+func (r *run) dropSignals() {
+	for _, signals := range []workflow.ReceiveChannel{r.cancels, r.news} {
+		for signals.ReceiveAsync(nil) { //nolint:revive // only that they are gone counts
+		}
+	}
+}
+
+// handsOverRemoval says whether the next run goes on with the removal: qBittorrent may be away for weeks, and people ask again. A
+// long run of 0.1.0 is replayed with the default; from its next signal on it hands over.
+func (r *run) handsOverRemoval(ctx workflow.Context, signals int) bool {
+	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+		return false
+	}
+	change := fmt.Sprintf("hand over while removing, signal %d", signals)
+	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
 // heartbeatTimeout is when a worker that is silent has lost an activity.

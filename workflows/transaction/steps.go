@@ -141,7 +141,9 @@ func (t *transaction) quote(ctx workflow.Context) error {
 	case err != nil:
 		return t.fail(ctx, failureIn(err))
 	}
-	t.take(ctx, position)
+	if err := t.learn(ctx, position); err != nil {
+		return err
+	}
 	t.unquoted = !position.Quoted
 	return nil
 }
@@ -187,11 +189,18 @@ func (t *transaction) heard() {
 }
 
 func (t *transaction) awaitTurn(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, t.told); err != nil {
+	if told, err := t.awaitHint(ctx); err != nil || !told {
 		return err
 	}
 	t.heard()
 	return t.look(ctx)
+}
+
+// awaitHint waits for a signal. One that asks for a retry only is dropped, so that none lies around when this run hands over.
+func (t *transaction) awaitHint(ctx workflow.Context) (told bool, err error) {
+	err = workflow.Await(ctx, func() bool { return t.told() || t.retries.Len() > 0 })
+	t.dropRetries()
+	return t.told(), err
 }
 
 // pause lets some time pass before the next try. With a signal the record may say something else.
@@ -256,7 +265,7 @@ func (t *transaction) execute(ctx workflow.Context, summary string, act func(con
 	})
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
-		t.take(ctx, outcome.Position)
+		err = t.learn(ctx, outcome.Position)
 	}
 	return outcome, err
 }
@@ -266,9 +275,10 @@ func (t *transaction) execute(ctx workflow.Context, summary string, act func(con
 func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error {
 	over := false
 	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
-		told, err := true, error(nil)
+		var told bool
+		var err error
 		if over {
-			err = workflow.Await(ctx, t.told)
+			told, err = t.awaitHint(ctx)
 		} else {
 			told, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 				Timeout: interval, TimerOptions: workflow.TimerOptions{Summary: "broadcast again"},
@@ -277,10 +287,11 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 		if err != nil {
 			return err
 		}
-		if told {
+		switch {
+		case told:
 			t.heard()
 			err = t.look(ctx)
-		} else {
+		case !over:
 			over, err = t.rebroadcast(ctx, kind)
 		}
 		if err != nil || stateOf(t.at.Purchase) != store.PaymentSigned && stateOf(t.at.Refund) != store.PaymentSigned {
@@ -289,6 +300,9 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 				t.restNow()
 			}
 			return err
+		}
+		if t.handsOver(ctx, stepProve) {
+			return nil
 		}
 	}
 }
@@ -303,8 +317,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 	if err := workflow.ExecuteActivity(broadcasting, cashier.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
 		return false, err
 	}
-	t.take(ctx, outcome.Position)
-	return outcome.Over, nil
+	return outcome.Over, t.learn(ctx, outcome.Position)
 }
 
 // confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
@@ -322,8 +335,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
 		})
 	}
-	t.take(ctx, position)
-	return nil
+	return t.learn(ctx, position)
 }
 
 // settleRefund waits until the sender has the money, or until it came back.
@@ -338,8 +350,7 @@ func (t *transaction) settleRefund(ctx workflow.Context) error {
 	if err := workflow.ExecuteActivity(settling, cashier.ProveRefund, t.hash).Get(ctx, &position); err != nil {
 		return err
 	}
-	t.take(ctx, position)
-	return nil
+	return t.learn(ctx, position)
 }
 
 // awaitChange waits for a person, or for a hint that the record has changed.

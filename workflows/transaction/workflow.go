@@ -38,6 +38,7 @@ type transaction struct {
 	at       activities.Position // without a status: not read yet
 	since    time.Time           // when the status was entered, for people
 	looks    int                 // how often the record was read
+	before   *Carried            // what the run before has handed over, until the record is read
 
 	tries       int           // to pay, in this processing, or to give back
 	rest        time.Duration // to wait before the next one
@@ -58,16 +59,19 @@ type transaction struct {
 }
 
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash alone: it
-// goes on from where the record stands.
-func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
+// goes on from where the record stands. What a run hands to the next one comes second.
+func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (View, error) {
 	t := &transaction{
-		settings: w.Settings, hash: hash, mutex: workflow.NewMutex(ctx), calm: func() {},
+		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), calm: func() {},
 		turns:   workflow.GetSignalChannel(ctx, TurnSignal),
 		settled: workflow.GetSignalChannel(ctx, SettledSignal),
 		retries: workflow.GetSignalChannel(ctx, RetrySignal),
 	}
 	if err := t.listen(ctx); err != nil {
 		return View{}, err
+	}
+	if carried != nil {
+		t.cancelled, t.attention, t.owner = carried.Cancelled, carried.Attention, carried.Owner
 	}
 	if err := ask(ctx, t, transactions.LockTransaction, hash); err != nil {
 		return View{}, err
@@ -87,7 +91,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
 				return t.view(), t.ending()
 			}
 		case t.handsOver(ctx, step):
-			return View{}, workflow.NewContinueAsNewError(ctx, WorkflowType, hash)
+			return View{}, t.handOver(ctx)
 		default:
 			err = steps[step](t, ctx)
 		}
@@ -95,23 +99,6 @@ func (w *Workflow) Run(ctx workflow.Context, hash string) (View, error) {
 			return View{}, err
 		}
 	}
-}
-
-// handsOver says whether the next run goes on with a step: one that waits for people, or for better times to pay what is owed.
-func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
-	switch {
-	case !t.mayContinue(ctx):
-		return false
-	case step == stepRest && t.at.Status == store.TransactionFailed && !t.cancelled: // the next run would not know of the cancel
-		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
-	default:
-		return step == stepAwaitRetry || step == stepAwaitReview
-	}
-}
-
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
-func (t *transaction) mayContinue(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
 }
 
 // ending is how the workflow closes: operators find each kind by its status.
@@ -126,8 +113,7 @@ func (t *transaction) ending() error {
 	}
 }
 
-// ask lets the record do something and takes over where it stands then. One at a time: an older answer never replaces a
-// newer one.
+// ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of what they tell.
 func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Position, error), in In) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
@@ -141,10 +127,21 @@ func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context,
 	return err
 }
 
+// learn takes over what an activity that ran beside requests tells of the record. A position older than the one known is ignored: then
+// the record is asked, for it may have been set back.
+func (t *transaction) learn(ctx workflow.Context, position activities.Position) error {
+	if position.Revision == 0 || position.Revision >= t.at.Revision ||
+		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		t.take(ctx, position)
+		return nil
+	}
+	return t.look(ctx)
+}
+
 // take takes over where the record stands.
 func (t *transaction) take(ctx workflow.Context, position activities.Position) {
-	before := t.at
-	t.at = position
+	before, carried := t.at, t.before
+	t.at, t.before = position, nil
 	t.looks++
 	if position.NeedsReview && position.RefundDue > 0 { // runs from before kept asking for the refund
 		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
@@ -153,9 +150,12 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 		t.show(ctx, false)
 		return
 	}
-	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
-	for t.retries.ReceiveAsync(nil) { //nolint:revive // who asked for a retry before this did not mean this
+	if carried.fits(position) {
+		t.goOn(ctx, *carried)
+		return
 	}
+	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
+	t.dropRetries()                            // who asked for a retry before this did not mean this
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.calm()
 	}

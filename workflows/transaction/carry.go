@@ -1,0 +1,99 @@
+package transaction
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+)
+
+// Carried is what a transaction's workflow hands to its next run, besides what the record has.
+type Carried struct {
+	Status    store.TransactionStatus `json:"status"`            // that all below is about
+	Entered   *time.Time              `json:"entered,omitempty"` // as the record has it: when processing was entered
+	Since     time.Time               `json:"since"`
+	Tries     int                     `json:"tries,omitempty"`
+	RestUntil *time.Time              `json:"rest_until,omitempty"`
+	Unquoted  bool                    `json:"unquoted,omitempty"`
+	Cancelled bool                    `json:"cancelled,omitempty"`
+	Stuck     bool                    `json:"stuck,omitempty"`
+	Attention bool                    `json:"attention,omitempty"` // the search attributes stay as they are
+	Owner     bool                    `json:"owner,omitempty"`
+}
+
+// fits says whether what was handed over is about the place where the record stands now.
+func (c *Carried) fits(position activities.Position) bool {
+	return c != nil && c.Status == position.Status && sameTime(c.Entered, position.Since)
+}
+
+// goOn takes over from the run before, in the status that it left.
+func (t *transaction) goOn(ctx workflow.Context, c Carried) {
+	t.since, t.tries, t.unquoted, t.stuck = c.Since, c.Tries, c.Unquoted, c.Stuck
+	if c.RestUntil != nil {
+		t.rest = max(c.RestUntil.Sub(workflow.Now(ctx)), time.Millisecond)
+	}
+
+	if c.Status == store.TransactionProcessing && !c.Stuck {
+		t.watch(ctx)
+	}
+	t.show(ctx, false)
+}
+
+// handOver ends this run: the next one goes on from here.
+func (t *transaction) handOver(ctx workflow.Context) error {
+	c := Carried{
+		Status: t.at.Status, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
+		Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
+	}
+	if t.rest > 0 {
+		until := workflow.Now(ctx).Add(t.rest).UTC()
+		c.RestUntil = &until
+	}
+	return workflow.NewContinueAsNewError(ctx, WorkflowType, t.hash, &c)
+}
+
+// waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of 0.1.0 handed over
+// those that wait for people only; awaitsPeople tells them.
+var waiting = map[step]bool{
+	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepAwaitReview: true, stepProveRefund: true,
+}
+
+var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepAwaitReview: true}
+
+// handsOver says whether the next run goes on with a step: this run's history is long, and nothing is under way.
+func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
+	switch {
+	case ctx.Err() != nil || !waiting[step]:
+		return false
+	case !awaitsPeople[step]:
+		t.dropRetries()
+	}
+	if !t.mayContinue(ctx) {
+		return false
+	}
+
+	switch {
+	case awaitsPeople[step]:
+		return true
+	case step == stepRest && t.at.Status == store.TransactionFailed && !t.cancelled:
+		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
+	default:
+		// A run of 0.1.0 that is long already is replayed up to its last look with the default: from the next look on it hands over.
+		change := fmt.Sprintf("hand over while waiting, look %d", t.looks)
+		return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
+	}
+}
+
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+func (t *transaction) mayContinue(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
+}
+
+// dropRetries takes away retries that were asked for by signal while nothing can be retried.
+func (t *transaction) dropRetries() {
+	for t.retries.ReceiveAsync(nil) { //nolint:revive // only that they are gone counts
+	}
+}

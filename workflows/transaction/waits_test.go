@@ -1,0 +1,148 @@
+package transaction
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+)
+
+// handedOver gives what the workflow, which must have continued as new, hands to its next run.
+func (b *book) handedOver(t *testing.T) (carried Carried) {
+	t.Helper()
+	again, ok := errors.AsType[*workflow.ContinueAsNewError](b.GetWorkflowError())
+	if !ok || again.WorkflowType.Name != WorkflowType {
+		t.Fatalf("it does not continue as new: %v; did %s", b.GetWorkflowError(), b.done())
+	}
+	var same string
+	if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &same, &carried); err != nil || same != hash {
+		t.Fatalf("the next run gets %q, %v", same, err)
+	}
+	return carried
+}
+
+// brief are the steps that take one activity, whose tries add no events: what bounds each.
+var brief = map[step]string{
+	stepConfirm:      "ends after the patience of a confirmation",
+	stepStop:         "one write",
+	stepGiveUp:       "one write",
+	stepQuote:        "as many tries as the setting says",
+	stepQueue:        "one write",
+	stepPay:          "the activity knows when to end",
+	stepSettleRefund: "nobody signals a refund that is paid",
+	stepQueueRefund:  "one write",
+	stepPayRefund:    "the activity knows when to end",
+}
+
+// waitsIn brings a transaction to each step that waits, and tells the signal that comes there.
+var waitsIn = map[step]struct {
+	signal string
+	bring  func(b *book)
+}{
+	stepAwaitTurn: {TurnSignal, func(b *book) { b.taken = true }},
+	stepProve:     {SettledSignal, func(*book) {}},
+	stepRest: {TurnSignal, func(b *book) {
+		b.pay = func(activities.Order) (activities.Payment, error) {
+			b.at.Turn = nil
+			return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: true}, nil
+		}
+	}},
+	stepAwaitReview: {SettledSignal, func(b *book) {
+		b.quote = func() (activities.Position, error) { b.at.NeedsReview = true; return b.at, nil }
+	}},
+	stepAwaitRetry: {SettledSignal, func(b *book) { b.process(1); b.failed("Something", store.UnknownError) }},
+	stepProveRefund: {SettledSignal, func(b *book) {
+		b.process(1)
+		b.failed("Invalid username", store.NonRetryable)
+		b.at.Refund = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}
+	}},
+}
+
+// TestEveryStepIsBounded sends each step that waits what may come there in a day, and sees it continue as new once its history is long,
+// with all that the next run needs; a step that is not brief must be here.
+func TestEveryStepIsBounded(t *testing.T) {
+	t.Parallel()
+	for s := range steps {
+		if _, ends := brief[s]; ends == (waitsIn[s].bring != nil) || waiting[s] == ends {
+			t.Errorf("%s: brief %v, waits in the test %v, hands over %v", s, ends, waitsIn[s].bring != nil, waiting[s])
+		}
+	}
+	for s, wait := range waitsIn {
+		t.Run(string(s), func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			wait.bring(b)
+			b.later(time.Second, func() { b.SignalWorkflow(RetrySignal, "cannot be read") })
+			for n := range 24 * 12 {
+				b.later(time.Duration(n+1)*5*time.Minute, func() {
+					b.SetContinueAsNewSuggested(n > 10)
+					b.SignalWorkflow(wait.signal, nil)
+				})
+			}
+			b.later(26*time.Hour, b.CancelWorkflow)
+			b.ExecuteWorkflow(WorkflowType, hash)
+			carried := b.handedOver(t)
+			if carried.Status != b.at.Status || carried.Since.IsZero() {
+				t.Errorf("the next run gets %+v", carried)
+			}
+		})
+	}
+}
+
+// TestNextRunGoesOn starts the run after one that rested between two tries: it rests for what is left, and counts on.
+func TestNextRunGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.process(1)
+	b.at.Quoted = true
+	until := b.Now().Add(10 * time.Minute)
+	var order activities.Order
+	var paid time.Time
+	b.pay = func(o activities.Order) (activities.Payment, error) {
+		order, paid = o, b.Now()
+		b.purchase(store.PaymentPaid)
+		return activities.Payment{Position: b.at}, nil
+	}
+	b.ExecuteWorkflow(WorkflowType, hash, &Carried{
+		Status: store.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until, Attention: true,
+	})
+	if err := b.GetWorkflowError(); err != nil || order.Try != 3 || paid.Before(until) {
+		t.Errorf("%v, try %d at %s, want the third at %s", err, order.Try, paid, until)
+	}
+	if len(b.attention) != 1 || b.attention[0] {
+		t.Errorf("attention is shown as %v", b.attention)
+	}
+}
+
+// TestOlderPosition lets an operator's decision come while an activity that began before it still runs: what that one tells then is
+// older than what is known.
+func TestOlderPosition(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.process(1)
+	b.at.Quoted, b.at.NeedsReview, b.at.Revision = true, false, 5
+	b.quote = func() (activities.Position, error) { return b.at, nil }
+	older := b.at
+	older.Turn = &store.Turn{Kind: store.Purchase, Granted: true}
+	pays := 0
+	b.pay = func(activities.Order) (activities.Payment, error) {
+		if pays++; pays > 1 {
+			return activities.Payment{Position: b.at}, nil
+		}
+		b.at.Status, b.at.Revision = store.TransactionProcessed, 9
+		b.at.Turn = nil
+		older.Revision = 4
+		return activities.Payment{Position: older}, nil
+	}
+	if err := b.run(t, "lock queue pay look"); err != nil {
+		t.Error(err)
+	}
+	if got := b.stages; len(got) != 2 || got[1] != "processed" {
+		t.Errorf("shown were %v", got)
+	}
+}

@@ -1,0 +1,121 @@
+package workflows
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+// wait is a workflow that waits, and the signal that comes to it every five minutes.
+type wait struct {
+	input  []any
+	signal string
+	with   any
+}
+
+// waits has one entry for every workflow that may wait for long; each step of a transaction has its own test, TestEveryStepIsBounded.
+var waits = map[string]map[string]wait{
+	task.WorkflowType: {"for an agent": {[]any{7, nil}, task.RefreshSignal, nil}},
+	download.WorkflowType: {
+		"for qBittorrent": {[]any{7, &download.Carried{Status: store.DownloadDownloading}}, download.ObservedSignal, activities.Observation{JobID: 7}},
+		"for the removal of the torrent": {[]any{7, &download.Carried{Status: store.DownloadDownloading, Canceled: fault.CancelledByUser}},
+			download.CancelSignal, 7},
+	},
+	transaction.WorkflowType: {"for an operator": {[]any{hash, nil}, transaction.SettledSignal, nil}},
+	reconciler.WorkflowType:  {"for the end of its hour": {[]any{nil}, reconciler.SweptSignal, activities.Sweep{Millis: 5}}},
+}
+
+// brief are the workflows that receive no signals while they wait, or end soon: what bounds each history.
+var brief = map[string]string{
+	delivery.WorkflowType:   "its tries are counted and each has a deadline; a try shows three stages at most",
+	download.SyncType:       "one activity of an hour, whose tries add no events; it reads no signals",
+	transaction.MonitorType: "one activity of an hour, whose tries add no events; it reads no signals",
+	retention.WorkflowType:  "one activity, whose tries add no events; it reads no signals",
+}
+
+// TestEveryWaitIsBounded sends each workflow that waits what may come there in a day: once its history is long it continues as new,
+// with all that the next run needs.
+func TestEveryWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	registered := types{}
+	Register(registered, Settings{})
+	for name := range registered {
+		if _, ends := brief[name]; ends == (len(waits[name]) > 0) {
+			t.Errorf("%s: brief %v, and %d waits", name, ends, len(waits[name]))
+		}
+	}
+	for name, cases := range waits {
+		for what, w := range cases {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				again := dayOf(t, name, w)
+				if again == nil || again.WorkflowType.Name != name {
+					t.Fatal("it does not continue as new")
+				}
+				if name == reconciler.WorkflowType {
+					return // the last sweep goes along, see its own details
+				}
+				var first any
+				var carried map[string]any
+				if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &first, &carried); err != nil || len(carried) == 0 {
+					t.Errorf("the next run gets %v and %v, %v", first, carried, err)
+				}
+				if given, ok := w.input[1].(*download.Carried); ok && given.Canceled != "" && carried["canceled"] != string(given.Canceled) {
+					t.Errorf("the next run does not know of the cancel: %v", carried)
+				}
+			})
+		}
+	}
+}
+
+// dayOf runs a workflow through a day of signals; its history is long from the tenth on.
+func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewError) {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	Register(env, Settings{Download: download.Settings{Grace: time.Minute}})
+	for _, acts := range []any{&activities.Tasks{}, &activities.Downloads{}, &activities.Transactions{}, &activities.Reconciler{}} {
+		env.RegisterActivity(acts)
+	}
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	began := time.Now()
+	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
+		Return(activities.LoadedTask{State: store.TaskState{Status: store.TaskNew, Version: 1}}, nil).Maybe()
+	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
+		env.OnActivity(read, mock.Anything, mock.Anything).
+			Return(activities.Position{Standing: store.Standing{Status: store.TransactionFailed, ErrorClass: store.UnknownError, Since: &began}}, nil).Maybe()
+	}
+	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
+		Return(activities.DownloadRecord{Status: store.DownloadCanceled}, nil).Maybe()
+	env.OnActivity("Reconcile", mock.Anything).After(100*time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
+
+	for n := range 24 * 12 {
+		env.RegisterDelayedCallback(func() {
+			env.SetContinueAsNewSuggested(n > 10)
+			env.SignalWorkflow(w.signal, w.with)
+		}, time.Duration(n+1)*5*time.Minute)
+	}
+	late := false
+	env.RegisterDelayedCallback(func() { late = true }, 99*time.Hour)
+	env.ExecuteWorkflow(name, w.input...)
+	if late {
+		t.Error("the activity's end was waited for")
+	}
+	again, _ = errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError())
+	return again
+}
