@@ -102,7 +102,7 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	}
 	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
 		Return(activities.DownloadRecord{Status: store.DownloadCanceled}, nil).Maybe()
-	env.OnActivity("Reconcile", mock.Anything).After(100*time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
+	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
 
 	for n := range 24 * 12 {
 		env.RegisterDelayedCallback(func() {
