@@ -68,7 +68,7 @@ func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Downl
 		return err
 	}
 	f.RunID, f.Finding = now.runID, now.finding()
-	if f.Finding == store.FindingMissing {
+	if f.Finding == store.FindingMissing || now.long {
 		return s.mend(ctx, f, launch)
 	}
 	reason := fault.WorkflowLost

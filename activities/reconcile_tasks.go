@@ -12,6 +12,8 @@ import (
 type TaskKeeper interface {
 	// Start starts a task's workflow.
 	Start(ctx context.Context, task store.Task) error
+	// Restart starts it anew although one has ended.
+	Restart(ctx context.Context, task store.Task) error
 	// End gives up a task whose workflow is gone, unless it has changed since it was read.
 	End(ctx context.Context, task store.Task, reason fault.Code) error
 	// Unblock tells a task's workflow that its last blocker is DONE.
@@ -70,6 +72,9 @@ func (s *sweeper) task(ctx context.Context, f store.Finding, id int64) error {
 			f.Finding = store.FindingNotStarted
 		}
 		return s.mend(ctx, f, func() (string, error) { return store.DoneStarted, s.Tasks.Start(ctx, task) })
+	}
+	if now.long {
+		return s.mend(ctx, f, func() (string, error) { return store.DoneStarted, s.Tasks.Restart(ctx, task) })
 	}
 	reason := fault.WorkflowLost
 	if f.Finding == store.FindingTerminated {

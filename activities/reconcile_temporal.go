@@ -27,6 +27,7 @@ type execution struct {
 	since  time.Time
 	reset  bool
 	busy   bool // a worker is about to go on with it
+	long   bool // the server has ended it: its history was too long
 }
 
 // alive says whether the workflow runs.
@@ -40,6 +41,9 @@ func (e execution) finding() string {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
 		return store.FindingMissing
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		if e.long {
+			return store.FindingTooLong
+		}
 		return store.FindingTerminated
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		return store.FindingTimedOut
@@ -115,10 +119,37 @@ func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 		return execution{}, err
 	}
 	info := description.WorkflowExecutionInfo
-	return execution{
+	e := execution{
 		status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
 		reset: description.WorkflowExtendedInfo.GetLastResetTime() != nil, busy: description.PendingWorkflowTask != nil,
-	}, nil
+	}
+	if e.status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED {
+		e.long, err = s.endedForLength(ctx, id, e.runID)
+	}
+	return e, err
+}
+
+// serverIdentity is who terminates a run whose history has too many events or bytes, with one of these reasons:
+// "Workflow history count exceeds limit.", "Workflow history size exceeds limit.", "Workflow mutable state size exceeds limit.".
+const (
+	serverIdentity = "history-service"
+	exceedsLimit   = "exceeds limit"
+)
+
+// endedForLength says whether the server, and no operator, has ended a run: nobody wants what it drives to end.
+func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, error) {
+	history := s.Temporal.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+	for history.HasNext() {
+		event, err := history.Next()
+		if err != nil {
+			return false, err
+		}
+		end := event.GetWorkflowExecutionTerminatedEventAttributes()
+		if end.GetIdentity() == serverIdentity && strings.Contains(end.GetReason(), exceedsLimit) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // meet takes a live row's workflow out of the view, and says whether the list has it running.

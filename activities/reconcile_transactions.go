@@ -68,7 +68,7 @@ func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Tran
 		}
 		return s.mend(ctx, f, start)
 	}
-	if now.status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED { // the record was set back
+	if now.long || now.status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED { // the next run goes on; or the record was set back
 		return s.mend(ctx, f, start)
 	}
 	why := stars.WorkflowLost

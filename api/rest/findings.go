@@ -17,7 +17,7 @@ type findingBody struct {
 	EntityID   string     `json:"entity_id" example:"17" doc:"The entity's id; of one without a row, what its workflow's id names"`
 	WorkflowID string     `json:"workflow_id" example:"task/17"`
 	RunID      *string    `json:"run_id" example:"01a1f9fa-abe8-7695-b995-207e39dc6be5" doc:"null when there is no workflow"`
-	Finding    string     `json:"finding" enum:"not_started,terminated,timed_out,ended,missing,reset,stale,no_row,over" doc:"How the record and Temporal differed"`
+	Finding    string     `json:"finding" enum:"not_started,terminated,too_long,timed_out,ended,missing,reset,stale,no_row,over" doc:"How the record and Temporal differed"`
 	Done       *string    `json:"done" example:"started" doc:"What was done about it: started, ended, terminated, refreshed or vanished; null: nothing yet"`
 	DoneAt     *time.Time `json:"done_at" example:"2026-03-01T12:00:01Z"`
 }

@@ -25,6 +25,7 @@ const (
 const (
 	FindingNotStarted = "not_started" // a live row whose workflow was never started
 	FindingTerminated = "terminated"  // a live row whose workflow was terminated
+	FindingTooLong    = "too_long"    // … ended by the server, for its history was too long
 	FindingTimedOut   = "timed_out"   // … timed out
 	FindingEnded      = "ended"       // … ended in another way and has not written how
 	FindingMissing    = "missing"     // … is not known to Temporal any more
@@ -36,7 +37,7 @@ const (
 
 // FindingKinds lists all kinds of findings.
 var FindingKinds = []string{
-	FindingNotStarted, FindingTerminated, FindingTimedOut, FindingEnded, FindingMissing, FindingReset, FindingStale, FindingNoRow, FindingOver,
+	FindingNotStarted, FindingTerminated, FindingTooLong, FindingTimedOut, FindingEnded, FindingMissing, FindingReset, FindingStale, FindingNoRow, FindingOver,
 }
 
 // What is done about findings.

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/task"
 )
 
@@ -64,5 +66,43 @@ func TestReconcile(t *testing.T) {
 		if _, err := w.tasks.Claim(ctx, w.creator, alive.ID, "c", ""); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
+func TestEndedForLength(t *testing.T) {
+	t.Parallel()
+	w := newWorldOn(t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), task.WorkspaceChange{})
+	ctx := t.Context()
+	long := w.task(nil)
+	w.eventually(time.Minute, "the server ends its run", func() bool {
+		_ = w.client.SignalWorkflow(ctx, long.WorkflowID(), "", task.RefreshSignal, nil)
+		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	})
+
+	reconciler := &activities.Reconciler{
+		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	looking, stop := context.WithCancel(ctx)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
+	}()
+	w.eventually(time.Minute, "its workflow runs again", func() bool {
+		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	stop()
+	<-ended
+	if _, err := w.tasks.Claim(ctx, w.creator, long.ID, "mine", ""); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,64 @@
+package transaction_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
+	"stagecoach/workflows/transaction"
+)
+
+// TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so the next run
+// goes on from the record.
+func TestEndedForLength(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) {
+		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")
+	})
+	ctx := t.Context()
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.eventually("the server ends its run", func() bool {
+		_ = w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", transaction.TurnSignal, nil)
+		description, err := w.server.Client.DescribeWorkflowExecution(ctx, store.TransactionWorkflowID(hash), "")
+		w.must(err)
+		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	})
+
+	reconciler := &activities.Reconciler{
+		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
+		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	looking, stop := context.WithCancel(ctx)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
+	}()
+	w.must(w.client.Resume(ctx))
+	w.becomes(hash, store.TransactionProcessed)
+	stop()
+	<-ended
+
+	w.wantSold(1)
+	w.balances()
+	findings, err := w.store.Findings(ctx, store.FindingFilter{Limit: 10})
+	w.must(err)
+	if len(findings) != 1 || findings[0].Finding != store.FindingTooLong || findings[0].Done != store.DoneStarted {
+		t.Errorf("found %+v", findings)
+	}
+}
