@@ -101,5 +101,9 @@ func (s *sweeper) closeAlerts(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	deferred, err := s.Records.Store.AnyDeferred(ctx)
+	if err == nil && !deferred {
+		err = s.Records.Store.ResolveAlert(ctx, store.AlertDailyLimit)
+	}
+	return err
 }

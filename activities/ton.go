@@ -90,6 +90,13 @@ func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
 // PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
 func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
 	defer beat(ctx)()
+	standing, err := c.Store.KeepDust(ctx, o.Hash, c.Settings.Reserve+max(c.Settings.RefundLeast, 1))
+	switch {
+	case err != nil:
+		return Payment{}, again(ctx, err)
+	case standing.RefundDue == 0 && standing.Turn == nil: // it is not worth its gas
+		return Payment{Position: c.Settings.position(standing)}, nil
+	}
 	return c.pay(ctx, o, store.Refund, c.refund)
 }
 
@@ -161,6 +168,9 @@ func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, pre
 	if err := c.stopped(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.checkLimits(ctx, transaction, kind); err != nil {
+		return nil, err
+	}
 	ready, err := prepare(ctx, transaction)
 	if err != nil {
 		return nil, err
@@ -203,6 +213,15 @@ const (
 	onTheWay  = 10 * time.Second
 )
 
+// checkLimits refuses what the limits will refuse before anybody outside is asked. Of an order without a price only its signature can tell.
+func (c *Cashier) checkLimits(ctx context.Context, t store.Transaction, kind store.PaymentKind) error {
+	nano := t.QuoteNano
+	if kind == store.Refund {
+		nano = t.RefundDueNano - c.Settings.Reserve
+	}
+	return c.Store.CheckLimits(ctx, t.Hash, kind, nano, c.Settings.Limits)
+}
+
 var notConfigured = fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 
 // stopped asks for the pause before anybody outside is bothered; what counts is the look at the signature.
@@ -235,7 +254,16 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		// Nothing has moved, and it may not be signed: a person has to look first. Others must not wait for that.
 	case isRefusal(err, fault.PaymentsPaused, fault.PaymentsHeld):
 		return c.waitAgain(ctx, o, kind)
-	case code == fault.DailyLimit, code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
+	case code == fault.DailyLimit:
+		return c.deferTurn(ctx, o, kind, err)
+	case code == fault.RefundLimit:
+		c.raise(ctx, store.AlertTransactionReview)
+		standing, err := c.Store.ReviewRefund(ctx, o.Hash)
+		if err != nil {
+			return Payment{}, again(ctx, err)
+		}
+		return Payment{Position: c.Settings.position(standing)}, nil
+	case code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
 		code == fault.ChainClock && kind == store.Purchase: // a refund is tried again later: nothing holds those
 		if err := c.hold(ctx, code); err != nil {
 			return Payment{}, again(ctx, err)
@@ -270,12 +298,28 @@ func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind
 	return Payment{Position: position}, err
 }
 
+// deferTurn lets others pass an order for which today's limit has no room.
+func (c *Cashier) deferTurn(ctx context.Context, o Order, kind store.PaymentKind, why error) (Payment, error) {
+	c.raise(ctx, store.AlertDailyLimit)
+	until := time.Now().Add(c.Settings.HoldRetry)
+	if full, ok := errors.AsType[*store.DayIsFull](why); ok {
+		until = earlier(full.Until, time.Now().Add(deferMost))
+	}
+	if err := c.Store.DeferTurn(ctx, o.Hash, kind, until); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+		return Payment{}, again(ctx, err)
+	}
+	position, err := c.look(ctx, o.Hash)
+	return Payment{Position: position}, err
+}
+
+// deferMost is how long an order waits before it is tried again: a payment that dies leaves room sooner than the day's window.
+const deferMost = time.Hour
+
 // holdAlerts are the incidents for which all purchases are held: no try of any order can succeed.
 var holdAlerts = map[fault.Code]string{
 	fault.FragmentUnauthorized: store.AlertFragmentSession,
 	fault.FragmentVerify:       store.AlertFragmentSession,
 	fault.PaymentNotAllowed:    store.AlertPaymentRefused,
-	fault.DailyLimit:           store.AlertDailyLimit,
 	fault.ChainClock:           store.AlertChainClock,
 }
 
@@ -297,10 +341,13 @@ func (c *Cashier) resolveAlerts(ctx context.Context) {
 	if c.healthy.Swap(true) {
 		return
 	}
-	for _, alert := range []string{store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertRefund} {
-		if err := c.Store.ResolveAlert(ctx, alert); err != nil {
-			c.healthy.Store(false)
-		}
+	over := []string{store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertWalletEmpty, store.AlertRefund}
+	deferred, err := c.Store.AnyDeferred(ctx)
+	if err == nil && !deferred {
+		over = append(over, store.AlertDailyLimit)
+	}
+	if err := c.Store.SetAlerts(ctx, nil, over); err != nil || deferred {
+		c.healthy.Store(false)
 	}
 }
 

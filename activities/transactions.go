@@ -34,6 +34,7 @@ type TransactionSettings struct {
 	MinDeposit     int64         // a smaller transfer is no order
 	WholeHistory   bool          // transfers from before the first start are orders too
 	Refund         bool          // non-retryable failures give the money back
+	RefundLeast    int64         // a refund that would bring the sender less is not made
 }
 
 // Position is where the record stands with a transaction, and what the settings say to that.
@@ -91,10 +92,7 @@ func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure
 	known := stars.Named(f.Message)
 	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: store.ErrorClass(known.Class)}
 	if failure.Class == store.NonRetryable {
-		var err error
-		if failure.Refund, err = t.refunds(ctx, f.Hash); err != nil {
-			return t.position(ctx, store.Standing{}, err)
-		}
+		failure.Refund = t.Settings.Refund
 	}
 	standing, err := t.Store.FailTransaction(ctx, failure)
 	if isRefusal(err, fault.PaymentUndecided) {
@@ -112,15 +110,6 @@ func (t *Transactions) WriteOffRefund(ctx context.Context, r TransactionRequest)
 	}
 	standing, err := t.Store.WriteOffRefund(ctx, request)
 	return t.position(ctx, standing, err)
-}
-
-// refunds says whether a transaction that can never be bought is given back.
-func (t *Transactions) refunds(ctx context.Context, hash string) (bool, error) {
-	if !t.Settings.Refund {
-		return false, nil
-	}
-	transaction, err := t.Store.TransactionByHash(ctx, hash)
-	return transaction.AmountNano > t.Settings.Reserve, err // else nothing would be left to give back
 }
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost counts twice.
@@ -206,9 +195,7 @@ func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequ
 			return t.position(ctx, store.Standing{}, err)
 		}
 	}
-	if request.Refund, err = t.refunds(ctx, r.Hash); err != nil {
-		return t.position(ctx, store.Standing{}, err)
-	}
+	request.Refund = t.Settings.Refund
 	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
 	countEnd(t.Metrics, standing, err)
 	return t.position(ctx, standing, err)

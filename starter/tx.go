@@ -28,6 +28,7 @@ type transaction struct {
 	ErrorClass              store.ErrorClass        `json:"error_class"`
 	FragmentTransactionHash string                  `json:"fragment_transaction_hash"`
 	RefundDueNano           int64                   `json:"refund_due_nano"`
+	DustNano                int64                   `json:"dust_nano"`
 	NeedsReview             bool                    `json:"needs_review"`
 	ReviewReason            string                  `json:"review_reason"`
 	Actions                 []string                `json:"allowed_actions"`
@@ -77,6 +78,9 @@ func (t transaction) remark() string {
 	}
 	if t.RefundDueNano > 0 {
 		remarks = append(remarks, "owed: "+ton(t.RefundDueNano))
+	}
+	if t.DustNano > 0 {
+		remarks = append(remarks, "kept, not worth its gas: "+ton(t.DustNano))
 	}
 	return strings.Join(remarks, "; ")
 }
@@ -176,6 +180,7 @@ var reviews = map[string]string{
 	store.ReviewNotConfirmed: "paid, and Fragment has not said that the Stars were sent",
 	store.ReviewMismatch:     "the chain paid something else than what was signed",
 	store.ReviewLate:         "a payment that had passed for dead was paid after all",
+	store.ReviewRefundLimit:  "the refund is above the limit for one: resolve it as failed to allow it, or write it off",
 	store.ReviewLost:         "the chain has a payment that the record does not know: it may have been for this one",
 }
 

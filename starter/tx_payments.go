@@ -37,6 +37,7 @@ type paymentQueue struct {
 		Sender    string    `json:"sender"`
 		AskedAt   time.Time `json:"asked_at"`
 		GrantedAt time.Time `json:"granted_at"` // zero: it waits
+		NotBefore time.Time `json:"not_before"` // zero: it fits into the limit of a day, as far as known
 	} `json:"items"`
 }
 
@@ -80,8 +81,11 @@ func newTxQueue(t *target) *cobra.Command {
 		rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "ASKED", "TURN"}}
 		for _, turn := range q.Items {
 			has := "waits"
-			if !turn.GrantedAt.IsZero() {
+			switch {
+			case !turn.GrantedAt.IsZero():
 				has = "since " + when(turn.GrantedAt)
+			case !turn.NotBefore.IsZero():
+				has = "no room today, tries at " + when(turn.NotBefore)
 			}
 			rows = append(rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, when(turn.AskedAt), has})
 		}

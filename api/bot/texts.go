@@ -186,8 +186,8 @@ var alertTexts = map[string]text{
 		"Платёж, который запросил Fragment, не прошёл наши проверки и не сделан. Посмотрите: /tx",
 	},
 	store.AlertDailyLimit: {
-		"The limit of payments for a day is reached: purchases of Stars wait.",
-		"Достигнут дневной предел платежей: покупки звёзд ждут.",
+		"The limit of payments for a day is reached: what does not fit waits, smaller payments go on.",
+		"Достигнут дневной предел платежей: что не помещается, ждёт, меньшие платежи проходят.",
 	},
 	store.AlertWalletEmpty: {
 		"There is too little GRAM in the wallet: purchases of Stars wait until it is filled up.",

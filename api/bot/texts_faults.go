@@ -60,6 +60,7 @@ var faultTexts = map[fault.Code]text{
 	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
 	fault.PaymentsHeld:        {"Purchases are stopped for now and go on by themselves.", "Покупки пока остановлены и продолжатся сами."},
 	fault.PaymentLimit:        {"This purchase is above the limit for one.", "Эта покупка больше допустимой."},
+	fault.RefundLimit:         {"This refund is above the limit for one: an administrator has to allow it.", "Этот возврат больше допустимого: его должен разрешить администратор."},
 	fault.DailyLimit:          {"The limit for one day is reached.", "Дневной лимит исчерпан."},
 	fault.InsufficientFunds:   {"The wallet does not hold enough for it.", "В кошельке на это не хватает."},
 	fault.ChainGap:            {"The wallet's history has a gap; it is read again.", "В истории кошелька пропуск; она читается заново."},

@@ -68,6 +68,7 @@ var reviewTexts = map[string]text{
 	store.ReviewNotConfirmed: {"it is paid, and Fragment has not said that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
 	store.ReviewMismatch:     {"the chain paid something else than what was signed.", "в блокчейне прошёл не тот платёж, который был подписан."},
 	store.ReviewLate:         {"a payment that had passed for dead was paid after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
+	store.ReviewRefundLimit:  {"the refund is above the limit for one: resolve it as failed to allow it, or write it off.", "возврат больше допустимого: завершите разбор как failed, чтобы разрешить его, или спишите."},
 	store.ReviewLost:         {"the chain has a payment that the record does not know: it may have been for this one.", "в блокчейне есть платёж, которого нет в записях: возможно, он был за эту покупку."},
 }
 
@@ -78,6 +79,7 @@ var (
 	textTransaction    = text{"%s came in. Stars: %s, for %s. Tries: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
 	textNeedsReview    = text{"🔎 Needs review: %s It is resolved over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Решение принимают через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
 	textRefundDue      = text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
+	textRefundKept     = text{"Not sent back, for it is not worth its gas: %s", "Не возвращено, комиссия дороже: %s"}
 	textPaidBy         = text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
 	textNoRetry        = text{"It cannot be tried again as it stands.", "В этом состоянии её нельзя повторить."}
 	textRetryQuestion  = text{"Try to buy again? Money will be spent if it works.", "Повторить покупку? Если получится, деньги будут потрачены."}

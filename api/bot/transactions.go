@@ -191,6 +191,9 @@ func transactionView(language string, t store.Transaction) view {
 	if t.RefundDueNano > 0 {
 		lines = append(lines, textRefundDue.in(language, tonIn(language, t.RefundDueNano)))
 	}
+	if t.DustNano > 0 {
+		lines = append(lines, textRefundKept.in(language, tonIn(language, t.DustNano)))
+	}
 	if t.FragmentTransactionHash != "" {
 		lines = append(lines, textPaidBy.in(language, t.FragmentTransactionHash))
 	}

@@ -35,6 +35,7 @@ type turnBody struct {
 	Sender    string            `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"Senders take turns"`
 	AskedAt   time.Time         `json:"asked_at" example:"2026-03-01T12:00:00Z"`
 	GrantedAt *time.Time        `json:"granted_at" example:"2026-03-01T12:00:05Z" doc:"null: it waits"`
+	NotBefore *time.Time        `json:"not_before" example:"2026-03-02T07:00:00Z" doc:"It does not fit into what is left of the limit for 24 hours: others pass it until then; null: it fits, as far as known"`
 }
 
 // LedgerBody tells where the money is.
@@ -132,7 +133,7 @@ func (s *server) getQueue(ctx context.Context, in *listQueueInput) (*answer[queu
 	}
 	return answered(queueBody{switchesFrom(switches), mapped(queue, func(q store.QueueEntry) turnBody {
 		return turnBody{
-			Place: q.Place, Hash: q.TransactionHash, Kind: q.Kind, Sender: q.Sender, AskedAt: utc(q.AskedAt), GrantedAt: optionalUTC(q.GrantedAt),
+			Place: q.Place, Hash: q.TransactionHash, Kind: q.Kind, Sender: q.Sender, AskedAt: utc(q.AskedAt), GrantedAt: optionalUTC(q.GrantedAt), NotBefore: optionalUTC(q.NotBefore),
 		}
 	})}), nil
 }

@@ -27,6 +27,7 @@ type TransactionBody struct {
 	ErrorClass              *string                   `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
 	FragmentTransactionHash *string                   `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
 	RefundDueNano           int64                     `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
+	DustNano                int64                     `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
 	NeedsReview             bool                      `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
 	ReviewReason            *string                   `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
 	AllowedActions          []store.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
@@ -206,7 +207,7 @@ func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 		Hash: t.Hash, Status: t.Status, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
-		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano,
+		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano, DustNano: t.DustNano,
 		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: transaction.Actions(t), WorkflowID: t.WorkflowID(),
 		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}

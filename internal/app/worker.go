@@ -58,6 +58,11 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if shop.Monitor != nil { // the limits may be others than before
+		if err := app.store.RetryDeferred(ctx); err != nil {
+			return err
+		}
+	}
 	shop.Records = records
 	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Metrics: app.metrics}
 	shop.Downloads, shop.DownloadSync = app.downloadActivities()

@@ -198,6 +198,9 @@ type Transactions struct {
 	Slippage         int64 // in parts of 10,000
 	PaymentLimit     int64 // 0: none
 	DailyLimit       int64 // 0: none
+	RefundLimit      int64 // 0: none
+	RefundDailyLimit int64 // 0: none
+	RefundLeast      int64
 	Attempts         int
 	RetryInterval    time.Duration
 	PollInterval     time.Duration

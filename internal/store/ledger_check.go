@@ -47,6 +47,9 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 				FULL JOIN tx USING (hash) WHERE in_nano IS DISTINCT FROM amount_nano
 			UNION ALL SELECT 'processed without a payment', hash, 1, 0 FROM tx WHERE status = 'processed' AND NOT EXISTS (
 				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND kind = 'purchase' AND state = 'paid' AND chain_hash = fragment_transaction_hash)
+			UNION ALL SELECT 'refund kept', hash, dust_nano, coalesce(nano, 0) FROM tx LEFT JOIN (
+				SELECT split_part(cause, '/', 2) AS hash, sum(amount_nano) AS nano FROM posted WHERE cause LIKE 'dust/%' AND account = 'refund_due' GROUP BY 1
+				) kept USING (hash) WHERE dust_nano <> coalesce(nano, 0)
 			UNION ALL SELECT 'paid twice', transaction_hash, 1, count(*) FROM pay WHERE state = 'paid' GROUP BY transaction_hash, kind HAVING count(*) > 1
 		) differences ORDER BY what, subject`, wallet)
 }

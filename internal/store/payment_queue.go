@@ -19,10 +19,11 @@ type QueueEntry struct {
 	AskedAt         time.Time   `db:"asked_at"`
 	GrantedAt       *time.Time  `db:"granted_at"` // nil: it waits
 	Probe           bool        `db:"probe"`      // granted in spite of a hold, to see whether it is over
+	NotBefore       *time.Time  `db:"not_before"` // until when it has to wait for room in the day's limit; nil: it has not
 	Place           int         `db:"place"`      // in PaymentQueue, from 1
 }
 
-const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at, q.granted_at, q.probe, 0 AS place`
+const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at, q.granted_at, q.probe, q.not_before, 0 AS place`
 
 var noEntry = fault.New(fault.NoTurn, "this order is not in line")
 
@@ -74,6 +75,16 @@ func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry
 // falls while it waits, unless another one of its sender is served, so nobody waits for ever.
 const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
 
+// mostPassing is how long others may pass an order that does not fit into the limit of 24 hours. Then the line waits behind it: what was
+// paid falls out of the limit within a day, so it fits within a day more.
+const mostPassing = 24 * time.Hour
+
+// eligible are orders with room in the day's limit, as far as known, and with none before them that was passed for too long. $2 is now,
+// $5 is mostPassing.
+const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (SELECT 1 FROM payment_queue passed
+	WHERE passed.wallet = q.wallet AND passed.kind = q.kind AND passed.deferred_at <= $2 - $5::interval
+	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
+
 func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry, error) {
 	switches, err := switchesIn(ctx, tx)
 	if err != nil || switches.pause.On() {
@@ -83,13 +94,13 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 	probing := held && switches.hold.RetryAt != nil && !wallet.now.Before(*switches.hold.RetryAt)
 	next, err := oneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
 			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
-			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3)
+			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3) AND `+eligible+`
 				AND NOT EXISTS (SELECT 1 FROM payment_queue WHERE wallet = $1 AND granted_at IS NOT NULL)
 				AND NOT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND state = 'signed')
 			ORDER BY `+order+` LIMIT 1
 		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.kind = 'purchase' FROM next
 		WHERE q.transaction_hash = next.transaction_hash AND q.kind = next.kind RETURNING `+queueColumns,
-		wallet.Address, wallet.now, !held || probing, held)
+		wallet.Address, wallet.now, !held || probing, held, mostPassing)
 	if errors.Is(err, noEntry) {
 		return nil, nil
 	}
@@ -132,6 +143,38 @@ func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) e
 	return err
 }
 
+// DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the limit for 24 hours.
+// Others pass it meanwhile, for a day at most.
+func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.unsigned(ctx, kind); err != nil {
+			return err
+		}
+		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL,
+			deferred_at = coalesce(deferred_at, $3), not_before = $4 WHERE transaction_hash = $1 AND kind = $2`, hash, kind, w.now, until)
+		if err != nil {
+			return err
+		}
+		_, err = grantNext(ctx, w.tx, w.lockedWallet)
+		return err
+	})
+	return err
+}
+
+// RetryDeferred lets all orders that wait for room in the limit for 24 hours try again: the limits may be others now.
+func (s *Store) RetryDeferred(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, retryDeferred)
+	return unavailable(err)
+}
+
+const retryDeferred = `UPDATE payment_queue SET not_before = NULL WHERE not_before IS NOT NULL`
+
+// AnyDeferred says whether an order waits for room in the limit for 24 hours.
+func (s *Store) AnyDeferred(ctx context.Context) (deferred bool, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payment_queue WHERE not_before > now())`).Scan(&deferred)
+	return deferred, unavailable(err)
+}
+
 // LeaveQueue takes an order out of the line, unless its payment is signed: then only the chain ends its turn.
 func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
@@ -155,11 +198,11 @@ func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
 // PaymentQueue lists a wallet's line in the order of the turns, with who has the turn first.
 func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]QueueEntry, error) {
 	return list[QueueEntry](ctx, s, `WITH ranked AS (
-			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, `+order+`) AS rank
+			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, coalesce(q.not_before > clock_timestamp(), false), `+order+`) AS rank
 			FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender) WHERE wallet = $1
 		), line AS (
 			SELECT *, row_number() OVER (PARTITION BY sender ORDER BY rank) AS turn, min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
 		)
-		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
+		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, not_before, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
 		FROM line ORDER BY place LIMIT $2`, wallet, limit)
 }

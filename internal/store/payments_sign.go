@@ -30,10 +30,24 @@ type Signed struct {
 	ValidUntil time.Time // whole seconds
 }
 
-// Limits bound purchases, in nanoTON; 0: no bound.
+// Limits bound payments, in nanoTON; 0: no bound. Those per day count what was signed in the last 24 hours and is not dead.
 type Limits struct {
-	PerPurchase int64
-	PerDay      int64 // of what was signed in the last 24 hours and is not dead
+	PerPurchase  int64
+	PerDay       int64 // of purchases
+	PerRefund    int64
+	RefundPerDay int64
+}
+
+// of gives the limits of one kind of payments.
+func (l Limits) of(kind PaymentKind) (one, day int64) {
+	one, day = l.PerPurchase, l.PerDay
+	if kind == Refund {
+		one, day = l.PerRefund, l.RefundPerDay
+	}
+	if day > 0 && (one == 0 || day < one) {
+		one = day // no day would ever have room for it
+	}
+	return one, day
 }
 
 // SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next seqno,
@@ -42,7 +56,7 @@ type Limits struct {
 // attempt: the payment says which one it is.
 //
 // Refusals: NO_TURN (the turn is not, or no longer, the order's), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
-// DAILY_LIMIT, INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION, and errors of sign as
+// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION, and errors of sign as
 // they are. A purchase that was let through to try lifts the hold.
 func (s *Store) SignPayment(ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error)) (payment Payment, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
@@ -102,8 +116,8 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT: // one of them may have been for this order
 		return fault.New(fault.PaymentsHeld, "the chain has payments that the record has not read yet").With("reason", "behind")
 	}
-	if s.want.Kind == Purchase {
-		if err := s.withinLimits(ctx, limits); err != nil {
+	if s.want.Kind == Purchase || !s.RefundApproved {
+		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
 			return err
 		}
 	}
@@ -130,23 +144,6 @@ func (s *signing) stands(ctx context.Context) error {
 		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
 	}
 	return s.nothingSpent(ctx)
-}
-
-func (s *signing) withinLimits(ctx context.Context, limits Limits) error {
-	one := limits.PerPurchase
-	if limits.PerDay > 0 && (one == 0 || limits.PerDay < one) {
-		one = limits.PerDay // no day would ever have room for it, and all others would wait for that
-	}
-	if one > 0 && s.want.AmountNano > one {
-		return fault.New(fault.PaymentLimit, "the purchase is above the limit for one").With("limit_nano", one)
-	}
-	var day int64
-	err := s.tx.QueryRow(ctx, `SELECT coalesce(sum(amount_nano), 0)::bigint FROM payments WHERE wallet = $1 AND kind = 'purchase'
-		AND state IN ('signed', 'paid') AND created_at > $2::timestamptz - interval '24 hours'`, s.Address, s.now).Scan(&day)
-	if err == nil && limits.PerDay > 0 && s.want.AmountNano > limits.PerDay-day {
-		return fault.New(fault.DailyLimit, "the limit for 24 hours is reached").With("limit_nano", limits.PerDay).With("spent_nano", day)
-	}
-	return err
 }
 
 // covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so

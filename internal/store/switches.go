@@ -59,13 +59,16 @@ func (s *Store) Pause(ctx context.Context, by *int64, reason string) error {
 	return unavailable(err)
 }
 
-// Resume ends a pause, and a hold besides.
+// Resume ends a pause, and a hold besides, and lets orders try again that wait for room in the limit for 24 hours.
 func (s *Store) Resume(ctx context.Context) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := switchesIn(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, switchOff+`since IS NOT NULL`)
+		if _, err := tx.Exec(ctx, switchOff+`since IS NOT NULL`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, retryDeferred)
 		return err
 	})
 }

@@ -70,6 +70,8 @@ type Transaction struct {
 	ErrorClass              ErrorClass        `db:"error_class"`
 	FragmentTransactionHash string            `db:"fragment_transaction_hash"` // of our payment on the chain
 	RefundDueNano           int64             `db:"refund_due_nano"`           // owed to the sender and not on its way
+	RefundApproved          bool              `db:"refund_approved"`           // an operator has allowed a refund above the limits
+	DustNano                int64             `db:"dust_nano"`                 // was owed, and is kept: to send it costs more than it is worth
 	NeedsReview             bool              `db:"needs_review"`
 	ReviewReason            string            `db:"review_reason"`
 	ProcessingSince         *time.Time        `db:"processing_since"` // the last time it was entered
@@ -130,6 +132,7 @@ const (
 	TransactionReviewed = "needs_review"
 	TransactionResolved = "resolved"
 	TransactionWriteOff = "written_off"
+	TransactionDust     = "refund_kept" // what was owed is not worth its gas
 	TransactionStuck    = "stuck"
 	TransactionSigned   = "payment_signed"
 	TransactionPaid     = "payment_paid"
@@ -142,7 +145,7 @@ var noTransaction = fault.New(fault.TransactionNotFound, "there is no such trans
 
 const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
-	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version`
+	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano`
 
 // TransactionByHash finds a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {

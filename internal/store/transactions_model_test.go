@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -66,6 +67,12 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 				life.twice(func(hash string) error {
 					return second(life.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: life.attempt(hash)}))
 				})
+			},
+			"keep dust": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.KeepDust(t.Context(), hash, 3*coin)) })
+			},
+			"review refund": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.ReviewRefund(t.Context(), hash)) })
 			},
 			"resolve":    life.resolves,
 			"pause":      life.stops,
@@ -249,7 +256,12 @@ func (l *life) signs(*rapid.T) {
 		order := l.want(hash, l.kind())
 		order.Attempt = l.attempt(hash)
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
-		return second(l.sign(order, store.Limits{PerDay: 20 * coin}))
+		limits := rapid.SampledFrom([]store.Limits{{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin}}).Draw(l.rt, "limits")
+		_, err := l.sign(order, limits)
+		if full, ok := errors.AsType[*store.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
+			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
+		}
+		return err
 	})
 }
 

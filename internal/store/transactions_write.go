@@ -83,9 +83,11 @@ func (w *writing) save(ctx context.Context, e Event) error {
 func (w *writing) queueRow(batch *pgx.Batch) {
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
-		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18 WHERE hash = $1`,
+		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20
+		WHERE hash = $1`,
 		w.Hash, w.Username, w.UserID, w.Stars, w.QuoteNano, w.Recipient, w.Status, w.Attempt, w.ErrorMessage, w.ErrorClass,
-		w.FragmentTransactionHash, w.RefundDueNano, w.NeedsReview, w.ReviewReason, w.ProcessingSince, w.StuckAlertedAt, w.RowVersion, w.now)
+		w.FragmentTransactionHash, w.RefundDueNano, w.NeedsReview, w.ReviewReason, w.ProcessingSince, w.StuckAlertedAt, w.RowVersion, w.now,
+		w.RefundApproved, w.DustNano)
 }
 
 // process enters processing.
@@ -343,6 +345,7 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 		case spent != nil && spent.State == PaymentSigned:
 			return undecided(*spent)
 		case w.Status == outcome:
+			w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
 			w.NeedsReview, w.ReviewReason = false, ""
 			if err := w.become(ctx, outcome, event); err != nil {
 				return err
@@ -392,8 +395,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Stand
 			return err
 		}
 		w.RefundDueNano = 0
-		cause := fmt.Sprintf("written_off/%s/%d", w.Hash, w.RowVersion)
-		if err := post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: -owed, AccountRefundDue: owed}); err != nil {
+		if err := w.forgive(ctx, "written_off", owed); err != nil {
 			return err
 		}
 		w.news = true
@@ -405,6 +407,12 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Stand
 		}
 		return w.fulfil(ctx, r, TransactionActionWriteOff, "")
 	})
+}
+
+// forgive books what was owed to the sender as ours again.
+func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
+	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
+	return post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
 }
 
 // MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true

@@ -289,25 +289,74 @@ func TestShortLink(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestLimits fails a purchase above the limit for one, and holds all of them at the limit of a day until there is room.
+// TestLimits fails a purchase above the limit for one. One that does not fit into what is left of a day waits, smaller ones pass it, and it is
+// carried out when there is room.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) {
-		s.settings.Limits = store.Limits{PerPurchase: 600_000_000, PerDay: 1_000_000_000}
+		s.settings.Limits = store.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
 	})
-	w.fails(w.deposit(2, "durov 100"), "Purchase exceeds the limit of one payment", store.UnknownError)
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
-	waits := w.deposit(1, "durov 50")
+	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", store.UnknownError)
+	w.becomes(w.deposit(2, "durov 100"), store.TransactionProcessed)
+
+	waits := w.depositAs(sim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
 	w.wantAlert(store.AlertDailyLimit, true)
-	w.wantHeld(waits)
+	w.becomes(w.depositAs(sim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), store.TransactionProcessed)
+	if got := w.get(waits); got.Status != store.TransactionProcessing || got.Attempt != 1 || !w.inLine(waits) || w.states(waits) != "" {
+		t.Errorf("%+v, %s", got, w.states(waits))
+	}
+	w.wantAlert(store.AlertDailyLimit, true)
+
 	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
+	w.must(w.store.RetryDeferred(t.Context()))
 	w.becomes(waits, store.TransactionProcessed)
 	w.wantAlert(store.AlertDailyLimit, false)
 	if got := w.get(waits); got.Attempt != 1 {
 		t.Errorf("attempt %d", got.Attempt)
 	}
 	w.wantSold(3)
+	w.balances()
+}
+
+// TestRefundAboveLimit waits for an operator, and is paid once one allows it.
+func TestRefundAboveLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) {
+		s.settings.Refund, s.settings.Limits = true, store.Limits{PerRefund: 1_000_000_000}
+	})
+	hash := w.deposit(2, "no comment that we know")
+	w.eventually("it waits for a person", func() bool {
+		got := w.get(hash)
+		return got.NeedsReview && got.ReviewReason == store.ReviewRefundLimit && got.RefundDueNano == 2_000_000_000
+	})
+	w.wantAlert(store.AlertTransactionReview, true)
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed) // others do not wait for that
+	if got := w.states(hash); got != "" {
+		t.Errorf("signed without a person: %s", got)
+	}
+
+	_, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionFailed, "", "allowed", "")
+	w.must(err)
+	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
+	w.balances()
+}
+
+// TestDustIsKept books what is not worth its gas, once and for good, instead of trying for ever.
+func TestDustIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) {
+		s.settings.Refund, s.settings.MinDeposit, s.settings.RefundLeast = true, 1, 5_000_000
+	})
+	for _, nano := range []int64{10_000_000, 24_999_999} { // the reserve is 20,000,000
+		hash := w.depositAs(sim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
+		w.eventually("it is booked", func() bool { return w.get(hash).DustNano == nano })
+		_ = w.over(hash)
+		if got := w.get(hash); got.RefundDueNano != 0 || w.states(hash) != "" || !strings.HasSuffix(w.events(hash), store.TransactionDust) {
+			t.Errorf("%+v, %s, %s", got, w.states(hash), w.events(hash))
+		}
+	}
+	hash := w.depositAs(sim.Deposit{From: "somebody", AmountNano: 25_000_000, Comment: "no comment that we know"})
+	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
 }
 

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// full lets an order try to buy at a limit for a day that has no room for it, and gives when there is.
+func (b *bank) full(hash string, kind store.PaymentKind, limits store.Limits) time.Time {
+	b.t.Helper()
+	_, err := b.sign(b.want(hash, kind), limits)
+	b.refused(err, fault.DailyLimit)
+	refusal, ok := errors.AsType[*store.DayIsFull](err)
+	if !ok {
+		b.t.Fatalf("%v", err)
+	}
+	before := b.CheckLimits(b.t.Context(), hash, kind, b.want(hash, kind).AmountNano, limits)
+	b.refused(before, fault.DailyLimit)
+	b.must(b.DeferTurn(b.t.Context(), hash, kind, refusal.Until))
+	return refusal.Until
+}
+
+// TestSmallerOnesPass lets an order that does not fit into today's limit wait until the day's window has room, and serves others meanwhile.
+func TestSmallerOnesPass(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	limits := store.Limits{PerDay: 5 * coin}
+	first, second := b.bought(b.ordered("a", 2*coin)), b.bought(b.ordered("b", 4*coin)) // of one coin, and of three
+	b.exec(`UPDATE payments SET created_at = created_at - interval '10 hours' WHERE id = $1`, first.ID)
+
+	big, small := b.ordered("big", 4*coin), b.ordered("small", 2*coin)
+	b.enter(big, store.Purchase)
+	b.enter(small, store.Purchase)
+	until := b.full(big, store.Purchase, limits) // one coin is left, the next in fourteen hours, three in a day
+	if want := b.payment(second.ID).CreatedAt.Add(24 * time.Hour); !until.Equal(want) {
+		t.Errorf("room at %v, want %v", until, want)
+	}
+	b.bought(small)
+	if deferred, err := b.AnyDeferred(t.Context()); err != nil || !deferred {
+		t.Errorf("%v, %v", deferred, err)
+	}
+	if queue, err := b.PaymentQueue(t.Context(), b.wallet, 10); err != nil || len(queue) != 1 || queue[0].GrantedAt != nil || queue[0].NotBefore == nil {
+		t.Errorf("%+v, %v", queue, err)
+	}
+
+	b.exec(`UPDATE payment_queue SET not_before = now()`)
+	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+		t.Errorf("its time has come: %+v, %v", entry, err)
+	}
+	b.must(b.DeferTurn(t.Context(), big, store.Purchase, time.Now().Add(time.Hour)))
+	b.must(b.Resume(t.Context())) // by an operator who has raised the limit
+	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+		t.Errorf("an operator resumes: %+v, %v", entry, err)
+	}
+}
+
+// TestPassedForADay stops passing after a day: otherwise small orders without end would take the room that a big one waits for.
+func TestPassedForADay(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	limits := store.Limits{PerDay: 4 * coin}
+	b.bought(b.ordered("a", 4*coin))
+	big := b.ordered("big", 4*coin)
+	b.enter(big, store.Purchase)
+	b.full(big, store.Purchase, limits)
+
+	small := b.ordered("small", 2*coin)
+	if !b.turnOf(small, store.Purchase) {
+		t.Error("a small one does not pass")
+	}
+	b.must(b.ReturnTurn(t.Context(), small, store.Purchase))
+	b.exec(`UPDATE payment_queue SET deferred_at = now() - interval '25 hours' WHERE transaction_hash = $1`, big)
+	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
+		t.Errorf("it was passed for a day, and still is: %+v, %v", entry, err)
+	}
+
+	owed := b.ordered("owed", 2*coin)
+	b.fail(owed, "m", store.NonRetryable, true)
+	if !b.turnOf(owed, store.Refund) {
+		t.Error("a refund waits for room in the limit of purchases")
+	}
+	b.must(b.LeaveQueue(t.Context(), owed, store.Refund))
+
+	b.exec(`UPDATE payment_queue SET not_before = now() WHERE transaction_hash = $1`, big)
+	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+		t.Errorf("%+v, %v", entry, err)
+	}
+}
+
+// TestRefundLimits asks a person about a refund above the limit for one, and lets one wait that does not fit today.
+func TestRefundLimits(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	owed := func(sender string, nano int64) string {
+		hash := b.ordered(sender, nano)
+		b.fail(hash, "m", store.NonRetryable, true)
+		b.enter(hash, store.Refund)
+		return hash
+	}
+	b.incoming(address("owner"), coin, false) // pays for the gas
+	limits := store.Limits{PerRefund: 3 * coin, RefundPerDay: 4 * coin}
+
+	large := owed("a", 4*coin)
+	_, err := b.sign(b.want(large, store.Refund), limits)
+	b.refused(err, fault.RefundLimit)
+	if standing := b.ok(b.ReviewRefund(t.Context(), large)); !standing.NeedsReview || standing.RefundDue != 4*coin || standing.Turn != nil {
+		t.Errorf("%+v", standing)
+	}
+
+	payment := b.signed(owed("b", 3*coin), store.Refund)
+	b.accept(payment)
+	b.scan()
+	b.settle(payment.ID, store.Destination{Kept: true})
+	b.full(owed("c", 2*coin), store.Refund, limits)
+
+	request := store.TransactionRequest{Hash: large, Attempt: b.tx(large).Attempt}
+	b.ok(b.ResolveTransaction(t.Context(), request, store.TransactionFailed, "m"))
+	if standing := b.ok(b.ResolveTransaction(t.Context(), request, store.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
+		t.Errorf("%+v", standing)
+	}
+	b.enter(large, store.Refund)
+	if _, err := b.sign(b.want(large, store.Refund), limits); err != nil {
+		t.Errorf("a person has allowed it: %v", err)
+	}
+	b.balanced()
+}
+
+// TestKeepDust books what is owed and not worth its gas, once, and says so.
+func TestKeepDust(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("a", 2*coin)
+	b.fail(hash, "m", store.NonRetryable, true)
+	b.enter(hash, store.Refund)
+	if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); standing.RefundDue != 2*coin || standing.Turn == nil {
+		t.Errorf("it is worth it: %+v", standing)
+	}
+	for range 2 {
+		if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin+1)); standing.RefundDue != 0 || standing.Turn != nil {
+			t.Errorf("%+v", standing)
+		}
+	}
+	if got := b.tx(hash); got.DustNano != 2*coin {
+		t.Errorf("%+v", got)
+	}
+	if books := b.balanced(); books[store.AccountRefundDue] != 0 || books[store.AccountReceived] != -2*coin {
+		t.Errorf("%v", books)
+	}
+	if types := b.events(hash); types[len(types)-1] != store.TransactionDust {
+		t.Errorf("%v", types)
+	}
+}
