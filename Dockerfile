@@ -16,7 +16,8 @@ RUN apk add --no-cache ca-certificates tzdata \
 COPY --from=build /out/ /usr/local/bin/
 USER stagecoach
 ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
+	STAGECOACH_API_METRICS_ADDR=0.0.0.0:9092 \
 	STAGECOACH_WORKER_METRICS_ADDR=0.0.0.0:9090 \
 	STAGECOACH_SPOOL_DIR=/spool
-EXPOSE 8080 9090
+EXPOSE 8080 9090 9092
 CMD ["worker"]

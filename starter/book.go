@@ -73,7 +73,10 @@ func newBookList(t *target) *cobra.Command {
 func showBook(cmd *cobra.Command, b book) error {
 	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", when(b.CreatedAt)}}
 	for _, m := range b.Media {
-		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)}, []string{"", "from " + m.SourceURL})
+		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
+		if m.SourceURL != "" { // it is shown to its owner and administrators
+			rows = append(rows, []string{"", "from " + m.SourceURL})
+		}
 	}
 	return table(cmd.OutOrStdout(), rows)
 }

@@ -19,7 +19,14 @@ func (s *stack) config() (config.Config, error) {
 	}
 	s.kept.Ports.API = port
 	s.info.API = "http://" + loopback(port)
-	s.info.Docs, s.info.Metrics = s.info.API+"/docs", s.info.API+"/metrics"
+	s.info.Docs = s.info.API + "/docs"
+
+	metrics, err := dev.PreferPort(s.kept.Ports.Metrics)
+	if err != nil {
+		return config.Config{}, err
+	}
+	s.kept.Ports.Metrics = metrics
+	s.info.Metrics = "http://" + loopback(metrics) + "/metrics"
 	s.info.AdminToken, s.info.UserToken = s.kept.AdminToken, s.kept.UserToken
 
 	decided := map[string]string{
@@ -27,6 +34,7 @@ func (s *stack) config() (config.Config, error) {
 		"STAGECOACH_ENCRYPTION_KEY":       s.kept.EncryptionKey,
 		"STAGECOACH_ADMIN_TOKEN":          s.kept.AdminToken,
 		"STAGECOACH_API_ADDR":             loopback(port),
+		"STAGECOACH_API_METRICS_ADDR":     loopback(metrics),
 		"STAGECOACH_TELEGRAM_TOKEN":       s.kept.TelegramToken,
 		"STAGECOACH_TELEGRAM_API_URL":     s.info.StandIns.Telegram,
 		"STAGECOACH_TELEGRAM_SHARED_DIR":  "",
@@ -67,7 +75,7 @@ func (s *stack) config() (config.Config, error) {
 		return c, usageError{err.Error()}
 	}
 	if _, wanted := os.LookupEnv("STAGECOACH_WORKER_METRICS_ADDR"); !wanted {
-		c.Worker.MetricsAddr = "" // the API serves the metrics of the whole process
+		c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 	}
 	return c, nil
 }

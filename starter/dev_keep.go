@@ -29,6 +29,7 @@ type kept struct {
 // portsKept are the ports of the last run: wishes, for they may be busy now.
 type portsKept struct {
 	API         int `json:"api"`
+	Metrics     int `json:"metrics"`
 	Temporal    int `json:"temporal"`
 	WebUI       int `json:"web_ui"`
 	Postgres    int `json:"postgres"`
@@ -75,7 +76,7 @@ func newKept() kept {
 		RefreshToken:  rand.Text(),
 		TonKey:        newTonKey(),
 		// The customary ports, so that tools find their server without being told.
-		Ports: portsKept{API: 8080, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086},
+		Ports: portsKept{API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086},
 	}
 }
 

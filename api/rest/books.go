@@ -23,10 +23,10 @@ type bookBody struct {
 }
 
 type mediaBody struct {
-	MediaType string `json:"media_type" enum:"text,audio"`
-	Status    string `json:"status" enum:"available,deleted,missing"`
-	Path      string `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
-	SourceURL string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it"`
+	MediaType string  `json:"media_type" enum:"text,audio"`
+	Status    string  `json:"status" enum:"available,deleted,missing"`
+	Path      string  `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
+	SourceURL *string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it; null for others than its owner and administrators"`
 }
 
 type createBookInput struct {
@@ -74,7 +74,7 @@ func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[b
 	if err != nil {
 		return nil, err
 	}
-	return answered(bookFrom(book)), nil
+	return answered(bookFor(caller(ctx))(book)), nil
 }
 
 func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[Page[bookBody]], error) {
@@ -82,7 +82,7 @@ func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[Pag
 	return listOf(in.Paging, booksCursor, func(before int64, limit int) ([]store.Book, error) {
 		filter.Before, filter.Limit = before, limit
 		return s.o.Downloads.Books(ctx, filter)
-	}, func(b store.Book) int64 { return b.ID }, bookFrom)
+	}, func(b store.Book) int64 { return b.ID }, bookFor(caller(ctx)))
 }
 
 func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody], error) {
@@ -94,16 +94,19 @@ func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody],
 	if err != nil {
 		return nil, err
 	}
-	return answered(bookFrom(book)), nil
+	return answered(bookFor(caller(ctx))(book)), nil
 }
 
-func bookFrom(b store.Book) bookBody {
-	body := bookBody{
-		ID: formatID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]mediaBody, len(b.Media)),
-		CreatorID: formatID(b.CreatorID), CreatedAt: utc(b.CreatedAt), UpdatedAt: utc(b.UpdatedAt),
+// bookFor shows a book to a viewer.
+func bookFor(viewer store.User) func(store.Book) bookBody {
+	return func(b store.Book) bookBody {
+		body := bookBody{
+			ID: formatID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]mediaBody, len(b.Media)),
+			CreatorID: formatID(b.CreatorID), CreatedAt: utc(b.CreatedAt), UpdatedAt: utc(b.UpdatedAt),
+		}
+		for i, m := range b.Media {
+			body.Media[i] = mediaBody{MediaType: m.MediaType, Status: m.Status, Path: m.Path, SourceURL: m.LinkFor(viewer)}
+		}
+		return body
 	}
-	for i, m := range b.Media {
-		body.Media[i] = mediaBody(m)
-	}
-	return body
 }

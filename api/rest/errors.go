@@ -32,6 +32,7 @@ var kinds = map[fault.Code]kind{
 	fault.BodyTooLarge:        {http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB"},
 	fault.MediaType:           {http.StatusUnsupportedMediaType, "The body is not JSON"},
 	fault.RequestTimeout:      {http.StatusRequestTimeout, "The body came too slowly"},
+	fault.MetricsMoved:        {http.StatusGone, "The metrics are served elsewhere"},
 	fault.MethodNotAllowed:    {http.StatusMethodNotAllowed, "The method is not possible here"},
 	fault.Unauthenticated:     {http.StatusUnauthorized, "A valid token is required"},
 	fault.UserNotActive:       {http.StatusForbidden, "The user is not active"},

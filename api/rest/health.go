@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
@@ -36,13 +34,10 @@ func (s *server) registerHealth() {
 		summary: "Whether PostgreSQL and Temporal can be reached", faults: []fault.Code{fault.TemporalUnavailable},
 	}, s.getReady)
 
-	register(s, operation{
-		id: "get-metrics", method: http.MethodGet, path: "/metrics", tag: "Operations", summary: "Metrics for Prometheus",
-		answers: &huma.Response{
-			Description: "Prometheus' text format",
-			Content:     map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
-		},
-	}, s.getMetrics)
+	// For the release after 0.1.0, where they were here. It is no operation: there is nothing to ask for.
+	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		newProblem(fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where").write(w)
+	})
 }
 
 func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[readyBody], error) {
@@ -61,11 +56,4 @@ func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[readyBody],
 		return answered(body), nil
 	}
 	return nil, refusal.With("postgres", body.Postgres).With("temporal", body.Temporal)
-}
-
-func (s *server) getMetrics(context.Context, *struct{}) (*huma.StreamResponse, error) {
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
-		s.o.Metrics.Handler().ServeHTTP(w, r)
-	}}, nil
 }

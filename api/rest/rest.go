@@ -17,7 +17,6 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
@@ -36,7 +35,6 @@ type Options struct {
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
 	Feed         *feed.Feed // from NewFeed; event streams end when it does
-	Metrics      *metrics.Metrics
 	Temporal     client.Client      // for /ready
 	Codec        CodecOptions       // optional
 	Requests     *allowance.Users   // the rate of each user's requests; default: no bound

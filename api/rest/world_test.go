@@ -43,6 +43,7 @@ type world struct {
 	disk     *disk
 	torrents *torrentsStub
 	chain    *chainStub
+	measures *metrics.Metrics
 	url      string
 	log      *logs
 	stop     func()
@@ -81,8 +82,9 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	w.stop = run(events)
 	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue, PollGap: time.Minute})
 	m.Registry.MustRegister(reporter)
+	w.measures = m
 	options := rest.Options{
-		Store: s, Catalog: c, Status: reporter, Metrics: m, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
+		Store: s, Catalog: c, Status: reporter, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
 			Limits:   delivery.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},

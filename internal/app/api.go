@@ -57,8 +57,13 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	})
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Metrics: app.metrics, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events,
+		Status: whole, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events,
 	})
+
+	if c.API.MetricsAddr != "" {
+		stop := serve(c.API.MetricsAddr, app.metrics.Handler(), log)
+		defer stop()
+	}
 
 	services, ctx := errgroup.WithContext(ctx)
 	services.Go(func() error { events.Run(ctx); return nil })

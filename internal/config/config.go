@@ -62,6 +62,7 @@ type PayloadKey struct {
 // API configures the doors.
 type API struct {
 	Addr           string
+	MetricsAddr    string  // empty: nowhere
 	AdminIDs       []int64 // Telegram ids
 	ActivateAtOnce bool
 	EditEvery      time.Duration

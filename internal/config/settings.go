@@ -51,6 +51,7 @@ func (c *Config) settings() []Setting {
 		words(&c.PlaintextHosts, "STAGECOACH_PLAINTEXT_HOSTS", "hosts, with commas, that may be spoken to by http instead of https, such as those of an internal network; this machine always may"),
 
 		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "where the HTTP API listens"),
+		listener(&c.API.MetricsAddr, "STAGECOACH_API_METRICS_ADDR", "127.0.0.1:9092", "where an API serves /metrics; off: nowhere"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
 		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "where browsers see Temporal's Web UI; its pages may have payloads decrypted at /codec by administrators; empty: no page may"),
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
@@ -73,7 +74,7 @@ func (c *Config) settings() []Setting {
 		duration(&c.Tasks.LeastDeadline, "STAGECOACH_TASK_LEAST_DEADLINE", "1s", 0, day, "the shortest deadline that a workspace may set; a shorter one that is stored already counts as this one"),
 		duration(&c.Tasks.LeastRelease, "STAGECOACH_TASK_LEAST_RELEASE", "1m", 0, day, "the shortest time after which a workspace may have tasks released from STUCK; a shorter one that is stored already counts as this one"),
 
-		{Name: "STAGECOACH_WORKER_METRICS_ADDR", Default: "127.0.0.1:9090", Doc: "where a worker serves /metrics; off: nowhere", set: func(v string) error { c.Worker.MetricsAddr = strings.TrimPrefix(v, "off"); return nil }},
+		listener(&c.Worker.MetricsAddr, "STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "where a worker serves /metrics; off: nowhere"),
 		{Name: "STAGECOACH_WORKER_VERSION", Doc: "deployment:build, for Temporal's worker versioning: then workers get work only once an operator made their version current; empty: unversioned", set: func(v string) error { return versionInto(&c.Worker.Version, v) }},
 		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker does at once"),
 		integer(&c.Worker.ActivitySlots, "STAGECOACH_WORKER_ACTIVITY_SLOTS", "1000", 10, 10_000, "short activities that a worker does at once; deliveries have slots of their own"),
@@ -177,6 +178,11 @@ func (c *Config) settings() []Setting {
 
 func text(into *string, name, def, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error { *into = v; return nil }}
+}
+
+// listener reads the address of a listener that may be off.
+func listener(into *string, name, def, doc string) Setting {
+	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error { *into = strings.TrimPrefix(v, "off"); return nil }}
 }
 
 func secret(into *string, name, doc string) Setting {

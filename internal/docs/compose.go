@@ -11,6 +11,7 @@ import (
 // inContainers are defaults that differ in containers: addresses and folders there, and other services of the file.
 var inContainers = map[string]string{
 	"STAGECOACH_API_ADDR":             "0.0.0.0:8080",
+	"STAGECOACH_API_METRICS_ADDR":     "0.0.0.0:9092",
 	"STAGECOACH_WORKER_METRICS_ADDR":  "0.0.0.0:9090",
 	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s", // less than stop_grace_period
 	"STAGECOACH_SPOOL_DIR":            "/spool",

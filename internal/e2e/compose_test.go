@@ -198,7 +198,7 @@ func composeDemo(t *testing.T) *containers {
 
 	others := []string{d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
 	for port, host := range map[string]string{
-		"8080": "api", "9090": "worker", "8081": "standin-telegram", "8082": "standin-yandex", "8083": "standin-qbittorrent",
+		"8080": "api", "9090": "worker", "9092": "api", "8081": "standin-telegram", "8082": "standin-yandex", "8083": "standin-qbittorrent",
 		"8084": "standin-toncenter", "8085": "standin-fragment",
 	} {
 		free, err := dev.FreePort()
@@ -239,7 +239,7 @@ func (d *containers) command(name string) *exec.Cmd {
 	}
 	command := exec.Command(path, args[1:]...)
 	// As the Dockerfile has it.
-	image := map[string]string{"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool"}
+	image := map[string]string{"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_API_METRICS_ADDR": "0.0.0.0:9092", "STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool"}
 	for _, env := range []map[string]string{image, service.Environment} {
 		for key, value := range env {
 			command.Env = append(command.Env, key+"="+strings.ReplaceAll(d.here.Replace(value), "/run/secrets", secrets))
@@ -287,7 +287,7 @@ func (d *containers) healthy(name string) {
 // serves fails the test unless the service's metrics are there, under the address that Prometheus scrapes.
 func (d *containers) serves(name string, metrics ...string) {
 	d.Helper()
-	response, err := http.Get("http://" + d.here.Replace(map[string]string{"worker": "worker:9090", "api": "api:8080"}[name]) + "/metrics")
+	response, err := http.Get("http://" + d.here.Replace(map[string]string{"worker": "worker:9090", "api": "api:9092"}[name]) + "/metrics")
 	must(d, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

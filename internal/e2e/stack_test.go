@@ -175,6 +175,7 @@ func newStackIn(t testing.TB, database string, temporal *dev.Temporal, namespace
 		"STAGECOACH_YANDEX_CLIENT_ID": "client", "STAGECOACH_YANDEX_CLIENT_SECRET": clientSecret,
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":       refreshToken,
 		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
+		"STAGECOACH_API_METRICS_ADDR":           "off",
 		"STAGECOACH_WORKER_STOP_TIMEOUT":        "1s",
 		"STAGECOACH_LISTING_TTL":                "0s",
 		"STAGECOACH_EDIT_EVERY":                 "200ms",

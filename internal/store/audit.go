@@ -9,6 +9,7 @@ import (
 const (
 	DoorBot    = "bot"
 	DoorHTTP   = "http"
+	DoorCLI    = "cli" // the temporal program
 	DoorSystem = "system"
 )
 

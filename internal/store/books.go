@@ -50,10 +50,19 @@ type MediaAsset struct {
 	Status    string `json:"status"`
 	Path      string `json:"path"` // in qBittorrent's file system
 	SourceURL string `json:"source_url"`
+	OwnerID   *int64 `json:"owner_id"` // whose download brought it; nil: not known
+}
+
+// LinkFor gives the medium's link to its owner and administrators; nil for others.
+func (m MediaAsset) LinkFor(viewer User) *string {
+	if viewer.IsAdmin() || m.OwnerID != nil && *m.OwnerID == viewer.ID {
+		return &m.SourceURL
+	}
+	return nil
 }
 
 const bookSelect = `SELECT id, title, author, state, creator_id, created_at, updated_at,
-	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url)
+	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id)
 		ORDER BY media_type), '[]') FROM media_assets m WHERE m.book_id = b.id) AS media
 	FROM books b `
 
@@ -112,9 +121,9 @@ func persistMedia(ctx context.Context, tx pgx.Tx, d Download) error {
 		return err
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', $3, $4)
+	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
 		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
-		d.BookID, d.MediaType, d.ContentPath, d.SourceURL)
+		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)
 	batch.Queue(`UPDATE books SET state = CASE WHEN EXISTS (SELECT 1 FROM media_assets WHERE book_id = $1 AND status = 'available')
 		THEN 'Library' ELSE 'Archive' END, updated_at = now() WHERE id = $1`, d.BookID)
 	return tx.SendBatch(ctx, batch).Close()

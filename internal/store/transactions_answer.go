@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,8 +22,16 @@ func TransactionAsked(userID int64, key string, action TransactionAction, hash s
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
 }
 
-// fulfil keeps the answer to a person's request, unless nobody asked for it by a key, in the transaction that fulfils it.
+// fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the answer when it came
+// with a key, and a row of the audit log when it came from the temporal program. The API and the bot write their own rows.
 func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action TransactionAction, outcome TransactionStatus) error {
+	if r.byHand() {
+		if _, err := w.tx.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
+			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, OutcomeDone, DoorCLI); err != nil {
+			return err
+		}
+	}
+
 	userID, key, keyed := keyIn(r.RequestID)
 	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may name an update as they like
 		return nil
@@ -34,3 +44,14 @@ func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action Trans
 	}
 	return w.tx.SendBatch(ctx, batch).Close()
 }
+
+// byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's form. A signal has
+// no ID, and the temporal program makes another kind.
+func (r TransactionRequest) byHand() bool {
+	userID, _, keyed := keyIn(r.RequestID)
+	ours := keyed && r.ActorID != nil && *r.ActorID == userID || unkeyed.MatchString(r.RequestID)
+	return r.ActorID == nil || !ours
+}
+
+// unkeyed matches the IDs of requests without a key.
+var unkeyed = regexp.MustCompile(`^[A-Z2-7]{26}$`)

@@ -1,0 +1,58 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"stagecoach/internal/store"
+)
+
+// TestDecisionsByHandAreAudited asks as the temporal program does, by update and by signal, and as our own API and bot do, who write
+// their own rows.
+func TestDecisionsByHandAreAudited(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	admin, err := b.CreateUser(ctx, store.User{Name: "admin", Role: store.RoleAdmin, Status: store.UserActive}, "")
+	b.must(err)
+	hash := b.ordered("ann", 3*coin)
+	keyed := store.Request{UserID: admin.ID, Key: "k"}
+	for attempt, r := range []store.TransactionRequest{
+		{},                  // a signal
+		{RequestID: "3f2c"}, // an update without an actor
+		{RequestID: "7a9e1c1e-0b1f-4b7e-9a52-0d6f3c8f5a11", ActorID: &admin.ID}, // an update that names one
+		{RequestID: keyed.ID()},                               // of our form, but by nobody
+		{RequestID: keyed.ID(), ActorID: &admin.ID},           // ours
+		{RequestID: store.Request{}.ID(), ActorID: &admin.ID}, // ours, without a key
+	} {
+		b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+		r.Hash, r.Attempt, r.Comment = hash, attempt+1, "again"
+		for range 2 { // the activity may run again
+			b.ok(b.RetryTransaction(ctx, r))
+		}
+	}
+	b.ok(b.ReviewTransaction(ctx, hash, 7, "m"))
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, store.TransactionFailed, "m"))
+
+	log, err := b.AuditLog(ctx, 0, 100)
+	b.must(err)
+	var got []string
+	for _, e := range slices.Backward(log) {
+		actor := int64(0)
+		if e.ActorID != nil {
+			actor = *e.ActorID
+		}
+		got = append(got, fmt.Sprintf("%d %s %s %s", actor, e.Action, e.Outcome, e.Door))
+		if e.Subject != "transaction/"+hash {
+			t.Errorf("the subject is %s", e.Subject)
+		}
+	}
+	want := []string{
+		"0 retry-transaction done cli", "0 retry-transaction done cli", fmt.Sprintf("%d retry-transaction done cli", admin.ID),
+		"0 retry-transaction done cli", "0 resolve-transaction done cli",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("audited %q, want %q", got, want)
+	}
+}
