@@ -34,7 +34,7 @@ type Options struct {
 	Transactions *transaction.Client
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
-	Feed         *feed.Feed // from NewFeed; event streams end when it does
+	Feed         *feed.Feed         // from NewFeed; event streams end when it does
 	Temporal     client.Client      // for /ready
 	Codec        CodecOptions       // optional
 	Requests     *allowance.Users   // the rate of each user's requests; default: no bound
