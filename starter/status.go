@@ -23,6 +23,13 @@ type wholeStatus struct {
 	} `json:"top_errors"`
 	StuckJobs []string `json:"stuck_jobs"`
 
+	AboveLimits []struct {
+		UserID  string `json:"user_id"`
+		Limit   string `json:"limit"`
+		Maximum int    `json:"maximum"`
+		Count   int64  `json:"count"`
+	} `json:"above_limits"`
+
 	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status"`
 	QBittorrent       *struct {
 		Answers   bool     `json:"answers"`
@@ -172,6 +179,10 @@ func (s wholeStatus) parts() [][][]string {
 		}
 		outside = append(outside, []string{o.Name, answers, secondsText(o.SuccessAge, "%s ago", "never"), o.Error})
 	}
+	above := [][]string{{"USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"}}
+	for _, a := range s.AboveLimits {
+		above = append(above, []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)})
+	}
 	failures := [][]string{{"FAILED BY", "WORKLOAD", "TIMES"}}
 	for _, e := range s.Errors {
 		failures = append(failures, []string{shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
@@ -180,7 +191,7 @@ func (s wholeStatus) parts() [][][]string {
 	for _, f := range s.Findings {
 		findings = append(findings, f.row())
 	}
-	return [][][]string{queues, workers, outside, failures, findings}
+	return [][][]string{queues, workers, outside, above, failures, findings}
 }
 
 // showParts writes those tables that hold anything.

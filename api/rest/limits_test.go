@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -109,4 +110,13 @@ func TestQuotasOverHTTP(t *testing.T) {
 	post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f1").ok(http.StatusCreated)
 	exceeded(post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f2"), "deliveries", 1)
 	post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f1").ok(http.StatusOK)
+
+	w.store.Quotas.Books = 1
+	above := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body["above_limits"]
+	if want := []any{
+		map[string]any{"user_id": fmt.Sprint(w.ada.ID), "limit": "members", "maximum": 2., "count": 3.},
+		map[string]any{"user_id": fmt.Sprint(w.ada.ID), "limit": "books", "maximum": 1., "count": 2.},
+	}; !reflect.DeepEqual(above, want) {
+		t.Errorf("above limits: %v, want %v", above, want)
+	}
 }

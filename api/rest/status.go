@@ -18,6 +18,8 @@ type statusBody struct {
 	Stuck               bool                     `json:"stuck" doc:"Whether any job is"`
 	StuckJobs           []string                 `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
 
+	AboveLimits []aboveLimitBody `json:"above_limits" doc:"Users who have more than a limit allows, because it was lowered or is new; up to 20 of each limit, as of the last minute"`
+
 	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
 	QBittorrent       *qbittorrentBody               `json:"qbittorrent" doc:"null when downloads are off"`
 
@@ -28,6 +30,13 @@ type qbittorrentBody struct {
 	Answers   bool     `json:"answers" doc:"Whether it answered the last poll, and that was not long ago"`
 	AnswerAge *float64 `json:"last_answer_age_seconds" example:"3.2" doc:"null when it has never answered"`
 	Error     *string  `json:"error" example:"PROVIDER_UNAUTHORIZED" doc:"A code; null unless the last poll failed"`
+}
+
+type aboveLimitBody struct {
+	UserID  string `json:"user_id" example:"7"`
+	Limit   string `json:"limit" example:"tasks" doc:"As in the details of QUOTA_EXCEEDED; members: of a workspace of the user's"`
+	Maximum int    `json:"maximum" example:"5000"`
+	Count   int64  `json:"count" example:"6120"`
 }
 
 type errorCountBody struct {
@@ -55,6 +64,9 @@ func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody
 	if q := now.QBittorrent; q != nil {
 		body.QBittorrent = &qbittorrentBody{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: optional(q.Error)}
 	}
+	body.AboveLimits = each(now.AboveLimits, func(a store.AboveQuota) aboveLimitBody {
+		return aboveLimitBody{formatID(a.UserID), a.Limit, a.Maximum, a.Count}
+	})
 	for _, e := range now.TopErrors {
 		body.TopErrors = append(body.TopErrors, errorCountBody(e))
 	}

@@ -17,6 +17,8 @@ import (
 
 const (
 	freshFor     = time.Second // a status is not made anew within this time
+	aboveFor     = time.Minute // who is above a limit is not looked for again within this time
+	maxAbove     = 20          // of each limit
 	errorsWithin = 24 * time.Hour
 	maxErrors    = 10
 	maxStuck     = 100
@@ -43,8 +45,10 @@ type Options struct {
 type Reporter struct {
 	o Options
 
-	mu   sync.Mutex // guards what follows; held while a status is made, so that many who ask cost one
-	last Status
+	mu      sync.Mutex // guards what follows; held while a status is made, so that many who ask cost one
+	last    Status
+	above   []store.AboveQuota
+	aboveAt time.Time
 }
 
 // New makes a Reporter; it asks nobody yet.
@@ -68,6 +72,8 @@ type Status struct {
 	TokenExpiresIn     *float64                 // of the storage's access token; nil when unknown or endless
 	TopErrors          []store.ErrorCount       // of the last 24 hours
 	StuckJobs          []int64                  // held jobs whose heartbeat is too old
+
+	AboveLimits []store.AboveQuota // users who have more than a limit allows, as of the last minute
 
 	DownloadsInStatus map[store.DownloadStatus]int64 // all statuses
 	QBittorrent       *QBittorrent                   // nil when there is none
@@ -118,6 +124,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	s.QueueDepth = s.JobsInState[store.JobQueued]
 	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
+	s.AboveLimits = r.aboveLimits(ctx)
 	if err := r.downloads(ctx, &s); err != nil {
 		return s, err
 	}
@@ -188,6 +195,21 @@ func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {
 		ids[i] = job.ID
 	}
 	return ids, err
+}
+
+// aboveLimits looks who is above a limit, once a minute. When that cannot be told in time it is what was known before.
+func (r *Reporter) aboveLimits(ctx context.Context) []store.AboveQuota {
+	if time.Since(r.aboveAt) < aboveFor {
+		return r.above
+	}
+	r.aboveAt = time.Now()
+	above, err := r.o.Store.AboveQuotas(ctx, maxAbove)
+	if err != nil {
+		r.o.Log.Warn("who is above a limit is unknown", "error", err)
+		return r.above
+	}
+	r.above = above
+	return above
 }
 
 func (r *Reporter) tokenExpiresIn(ctx context.Context) *float64 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -90,4 +91,46 @@ func (q quota) check(ctx context.Context, tx pgx.Tx, userID int64, n int) error 
 
 func (q quota) exceeded() *fault.Error {
 	return fault.New(fault.QuotaExceeded, "the limit of %d %s is reached", q.maximum, q.name).With("limit", q.name).With("maximum", q.maximum)
+}
+
+// AboveQuota is a user who has more of a kind than a limit allows, because it was lowered or came later.
+type AboveQuota struct {
+	UserID  int64  `db:"user_id"`
+	Limit   string `db:"name"`
+	Maximum int    `db:"maximum"`
+	Count   int64  `db:"count"`
+}
+
+// aboveTime bounds how long the search for users above a limit may take: it reads the keys of all that counts.
+const aboveTime = 2 * time.Second
+
+// AboveQuotas lists up to limit users above each limit, those with the most first.
+func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota, err error) {
+	ctx, cancel := context.WithTimeout(ctx, aboveTime)
+	defer cancel()
+	q := s.Quotas
+	for _, kind := range []struct {
+		quota
+		counts string // user_id and count of those above $1, by the indexes that the quota's own check uses
+	}{
+		{q.tasks(), `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ('DONE', 'CANCELLED') GROUP BY 1 HAVING count(*) > $1`},
+		{q.deliveries(), `SELECT user_id, count(*) FROM jobs WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING') GROUP BY 1 HAVING count(*) > $1`},
+		{q.downloads(), `SELECT user_id, count(*) FROM download_jobs WHERE status IN ('queued', 'downloading') GROUP BY 1 HAVING count(*) > $1`},
+		{q.workspaces(), `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > $1`},
+		{q.members(), `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
+			GROUP BY 1 HAVING count(*) > $1) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`},
+		{q.books(), `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > $1`},
+	} {
+		if kind.maximum == 0 {
+			continue
+		}
+		found, err := list[AboveQuota](ctx, s, `SELECT c.user_id, $3::text AS name, $1::int AS maximum, c.count FROM (`+kind.counts+`) c
+			JOIN users u ON u.id = c.user_id WHERE NOT (u.role = 'ADMIN' AND u.status = 'ACTIVE') ORDER BY c.count DESC, c.user_id LIMIT $2`,
+			kind.maximum, limit, kind.name)
+		if err != nil {
+			return nil, err
+		}
+		above = append(above, found...)
+	}
+	return above, nil
 }

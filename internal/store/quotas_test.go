@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,7 +83,7 @@ func quotaCases() []quotaCase {
 			bound: func(q *store.Quotas, n int) { q.Tasks = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []store.NewTask{plainTask()},
-					store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a task"})
+					store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
 				if err != nil {
 					return 0, err
 				}
@@ -95,7 +96,7 @@ func quotaCases() []quotaCase {
 			bound: func(q *store.Quotas, n int) { q.Workspaces = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				made, err := on.CreateWorkspace(r.t.Context(), store.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()},
-					store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a workspace"})
+					store.Request{UserID: user.ID, Key: fmt.Sprint("workspace-", key), Asked: "a workspace"})
 				return made.ID, err
 			},
 			count: `SELECT count(*) FROM workspaces WHERE owner_id = $1`,
@@ -104,7 +105,7 @@ func quotaCases() []quotaCase {
 			limit: "books",
 			bound: func(q *store.Quotas, n int) { q.Books = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				book, err := on.CreateBook(r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint(key), Asked: "a book"})
+				book, err := on.CreateBook(r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"})
 				return book.ID, err
 			},
 			count: `SELECT count(*) FROM books WHERE creator_id = $1`,
@@ -234,6 +235,42 @@ func TestABatchOfTasksFitsOrNot(t *testing.T) {
 	w.exec(`UPDATE tasks SET status = 'CANCELLED', finished_at = now(), status_deadline_at = NULL WHERE id IN (SELECT id FROM tasks LIMIT 4)`)
 	wantQuota(t, batch(5), "tasks", 10)
 	w.must(batch(4))
+}
+
+// TestWhoIsAboveALimit lowers limits below what a user and an administrator have.
+func TestWhoIsAboveALimit(t *testing.T) {
+	t.Parallel()
+	w := newQuotaRig(t, 5)
+	for _, c := range quotaCases() {
+		for key := range 3 {
+			_, err := c.makes(w, w.Store, w.anna, key)
+			w.must(err)
+			_, err = c.makes(w, w.Store, w.boss, key)
+			w.must(err)
+		}
+	}
+	room := w.workspace(w.bob)
+	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.anna.ID))
+	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.boss.ID))
+
+	w.Quotas = store.Quotas{Tasks: 2, Deliveries: 2, Downloads: 2, Workspaces: 2, Members: 2, Books: 3}
+	above, err := w.AboveQuotas(t.Context(), 10)
+	w.must(err)
+	got := map[string]int64{}
+	for _, a := range above {
+		if wanted := map[bool]int64{true: w.bob.ID, false: w.anna.ID}[a.Limit == "members"]; a.UserID != wanted || a.Count != 3 || a.Maximum != 2 {
+			t.Errorf("above a limit: %+v", a)
+		}
+		got[a.Limit]++
+	}
+	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1}; !maps.Equal(got, want) {
+		t.Errorf("above limits: %v, want %v", got, want)
+	}
+
+	w.Quotas = store.Quotas{}
+	if above, err := w.AboveQuotas(t.Context(), 10); err != nil || len(above) != 0 {
+		t.Errorf("without limits: %v, %v", above, err)
+	}
 }
 
 // TestMembersOfAWorkspaceAreBounded lets users into one workspace at once.
