@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -225,5 +226,24 @@ func fieldOf(detail *huma.ErrorDetail) fieldError {
 			break
 		}
 	}
+	if key, ok := detail.Value.(string); ok && field == idempotencyKey {
+		message = keyProblem(key)
+	}
 	return fieldError{field, message}
+}
+
+// maxKey is how many characters an Idempotency-Key may have.
+const maxKey = 255
+
+// keyProblem says what is wrong with an Idempotency-Key that is not allowed.
+func keyProblem(key string) string {
+	if key == "" {
+		return "is required"
+	}
+	for i, r := range []rune(key) {
+		if r < '!' || r > '~' {
+			return fmt.Sprintf("character %d is %U: only visible ASCII characters without spaces are allowed", i+1, r)
+		}
+	}
+	return fmt.Sprintf("has %d characters: at most %d are allowed", len(key), maxKey)
 }
