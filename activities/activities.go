@@ -15,6 +15,12 @@ func RegisterQuotes(w worker.Registry, cashier *Cashier) {
 	w.RegisterActivityWithOptions(cashier.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
 }
 
+// RegisterFiles adds what handles .torrent files to the worker of their queue.
+func RegisterFiles(w worker.Registry, downloads *Downloads) {
+	w.RegisterActivityWithOptions(downloads.FetchTorrent, activity.RegisterOptions{Name: "FetchTorrent"})
+	w.RegisterActivityWithOptions(downloads.AddTorrent, activity.RegisterOptions{Name: "AddTorrent"})
+}
+
 // Main are the activities of the main queue; a nil Monitor: there is no wallet to watch.
 type Main struct {
 	Records      *Records

@@ -47,6 +47,8 @@ type DownloadRecord struct {
 	CancelRequested bool `json:"cancel_requested,omitempty"`
 	// Removing says that its torrent is being removed: all that is left is the end.
 	Removing bool `json:"removing,omitempty"`
+	// NeedsFile says that its .torrent file is to be fetched before anything can be added. Only LoadDownload tells.
+	NeedsFile bool `json:"needs_file,omitempty"`
 }
 
 func recordOf(job store.Download) DownloadRecord {

@@ -79,7 +79,8 @@ func (d *Downloads) handOver(ctx context.Context, job store.Download) error {
 	}
 }
 
-// torrent gives what is to be added: a magnet link as it is, or the file behind an address, which is fetched once.
+// torrent gives what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched that, but for
+// workflows that began with release 0.1.0.
 func (d *Downloads) torrent(ctx context.Context, job store.Download) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
 	wanted.Tag = job.Tag()
 	source, err := torrent.ParseSource(job.SourceURL)
@@ -90,20 +91,8 @@ func (d *Downloads) torrent(ctx context.Context, job store.Download) (wanted qbi
 		wanted.Magnet = job.SourceURL
 		return wanted, source.Identity, nil
 	}
-	if wanted.File, err = d.Store.DownloadFile(ctx, job.ID); err != nil {
-		return wanted, identity, err
-	}
-	if wanted.File != nil {
-		identity, err = torrent.Identify(wanted.File)
-		return wanted, identity, err
-	}
-	if wanted.File, err = d.Fetcher.Fetch(ctx, job.SourceURL); err != nil {
-		return wanted, identity, err
-	}
-	if identity, err = torrent.Identify(wanted.File); err != nil {
-		return wanted, identity, err
-	}
-	return wanted, identity, d.Store.SaveDownloadFile(ctx, job.ID, wanted.File, identity.V1, identity.V2)
+	wanted.File, identity, err = d.file(ctx, job)
+	return wanted, identity, err
 }
 
 // checkSpace lets a job wait while the disk is nearly full.

@@ -20,6 +20,7 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/status"
 	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/transaction"
 )
@@ -85,7 +86,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 // reporter gives what knows how the whole is doing.
 func (a *common) reporter() *status.Reporter {
 	o := status.Options{
-		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue},
+		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue, download.FileQueue},
 		StuckAfter: a.config.Delivery.StuckAfter, Log: a.log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
 	}
 	if a.config.QBittorrent.URL != "" {

@@ -54,6 +54,18 @@ func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 	return o
 }
 
+// filesAtOnce is how many .torrent files a worker has in memory at once. One of the largest costs some 32 MiB while it is fetched.
+const filesAtOnce = 2
+
+// filesOptions are for the queue of .torrent files.
+func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := workerOptions(c, each)
+	o.MaxConcurrentActivityExecutionSize = filesAtOnce
+	o.MaxHeartbeatThrottleInterval = cancelNotice
+	o.DisableWorkflowWorker = true
+	return o
+}
+
 // workerOptions are what all of a process's workers have.
 func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout, Interceptors: each}

@@ -29,4 +29,6 @@ func TestNamesAreUnique(t *testing.T) {
 	activities.RegisterDelivery(w, &activities.Courier{})
 	quotes := worker.New(temporal, "quotes", worker.Options{})
 	activities.RegisterQuotes(quotes, &activities.Cashier{})
+	files := worker.New(temporal, "torrents", worker.Options{})
+	activities.RegisterFiles(files, &activities.Downloads{})
 }

@@ -97,7 +97,10 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	quotes := worker.New(app.temporal, transaction.QuoteQueue, quotesOptions(c, counted))
 	activities.RegisterQuotes(quotes, shop.Cashier)
 
-	stop, err := run(main, streaming, quotes)
+	files := worker.New(app.temporal, download.FileQueue, filesOptions(c, counted))
+	activities.RegisterFiles(files, shop.Downloads)
+
+	stop, err := run(main, streaming, quotes, files)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
 		defer stop()
 	}
-	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue}, "parallel", c.Delivery.Parallel)
+	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue, download.FileQueue}, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
 	return nil

@@ -123,7 +123,7 @@ func (c *Config) settings() []Setting {
 
 		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "between two polls of qBittorrent: one request for all downloads"),
 		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", second, day, "a torrent may be missing this long, not counting outages of qBittorrent"),
-		duration(&c.Download.EnqueuePatience, "STAGECOACH_DOWNLOAD_ENQUEUE_PATIENCE", "15m", 0, 30*day, "a new download fails when qBittorrent, or the site of its .torrent file, cannot be reached for longer"),
+		duration(&c.Download.EnqueuePatience, "STAGECOACH_DOWNLOAD_ENQUEUE_PATIENCE", "15m", 0, 30*day, "a new download fails when qBittorrent cannot be reached for longer"),
 		duration(&c.Download.StalledAfter, "STAGECOACH_DOWNLOAD_STALLED_AFTER", "24h", 0, 365*day, "a download without progress for this long, not counting outages, asks for attention; 0: never"),
 		boolean(&c.Download.StalledCancel, "STAGECOACH_DOWNLOAD_STALLED_CANCEL", "false", "and is cancelled"),
 		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no matter"),

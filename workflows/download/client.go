@@ -108,6 +108,7 @@ func (a Ask) check() (torrent.Source, error) {
 }
 
 func startOptions(job store.Download) client.StartWorkflowOptions {
+	owner := strconv.FormatInt(job.UserID, 10)
 	return client.StartWorkflowOptions{
 		ID:                                       job.WorkflowID(),
 		TaskQueue:                                lifecycle.MainQueue,
@@ -115,9 +116,10 @@ func startOptions(job store.Download) client.StartWorkflowOptions {
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            title(job.ID, job.WorkflowID()),
+		Priority:                                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			lifecycle.StageAttribute.ValueSet(string(job.Status)),
-			lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(job.UserID, 10)),
+			lifecycle.OwnerAttribute.ValueSet(owner),
 		),
 	}
 }

@@ -17,6 +17,10 @@ const (
 	SyncType = "DownloadSync"
 	SyncID   = "download-sync"
 
+	// FileQueue is where .torrent files are fetched and handed to qBittorrent, a few at a time: however many there are, and however
+	// long the sites behind them take, they hold up nothing else and little memory.
+	FileQueue = "torrents"
+
 	// SyncTitle names the watcher for operators.
 	SyncTitle = "Watches over all downloads"
 )

@@ -121,7 +121,12 @@ func (w *world) startWorker() {
 		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour, ObservedSignal: download.ObservedSignal},
 	})
 	w.must(w.worker.Start())
-	stop := sync.OnceFunc(w.worker.Stop)
+	files := worker.New(w.client, download.FileQueue, worker.Options{
+		WorkerStopTimeout: 2 * time.Second, MaxConcurrentActivityExecutionSize: 2, DisableWorkflowWorker: true, MaxHeartbeatThrottleInterval: time.Second,
+	})
+	activities.RegisterFiles(files, w.acts)
+	w.must(files.Start())
+	stop := sync.OnceFunc(func() { w.worker.Stop(); files.Stop() })
 	w.stopWorker = stop
 	w.Cleanup(stop)
 }

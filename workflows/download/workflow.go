@@ -3,6 +3,7 @@ package download
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -33,7 +34,8 @@ type Carried struct {
 	Readded   bool                 `json:"readded,omitempty"`
 	Resumed   bool                 `json:"resumed,omitempty"`
 	Stalled   bool                 `json:"stalled,omitempty"`
-	Canceled  fault.Code           `json:"canceled,omitempty"` // why the torrent is being removed; empty: it is not
+	Canceled  fault.Code           `json:"canceled,omitempty"`  // why the torrent is being removed; empty: it is not
+	FromFile  bool                 `json:"from_file,omitempty"` // not from a magnet link
 }
 
 // run is what the workflow knows of its job.
@@ -111,7 +113,11 @@ func (r *run) do(life workflow.Context, activity workflow.Future, result any) er
 // enqueue hands the torrent to qBittorrent. How long that may take, and when it makes no sense to go on, the activity
 // knows.
 func (r *run) enqueue(life workflow.Context) error {
-	record, err := r.add(life)
+	var record activities.DownloadRecord
+	err := r.fetch(life)
+	if err == nil && !r.stopping(life) {
+		record, err = r.add(life)
+	}
 	switch {
 	case err == nil && Rules.Terminal(record.Status): // it was over before this run began
 		r.enter(life, record)
@@ -123,15 +129,47 @@ func (r *run) enqueue(life workflow.Context) error {
 		return nil
 	}
 	reason := fault.EnqueueFailed
-	if failure, told := errors.AsType[*temporal.ApplicationError](err); told {
+	if failure, told := errors.AsType[*temporal.ApplicationError](err); told && slices.Contains(otherReasons, fault.Code(failure.Type())) {
 		reason = fault.Code(failure.Type())
 	}
 	return r.move(life, store.DownloadActionFail, reason)
 }
 
+// otherReasons are why a job is not begun, besides enqueue_failed.
+var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
+
+// fetch gets the .torrent file of a job that has no magnet link into the record. A worker that does not survive a file costs one of
+// the attempts, so that no file comes back for ever.
+func (r *run) fetch(life workflow.Context) error {
+	if workflow.GetVersion(life, "fetch-torrent", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil // AddTorrent fetches it
+	}
+	record, err := lifecycle.Do(life, downloads.LoadDownload, r.id)
+	if err != nil || !record.NeedsFile {
+		return err
+	}
+	r.FromFile = true
+	fetching := workflow.WithActivityOptions(life, workflow.ActivityOptions{
+		TaskQueue:           FileQueue,
+		StartToCloseTimeout: 3 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 5 * time.Second, BackoffCoefficient: 4, MaximumAttempts: fetchAttempts,
+		},
+		Summary: "fetch the .torrent file",
+	})
+	return r.do(life, workflow.ExecuteActivity(fetching, downloads.FetchTorrent, r.id), nil)
+}
+
+const fetchAttempts = 3
+
 func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err error) {
+	queue := lifecycle.MainQueue
+	if r.FromFile {
+		queue = FileQueue
+	}
 	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
-		TaskQueue:           lifecycle.MainQueue,
+		TaskQueue:           queue,
 		StartToCloseTimeout: 3 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true, // an attempt under way may add it yet

@@ -34,6 +34,7 @@ type play struct {
 	record activities.DownloadRecord
 	done   []string // what the workflow did, in order, with the seconds since the start
 
+	fetch  func(nth int) error // nil: it has a magnet link
 	add    func(ctx context.Context, nth int) (activities.DownloadRecord, error)
 	look   func(nth int) (activities.DownloadLook, error)
 	remove func(nth int) error
@@ -57,6 +58,15 @@ func newPlay(t *testing.T) *play {
 	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: WorkflowType})
 	p.RegisterActivity(&activities.Downloads{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+		record := p.record
+		record.NeedsFile = p.fetch != nil
+		return record, nil
+	}).Maybe()
+	p.OnActivity(downloads.FetchTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+		err := p.fetch(p.did("fetch", ""))
+		return p.record, err
+	}).Maybe()
 	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (activities.DownloadRecord, error) {
 		return p.add(ctx, p.did("add", ""))
 	}).Maybe()

@@ -1,0 +1,88 @@
+package activities
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/torrent"
+)
+
+// LoadDownload gives a job as the record has it, and says whether its .torrent file is to be fetched.
+func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (DownloadRecord, error) {
+	job, err := d.Store.DownloadByID(ctx, jobID)
+	if err != nil {
+		return DownloadRecord{}, reported(ctx, asFault(err))
+	}
+	record := recordOf(job)
+	source, err := torrent.ParseSource(job.SourceURL)
+	record.NeedsFile = err == nil && !source.Magnet
+	return record, nil
+}
+
+// FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that. Temporal
+// counts the attempts, those of workers that were lost over a file too. What no later attempt mends is enqueue_failed.
+func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record DownloadRecord, err error) {
+	defer keepBeating(ctx)()
+	var job store.Download
+	err = store.Patiently(ctx, func() (err error) { // an outage of the record costs no attempt
+		job, err = d.Store.DownloadByID(ctx, jobID)
+		return err
+	})
+	if err != nil {
+		return DownloadRecord{}, reported(ctx, asFault(err))
+	}
+	if d.Rules.Terminal(job.Status) || job.CancelRequestedAt != nil {
+		return recordOf(job), nil
+	}
+	if _, _, err := d.file(ctx, job); err != nil {
+		return DownloadRecord{}, d.notFetched(ctx, job, err)
+	}
+	return recordOf(job), nil
+}
+
+// file gives a job's .torrent file, which is fetched once.
+func (d *Downloads) file(ctx context.Context, job store.Download) (file []byte, identity torrent.Identity, err error) {
+	err = store.Patiently(ctx, func() (err error) {
+		file, err = d.Store.DownloadFile(ctx, job.ID)
+		return err
+	})
+	if err != nil {
+		return nil, identity, err
+	}
+	if file != nil {
+		identity, err = torrent.Identify(file)
+		return file, identity, err
+	}
+
+	if file, err = d.Fetcher.Fetch(ctx, job.SourceURL); err != nil {
+		return nil, identity, err
+	}
+	if identity, err = torrent.Identify(file); err != nil {
+		return nil, identity, err
+	}
+	return file, identity, store.Patiently(ctx, func() error {
+		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
+	})
+}
+
+// notFetched records why a job has no file, and tells Temporal whether to try again.
+func (d *Downloads) notFetched(ctx context.Context, job store.Download, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	problem := asFault(err)
+	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
+	noteErr := store.Patiently(ctx, func() error {
+		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
+		return err
+	})
+	switch {
+	case noteErr != nil:
+		return reported(ctx, asFault(noteErr).Retry())
+	case problem.Retryable || problem.Code == fault.Internal:
+		return reported(ctx, problem.Retry())
+	default:
+		return toTemporal(fault.New(fault.EnqueueFailed, "the download was not begun: %s", problem.Code))
+	}
+}
