@@ -15,7 +15,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench bench-scale soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,11 @@ fmt: $(GOLANGCI) ## Lay out all Go files as the linters want them.
 
 bench: ## Measure this machine: each figure beside a baseline (some minutes).
 	go run ./internal/bench
+
+SCALE ?= 1000000
+
+bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 12 GB and half an hour).
+	STAGECOACH_SCALE=$(SCALE) go run ./internal/bench scale
 
 soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./internal/e2e

@@ -45,6 +45,7 @@ type Reconciler struct {
 	OnFinding   func(workload, finding string)  // counts new incidents; nil: nobody does
 	OnSweep     func(err error)                 // counts looks; nil: nobody does
 	Counts      *Counts                         // kept between two looks; nil: nobody does
+	Media       *MediaSweep                     // the same with what the record says of files
 	Watch       func(ctx context.Context) error // raises and closes the alerts about the whole; nil: nobody does
 	SweptSignal string                          // how the reconciler's own workflow is told of a sweep
 }
@@ -89,7 +90,10 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	if r.Counts != nil {
 		defer r.Counts.wait()
 	}
-	defer stop()
+	if r.Media != nil {
+		defer r.Media.wait()
+	}
+	defer stop() // before it is waited for them
 	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}}
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
@@ -102,6 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		}
 		if r.Counts != nil {
 			r.Counts.keep(ctx)
+		}
+		if r.Media != nil {
+			r.Media.keep(ctx)
 		}
 		if r.Watch != nil {
 			if err := r.Watch(ctx); err != nil && ctx.Err() == nil {

@@ -41,6 +41,7 @@ func newBook() *cobra.Command {
 			return call{method: http.MethodGet, path: bookPath(args[0])}, nil
 		}, showBook),
 		newBookList(&t),
+		newBookMedium(&t),
 	)
 	t.addFlags(cmd)
 	return cmd
@@ -58,6 +59,15 @@ func newBookAdd(t *target) *cobra.Command {
 	cmd.Flags().StringVar(&author, "author", "", "who wrote it")
 	addKeyFlag(cmd, &key)
 	return cmd
+}
+
+func newBookMedium(t *target) *cobra.Command {
+	return askingAs(t.asAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
+		between(3, 3), func(args []string) (call, error) {
+			return call{
+				method: http.MethodPost, path: bookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", body: map[string]string{"status": args[2]},
+			}, nil
+		}, showBook)
 }
 
 func newBookList(t *target) *cobra.Command {

@@ -45,6 +45,7 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "book add Wheels", want: []string{"On Wheels", "4"}, json: bookJSON, body: `{"title":"Wheels"}`},
 		{line: "book add Wheels --author Ada", body: `{"author":"Ada","title":"Wheels"}`},
 		{line: "book show 4", want: []string{"available at /d/job-9/w.epub", "from magnet:?a", "Library"}, json: bookJSON},
+		{line: "book medium 4 text missing", want: []string{"On Wheels"}, json: bookJSON, body: `{"status":"missing"}`},
 		{line: "book list", want: []string{"4", "text available", "A. Cartwright"}, json: list(bookJSON)},
 		{line: "book list --search wheels --in-state Library --limit 1", want: []string{"--cursor c2"}},
 		{

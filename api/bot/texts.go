@@ -177,6 +177,10 @@ var alertTexts = map[string]text{
 		"There is little room left on the disk of qBittorrent. New downloads wait until there is more.",
 		"На диске qBittorrent мало места. Новые загрузки ждут, пока оно появится.",
 	},
+	store.AlertMediaMissing: {
+		"Files of too many books are gone at once: none was marked as missing. Look whether the library's disk is there, or mark them by hand.",
+		"Пропали файлы сразу слишком многих книг: ни одна не отмечена. Проверьте диск библиотеки или отметьте их вручную.",
+	},
 	store.AlertFragmentSession: {
 		"Fragment does not accept our session any more: purchases of Stars wait until the cookies are renewed and the worker restarted.",
 		"Fragment больше не принимает наш вход: покупки звёзд ждут, пока cookies не обновят и не перезапустят worker.",
@@ -265,6 +269,8 @@ var alertOverTexts = map[string]text{
 	store.AlertDownloadsAway:  {"qBittorrent answers again.", "qBittorrent снова отвечает."},
 	store.AlertDownloadsLogin: {"qBittorrent lets us in again.", "qBittorrent снова нас пускает."},
 	store.AlertDownloadsSpace: {"There is room again on qBittorrent's disk.", "На диске qBittorrent снова есть место."},
+
+	store.AlertMediaMissing: {"The files of the books are looked after again.", "За файлами книг снова следят."},
 
 	store.AlertFragmentSession:   {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
 	store.AlertPaymentRefused:    {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},

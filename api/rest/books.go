@@ -47,6 +47,14 @@ type bookInput struct {
 	ID string `path:"id" example:"4" doc:"The id of a book"`
 }
 
+type markMediumInput struct {
+	ID        string `path:"id" example:"4" doc:"The id of a book"`
+	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which of its media"`
+	Body      struct {
+		Status string `json:"status" enum:"deleted,missing" doc:"deleted: for good; missing: available again when the file is back, if the service looks for files"`
+	} `nameHint:"MediumMark"`
+}
+
 var (
 	createBook = operation{
 		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers, scope: store.ScopeDownloads,
@@ -61,12 +69,19 @@ var (
 		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers, scope: store.ScopeRead, subject: "book",
 		summary: "Look at a book", faults: []fault.Code{fault.BookNotFound},
 	}
+	markMedium = operation{
+		id: "mark-medium", method: http.MethodPost, path: "/v1/books/{id}/media/{media_type}/mark", tag: "Books", access: forAdmins, scope: store.ScopeOperate, subject: "book",
+		summary:     "Mark a medium of a book as deleted or missing",
+		description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
+		faults:      []fault.Code{fault.BookNotFound, fault.NotFound},
+	}
 )
 
 func (s *server) registerBooks() {
 	register(s, createBook, s.createBook)
 	register(s, listBooks, s.listBooks)
 	register(s, getBook, s.getBook)
+	register(s, markMedium, s.markMedium)
 }
 
 func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[bookBody], error) {
@@ -94,6 +109,19 @@ func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody],
 	if err != nil {
 		return nil, err
 	}
+	return answered(bookFor(caller(ctx))(book)), nil
+}
+
+func (s *server) markMedium(ctx context.Context, in *markMediumInput) (*answer[bookBody], error) {
+	id, ok := parseID(in.ID)
+	if !ok {
+		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	}
+	book, err := s.o.Downloads.MarkMedium(ctx, caller(ctx), id, in.MediaType, in.Body.Status)
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, caller(ctx), markMedium, in.ID, store.OutcomeDone)
 	return answered(bookFor(caller(ctx))(book)), nil
 }
 

@@ -45,6 +45,35 @@ func TestABook(t *testing.T) {
 	}
 }
 
+// TestAMediumIsMarked lets an administrator say that files are gone.
+func TestAMediumIsMarked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.book("Wheels")
+	for _, medium := range []string{"text", "audio"} {
+		w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', '/d/wheels', 'magnet:x')`, id, medium)
+	}
+	w.exec(`UPDATE books SET state = 'Library' WHERE id = $1`, id)
+	text, audio := "/v1/books/"+id+"/media/text/mark", "/v1/books/"+id+"/media/audio/mark"
+
+	w.send(w.adaToken, "POST", text, `{"status":"missing"}`).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+	w.send(w.adminToken, "POST", text, `{"status":"available"}`).refused(unprocessable, fault.Validation, "status")
+	w.send(w.adminToken, "POST", "/v1/books/999999/media/text/mark", `{"status":"missing"}`).refused(http.StatusNotFound, fault.BookNotFound, "")
+	w.send(w.adminToken, "POST", "/v1/books/"+w.book("Spokes")+"/media/text/mark", `{"status":"missing"}`).refused(http.StatusNotFound, fault.NotFound, "")
+
+	if got := w.send(w.adminToken, "POST", text, `{"status":"missing"}`).ok(http.StatusOK).body; got["state"] != "Library" {
+		t.Errorf("one medium is left, and the book is %v", got)
+	}
+	got := w.send(w.adminToken, "POST", audio, `{"status":"deleted"}`).ok(http.StatusOK).body
+	if media := fmt.Sprint(got["media"]); got["state"] != "Archive" || !strings.Contains(media, "status:missing") || !strings.Contains(media, "status:deleted") {
+		t.Errorf("none is left, and the book is %v", got)
+	}
+	audit := fmt.Sprint(w.send(w.adminToken, "GET", "/v1/audit", nil).ok(http.StatusOK).body)
+	if !strings.Contains(audit, "mark-medium") {
+		t.Errorf("the audit log says %v", audit)
+	}
+}
+
 func TestTheSameKeyIsTheSameBook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

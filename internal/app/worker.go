@@ -79,7 +79,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 			}
 			app.metrics.Sweeps.WithLabelValues(result).Inc()
 		},
-		Counts: app.counts(), Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
+		Counts: app.counts(), Media: app.mediaSweep(), Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
 	}
 	for _, workload := range store.Workloads { // a counter that is not there yet cannot be seen to grow
 		for _, finding := range store.FindingKinds {
@@ -194,6 +194,17 @@ func (a *common) counts() *activities.Counts {
 	}
 	return &activities.Counts{
 		Store: a.store, Log: a.log, OnCorrected: func(kind string) { a.metrics.CountCorrections.WithLabelValues(kind).Inc() },
+	}
+}
+
+func (a *common) mediaSweep() *activities.MediaSweep {
+	for _, result := range []string{activities.MediaSwept, activities.MediaStopped, activities.MediaSweepFailed} {
+		a.metrics.MediaSweeps.WithLabelValues(result)
+	}
+	return &activities.MediaSweep{
+		Store: a.store, Log: a.log, Root: a.config.Media.Root, SavePath: a.config.QBittorrent.SavePath,
+		Every: a.config.Media.SweepEvery, MaxPercent: a.config.Media.MaxPercent,
+		OnSwept: func(result string) { a.metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
 }
 

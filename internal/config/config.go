@@ -38,6 +38,7 @@ type Config struct {
 	Fragment     Fragment
 	Transactions Transactions
 	Retention    Retention
+	Media        Media
 }
 
 // Database says how a process uses PostgreSQL.
@@ -212,6 +213,13 @@ type Transactions struct {
 	StuckAfter       time.Duration
 	HoldRetry        time.Duration
 	Refund           bool
+}
+
+// Media configure the look at the files of media.
+type Media struct {
+	Root       string // where workers find qBittorrent's folder; empty: nobody looks
+	SweepEvery time.Duration
+	MaxPercent int64 // of the available media that one look may mark as missing
 }
 
 // Retention says for how many days each kind of rows is kept after its end; 0: for ever.

@@ -131,6 +131,10 @@ func (c *Config) settings() []Setting {
 		duration(&c.Download.SourceTimeout, "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT", "30s", 100*time.Millisecond, 2*time.Minute, "to fetch a .torrent file"),
 		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "fetch .torrent files also from addresses that are not on the Internet, such as this machine's"),
 
+		text(&c.Media.Root, "STAGECOACH_MEDIA_ROOT", "", "where workers find the folder of STAGECOACH_QBITTORRENT_SAVE_PATH (the same path, when that is empty); only while a file .stagecoach-media lies in it do they look whether media are still there; empty: they never look"),
+		duration(&c.Media.SweepEvery, "STAGECOACH_MEDIA_SWEEP_EVERY", "1h", second, 30*day, "between two looks at all media"),
+		integer(&c.Media.MaxPercent, "STAGECOACH_MEDIA_SWEEP_MAX_PERCENT", "5", 0, 100, "percent of the available media: a look that would mark more as missing marks none and raises an alert"),
+
 		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; the file must be closed to others; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
 		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "which TON"),
 		guarded(address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"), &c.TON.ToncenterURL),

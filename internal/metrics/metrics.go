@@ -45,6 +45,7 @@ type Metrics struct {
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
 
 	CountCorrections *prometheus.CounterVec // by kind
+	MediaSweeps      *prometheus.CounterVec // by result: "ok", "stopped" or "failed"
 }
 
 // New makes the metrics in a registry of their own, with those of the Go runtime and the process.
@@ -85,11 +86,13 @@ func New() *Metrics {
 		Sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_sweeps_total", Help: "Looks at the whole record and Temporal, by result."}, []string{"result"}),
 
 		CountCorrections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "count_corrections_total", Help: "Kept counts that differed from the rows when they were compared."}, []string{"kind"}),
+		MediaSweeps:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "media_sweeps_total", Help: "Looks whether the files of all media are there, by result."}, []string{"result"}),
 	}
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
 		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency,
-		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.EventsLag, m.EventStreams, m.Findings, m.Sweeps, m.CountCorrections)
+		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.EventsLag, m.EventStreams, m.Findings, m.Sweeps,
+		m.CountCorrections, m.MediaSweeps)
 	return m
 }
 

@@ -19,7 +19,7 @@ type Whole struct {
 	TasksInStatus        map[store.TaskStatus]int64        // all statuses
 	TransactionsInStatus map[store.TransactionStatus]int64 // all statuses
 	PaymentQueue         int64                             // payments that wait for the wallet's turn, or have it
-	NeedsReview          int64                             // transactions; up to store.MaxCounted, as the findings
+	NeedsReview          int64                             // transactions; up to 10,000, as the findings
 	Till                 store.TillState
 
 	Queues          []Queue

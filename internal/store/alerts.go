@@ -29,6 +29,7 @@ const (
 	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
 	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
 	AlertDownloadsSpace = "downloads_space_low"
+	AlertMediaMissing   = "media_missing" // more than a sweep may mark
 
 	AlertFragmentSession   = "fragment_session_expired" // purchases are held until it is renewed
 	AlertPaymentRefused    = "payment_check_failed"     // Fragment wants something paid that we do not pay

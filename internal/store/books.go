@@ -124,7 +124,6 @@ func persistMedia(ctx context.Context, tx pgx.Tx, d Download) error {
 	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
 		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
 		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)
-	batch.Queue(`UPDATE books SET state = CASE WHEN EXISTS (SELECT 1 FROM media_assets WHERE book_id = $1 AND status = 'available')
-		THEN 'Library' ELSE 'Archive' END, updated_at = now() WHERE id = $1`, d.BookID)
+	queueBookState(batch, d.BookID)
 	return tx.SendBatch(ctx, batch).Close()
 }

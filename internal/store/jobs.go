@@ -237,8 +237,9 @@ func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
 	return unavailable(err)
 }
 
-// longLine is how many jobs may wait for places to be counted.
-const longLine = 10_000
+// longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL would plan for
+// any number, and read the table.
+const longLine = `10000`
 
 // PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take
 // turns, so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
@@ -249,11 +250,11 @@ func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, e
 		Place int   `db:"place"`
 	}
 	rows, err := list[place](ctx, s, `WITH waiting AS (
-			SELECT id, user_id FROM jobs WHERE state = 'QUEUED' ORDER BY id LIMIT $2 + 1
+			SELECT id, user_id FROM jobs WHERE state = 'QUEUED' ORDER BY id LIMIT `+longLine+` + 1
 		), turns AS (
-			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= $2
+			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
 		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
-		SELECT id, place FROM line WHERE id = ANY ($1)`, ids, longLine)
+		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
 	places := map[int64]int{}
 	for _, row := range rows {
 		places[row.ID] = row.Place

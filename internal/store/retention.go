@@ -41,6 +41,7 @@ func (r Retention) Kinds() (kinds []Old) {
 		{"delivery_events", r.Events},
 		{"download_events", r.Events},
 		{"task_events", r.Events},
+		{"book_events", r.Events},
 		{"answers", r.Answers},
 		{"news", r.News},
 		{"alerts", r.Alerts},
@@ -106,6 +107,7 @@ var shelves = map[string]shelf{
 	"delivery_events": eventsOf(deliveries, `jobs WHERE id = e.entity_id::bigint AND state NOT IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')`),
 	"download_events": eventsOf(downloads, `download_jobs WHERE id = e.entity_id::bigint AND status IN ('queued', 'downloading')`),
 	"task_events":     eventsOf(tasks, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
+	"book_events":     eventsOf(books, `(SELECT 1) kept WHERE false`), // a book does not end: its events are old by their age
 	"alerts": {
 		page: `SELECT id, opened_at AS made, coalesce(resolved_at < $3, false) AND over_sent_at IS NOT NULL AS old
 			FROM alerts WHERE id > $1 ORDER BY id LIMIT $2`,

@@ -11,17 +11,18 @@ type ErrorCount struct {
 	Count int64  `db:"count"`
 }
 
-// MaxErrorsCounted is how many errors of each workload are counted at most, the last ones.
-const MaxErrorsCounted = 10_000
+// maxCounted is where counts stop that nobody keeps. It stands in the statements: with a parameter PostgreSQL would plan for any
+// number, and read the table.
+const maxCounted = `10000`
 
-// lastErrors are the errors of each workload since $1, up to $3 of each: job_events_errors and the indexes like it serve it, and
+// lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes like it serve it, and
 // have the same conditions.
 const lastErrors = `(SELECT 'delivery' AS workload, comment AS code FROM job_events WHERE type IN ('requeued', 'failed') AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)
 	UNION ALL (SELECT 'download', comment FROM download_events WHERE type = 'failed' AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)
 	UNION ALL (SELECT 'transaction', comment FROM transaction_events WHERE type = 'failed' AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT $3)`
+		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)`
 
 // StuckJobs lists held jobs whose heartbeat is older than age.
 func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
@@ -64,22 +65,19 @@ type WholeCounts struct {
 	Tasks          map[TaskStatus]int64
 	Transactions   map[TransactionStatus]int64
 	PaymentQueue   int64 // payments that wait for the wallet's turn, or have it
-	NeedsReview    int64 // transactions; up to MaxCounted
+	NeedsReview    int64 // transactions; up to 10,000
 	OpenFindings   int64 // the same
 	RecentFindings int64 // the same
 }
-
-// MaxCounted is where counts stop that nobody keeps.
-const MaxCounted = 10_000
 
 // CountWhole counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
 // those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes.
 func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, error) {
 	rows, err := list[Count](ctx, s, counted+`
-		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT $3) r
-		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT $3) o
-		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT $3) f`,
-		[]string{deliveries, downloads, tasks, transactions, countQueue}, since, MaxCounted)
+		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT `+maxCounted+`) r
+		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT `+maxCounted+`) o
+		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT `+maxCounted+`) f`,
+		[]string{deliveries, downloads, tasks, transactions, countQueue}, since)
 
 	counts := WholeCounts{
 		Jobs: map[JobState]int64{}, Downloads: map[DownloadStatus]int64{}, Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{},
@@ -115,10 +113,10 @@ type WorkloadErrorCount struct {
 }
 
 // WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent first. Of a workload
-// with more than MaxErrorsCounted errors the last ones are counted.
+// with more than 10,000 errors the last ones are counted.
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
 	return list[WorkloadErrorCount](ctx, s, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
 			FROM (`+lastErrors+`) e GROUP BY workload, code
-		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit, MaxErrorsCounted)
+		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
 }

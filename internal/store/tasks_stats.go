@@ -21,7 +21,7 @@ type TaskStats struct {
 }
 
 // maxTasksCounted is how many tasks statistics are made of, at most.
-const maxTasksCounted = 10_000
+const maxTasksCounted = `10000`
 
 // StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves it; a task's
 // time of change may be a little before its event's.
@@ -29,7 +29,7 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 	return one[TaskStats](ctx, s, noWorkspace, `WITH mine AS (
 			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
 				extract(epoch FROM finished_at - started_at)::float8 AS cycle
-			FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT $3
+			FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT `+maxTasksCounted+`
 		), ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
 			SELECT e.type FROM mine m JOIN task_events e ON e.workload = 'task' AND e.entity_id = m.id::text
 			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
@@ -43,6 +43,6 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 			(SELECT count(*) FROM happened WHERE type = 'taken_over') AS takeovers,
 			(SELECT count(*) FROM happened WHERE type = 'escalated') AS escalations,
 			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries,
-			(SELECT count(*) FROM mine) >= $3 AS partial
-		FROM ended`, workspaceID, since, maxTasksCounted)
+			(SELECT count(*) FROM mine) >= `+maxTasksCounted+` AS partial
+		FROM ended`, workspaceID, since)
 }

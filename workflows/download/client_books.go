@@ -45,3 +45,17 @@ func (c *Client) Books(ctx context.Context, f store.BookFilter) ([]store.Book, e
 	}
 	return c.Store.Books(ctx, f)
 }
+
+// MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then. Administrators do this.
+func (c *Client) MarkMedium(ctx context.Context, user store.User, book int64, mediaType, status string) (store.Book, error) {
+	switch {
+	case !user.IsAdmin():
+		return store.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")
+	case status != store.MediaDeleted && status != store.MediaMissing:
+		return store.Book{}, fault.New(fault.Validation, "a person marks a medium as deleted or as missing").WithField("status")
+	}
+	if _, err := c.Store.ChangeMedium(ctx, store.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
+		return store.Book{}, err
+	}
+	return c.Store.BookByID(ctx, book)
+}

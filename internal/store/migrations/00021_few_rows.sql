@@ -23,6 +23,14 @@ CREATE INDEX CONCURRENTLY alerts_unsent ON alerts (id) WHERE sent_at IS NULL OR 
 DROP INDEX CONCURRENTLY IF EXISTS tasks_changed;
 CREATE INDEX CONCURRENTLY tasks_changed ON tasks (workspace_id, updated_at DESC);
 
+-- What becomes of books' media; and when their files were looked at last: one row.
+CREATE TABLE IF NOT EXISTS book_events PARTITION OF events FOR VALUES IN ('book');
+CREATE TABLE IF NOT EXISTS media_sweep (
+    one      boolean PRIMARY KEY DEFAULT true CHECK (one),
+    swept_at timestamptz
+);
+INSERT INTO media_sweep DEFAULT VALUES ON CONFLICT DO NOTHING;
+
 RESET statement_timeout;
 
 -- +goose Down

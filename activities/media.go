@@ -1,0 +1,236 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// MediaMarker is the file that must lie in the media root: without it nothing is mounted there, or something else.
+const MediaMarker = ".stagecoach-media"
+
+const (
+	mediaBatch = 500                   // media that are looked at between two looks at the marker
+	mediaPause = 50 * time.Millisecond // after each batch: the disk is qBittorrent's
+)
+
+// Results of a sweep.
+const (
+	MediaSwept       = "ok"
+	MediaStopped     = "stopped" // too many media are missing: nothing was marked
+	MediaSweepFailed = "failed"
+)
+
+// MediaSweep looks whether the files of media are where the record says, and marks media as missing and as available again.
+type MediaSweep struct {
+	Store      *store.Store
+	Log        *slog.Logger
+	Root       string              // where SavePath is mounted here; empty: there are no sweeps
+	SavePath   string              // in qBittorrent's file system; empty: the same as Root
+	Every      time.Duration       // between two sweeps
+	MaxPercent int64               // of the available media: a sweep that would mark more stops
+	OnSwept    func(result string) // counts sweeps; nil: nobody does
+
+	sweeping sync.Mutex // held while this process sweeps
+	running  sync.WaitGroup
+	failedAt time.Time // guarded by sweeping
+}
+
+var errNoMarker = errors.New("the media root does not hold the marker file")
+
+// keep lets a sweep run in the background when one is due.
+func (m *MediaSweep) keep(ctx context.Context) {
+	if m.Root == "" || !m.sweeping.TryLock() {
+		return
+	}
+	m.running.Go(func() {
+		defer m.sweeping.Unlock()
+		if time.Since(m.failedAt) < m.Every { // another process may have the root
+			return
+		}
+		due, err := m.Store.MediaSweepIsDue(ctx, m.Every)
+		if err == nil && due {
+			err = m.sweep(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			m.failedAt = time.Now()
+			m.count(MediaSweepFailed)
+			m.Log.Warn("media were not looked at", "error", withoutPath(err))
+		}
+	})
+}
+
+// wait waits until a sweep has ended.
+func (m *MediaSweep) wait() { m.running.Wait() }
+
+// sweep looks at all media first and marks afterwards, so that a root that is half there marks nothing.
+func (m *MediaSweep) sweep(ctx context.Context) error {
+	plan, err := m.look(ctx)
+	if err != nil {
+		return err
+	}
+
+	if plan.tooMany(m.MaxPercent) {
+		if err := m.Store.RaiseAlert(ctx, store.AlertMediaMissing); err != nil {
+			return err
+		}
+		m.count(MediaStopped)
+		m.Log.Warn("a sweep of media stopped: too many are missing", "missing", len(plan.lost), "available", plan.available)
+		return m.Store.MarkMediaSwept(ctx)
+	}
+
+	if err := m.apply(ctx, plan); err != nil {
+		return err
+	}
+	if err := m.Store.ResolveAlert(ctx, store.AlertMediaMissing); err != nil {
+		return err
+	}
+	m.count(MediaSwept)
+	return m.Store.MarkMediaSwept(ctx)
+}
+
+// mediaPlan is what a look has found.
+type mediaPlan struct {
+	available int                 // media that were so at the look
+	lost      []store.LyingMedium // of them, those whose files are gone
+	found     []store.LyingMedium // missing ones whose files are back
+}
+
+// tooMany says whether more than this share of the available media would be marked.
+func (p mediaPlan) tooMany(percent int64) bool {
+	return int64(len(p.lost))*100 > int64(p.available)*percent
+}
+
+// look goes through all media that may lie in the root. What was seen of a batch counts only if the marker was there before and after.
+func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
+	root, err := os.OpenRoot(m.Root)
+	if err != nil {
+		return plan, err
+	}
+	defer func() { _ = root.Close() }()
+
+	for last := (store.LyingMedium{}); ; {
+		media, err := m.Store.LyingMedia(ctx, last, mediaBatch)
+		if err != nil {
+			return plan, err
+		}
+		if err := m.lookAt(root, media, &plan); err != nil {
+			return plan, err
+		}
+		if len(media) < mediaBatch {
+			return plan, nil
+		}
+		last = media[len(media)-1]
+
+		select {
+		case <-ctx.Done():
+			return plan, ctx.Err()
+		case <-time.After(mediaPause):
+		}
+	}
+}
+
+// lookAt adds what a batch of media shows to the plan.
+func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *mediaPlan) error {
+	if err := m.marked(); err != nil {
+		return err
+	}
+	for _, medium := range media {
+		place, ok := m.place(medium.Path)
+		if !ok {
+			continue
+		}
+		there, err := exists(root, place)
+		if err != nil {
+			return err
+		}
+
+		switch medium.Status {
+		case store.MediaAvailable:
+			plan.available++
+			if !there {
+				plan.lost = append(plan.lost, medium)
+			}
+		case store.MediaMissing:
+			if there {
+				plan.found = append(plan.found, medium)
+			}
+		}
+	}
+	return m.marked()
+}
+
+// apply marks what was found, each medium in a database transaction of its own.
+func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
+	for to, media := range map[string][]store.LyingMedium{store.MediaMissing: plan.lost, store.MediaAvailable: plan.found} {
+		for _, medium := range media {
+			_, err := m.Store.ChangeMedium(ctx, store.MediumChange{
+				BookID: medium.BookID, MediaType: medium.MediaType, To: to, From: medium.Status, Path: medium.Path,
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if len(plan.lost)+len(plan.found) > 0 {
+		m.Log.Info("media were marked", "missing", len(plan.lost), "available", len(plan.found))
+	}
+	return nil
+}
+
+// marked says whether the root holds the marker now. It is looked up anew: a mount may come and go over an open folder.
+func (m *MediaSweep) marked() error {
+	info, err := os.Stat(filepath.Join(m.Root, MediaMarker))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
+		return errNoMarker
+	default:
+		return err
+	}
+}
+
+// place gives where a path of qBittorrent's lies below the root; false: elsewhere.
+func (m *MediaSweep) place(file string) (place string, ok bool) {
+	base := path.Clean(filepath.ToSlash(m.SavePath))
+	if m.SavePath == "" {
+		base = path.Clean(filepath.ToSlash(m.Root))
+	}
+	place, ok = strings.CutPrefix(path.Clean(file), strings.TrimSuffix(base, "/")+"/")
+	return place, ok && filepath.IsLocal(place)
+}
+
+// exists says whether there is a file or a folder. What leads out of the root is not there.
+func exists(root *os.Root, place string) (bool, error) {
+	_, err := root.Stat(filepath.FromSlash(place))
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// withoutPath keeps paths out of the log.
+func withoutPath(err error) error {
+	if problem, ok := errors.AsType[*fs.PathError](err); ok {
+		return problem.Err
+	}
+	return err
+}
+
+func (m *MediaSweep) count(result string) {
+	if m.OnSwept != nil {
+		m.OnSwept(result)
+	}
+}

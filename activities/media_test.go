@@ -1,0 +1,197 @@
+package activities
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+// mediaRig is a library whose files lie in a folder.
+type mediaRig struct {
+	t     *testing.T
+	store *store.Store
+	url   string
+	root  string
+	sweep *MediaSweep
+	swept []string
+}
+
+// newMediaRig makes a library of n books with a text each, and their files.
+func newMediaRig(t *testing.T, n int) *mediaRig {
+	t.Helper()
+	url := testdb.URL(t)
+	s, err := store.Open(t.Context(), url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	r := &mediaRig{t: t, store: s, url: url, root: t.TempDir()}
+	r.sweep = &MediaSweep{
+		Store: s, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Root: r.root, SavePath: "/downloads", MaxPercent: 5,
+		OnSwept: func(result string) { r.swept = append(r.swept, result) },
+	}
+	r.exec(`INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
+	r.exec(`INSERT INTO books (title, creator_id, state) SELECT 'b', 1, 'Library' FROM generate_series(1, $1::int)`, n)
+	r.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) SELECT id, 'text', 'available', '/downloads/job-' || id || '/a.epub', 'x' FROM books`)
+	for i := range n {
+		r.put(i + 1)
+	}
+	r.write(MediaMarker)
+	return r
+}
+
+func (r *mediaRig) exec(sql string, args ...any) {
+	r.t.Helper()
+	conn, err := pgx.Connect(r.t.Context(), r.url)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(r.t.Context()) }()
+	if _, err := conn.Exec(r.t.Context(), sql, args...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *mediaRig) write(name string) {
+	r.t.Helper()
+	file := filepath.Join(r.root, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *mediaRig) put(book int)  { r.t.Helper(); r.write(fmt.Sprintf("job-%d/a.epub", book)) }
+func (r *mediaRig) take(book int) { r.t.Helper(); r.remove(fmt.Sprintf("job-%d", book)) }
+
+func (r *mediaRig) remove(name string) {
+	r.t.Helper()
+	if err := os.RemoveAll(filepath.Join(r.root, name)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// look lets a sweep come, as the reconciler does, and gives what came of it.
+func (r *mediaRig) look() string {
+	r.t.Helper()
+	r.swept = nil
+	r.sweep.failedAt = time.Time{}
+	r.sweep.keep(r.t.Context())
+	r.sweep.wait()
+	return strings.Join(r.swept, " ")
+}
+
+// want checks a book's state and what became of its text.
+func (r *mediaRig) want(when string, book int64, state, status string) {
+	r.t.Helper()
+	got, err := r.store.BookByID(r.t.Context(), book)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if got.State != state || got.Media[0].Status != status {
+		r.t.Errorf("%s: book %d is in %s with a text that is %s, want %s and %s", when, book, got.State, got.Media[0].Status, state, status)
+	}
+}
+
+// TestMediaGoAndComeBack takes a file away and puts it back: the sweep follows, but for what a person has deleted.
+func TestMediaGoAndComeBack(t *testing.T) {
+	t.Parallel()
+	r := newMediaRig(t, 1100) // three batches
+	r.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES (3, 'audio', 'available', '/elsewhere/a.mp3', 'x')`)
+
+	r.take(7)
+	r.take(900)
+	if got := r.look(); got != MediaSwept {
+		t.Fatalf("the sweep says %q", got)
+	}
+	r.want("its file is gone", 7, store.BookArchive, store.MediaMissing)
+	r.want("its file is gone", 900, store.BookArchive, store.MediaMissing)
+	r.want("its file is there", 8, store.BookLibrary, store.MediaAvailable)
+	r.want("its audio lies where nobody looks", 3, store.BookLibrary, store.MediaAvailable)
+
+	admin := int64(1)
+	if _, err := r.store.ChangeMedium(t.Context(), store.MediumChange{BookID: 900, MediaType: "text", To: store.MediaDeleted, ActorID: &admin}); err != nil {
+		t.Fatal(err)
+	}
+	r.put(7)
+	r.put(900)
+	r.look()
+	r.want("its file is back", 7, store.BookLibrary, store.MediaAvailable)
+	r.want("a person has deleted it", 900, store.BookArchive, store.MediaDeleted)
+
+	events, err := r.store.EventsOf(t.Context(), "book", "7")
+	if err != nil || len(events) != 2 || events[0].Type != "medium_missing" || events[1].From != store.MediaMissing || events[1].To != store.MediaAvailable {
+		t.Errorf("the events of book 7: %+v, %v", events, err)
+	}
+}
+
+// TestTooManyMediaAreMissing wants a sweep to mark nothing when more than five of a hundred files are gone, and to raise an alert.
+func TestTooManyMediaAreMissing(t *testing.T) {
+	t.Parallel()
+	r := newMediaRig(t, 100)
+	for book := range 6 {
+		r.take(book + 1)
+	}
+	if got := r.look(); got != MediaStopped {
+		t.Errorf("the sweep says %q", got)
+	}
+	r.want("six of a hundred are gone", 1, store.BookLibrary, store.MediaAvailable)
+	r.wantAlert(true)
+
+	r.put(6)
+	if got := r.look(); got != MediaSwept {
+		t.Errorf("the sweep says %q", got)
+	}
+	r.want("five of a hundred are gone", 1, store.BookArchive, store.MediaMissing)
+	r.wantAlert(false)
+}
+
+func (r *mediaRig) wantAlert(want bool) {
+	r.t.Helper()
+	alerts, err := r.store.OpenAlerts(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if open := len(alerts) == 1 && alerts[0].Kind == store.AlertMediaMissing; open != want {
+		r.t.Errorf("open alerts %+v", alerts)
+	}
+}
+
+// TestMediaAreNotLookedForElsewhere sweeps nothing without the marker: the root is not mounted, or is something else.
+func TestMediaAreNotLookedForElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newMediaRig(t, 100)
+	r.remove(MediaMarker)
+	r.take(1)
+	if got := r.look(); got != MediaSweepFailed {
+		t.Errorf("the sweep says %q", got)
+	}
+	r.want("nobody may look", 1, store.BookLibrary, store.MediaAvailable)
+
+	r.sweep.Root = ""
+	if got := r.look(); got != "" {
+		t.Errorf("without a root the sweep says %q", got)
+	}
+
+	r.sweep.Root = r.root
+	r.write(MediaMarker)
+	r.sweep.Every = time.Hour
+	if got := r.look(); got != MediaSwept {
+		t.Errorf("the sweep says %q", got)
+	}
+	r.want("the marker is back", 1, store.BookArchive, store.MediaMissing)
+	if got := r.look(); got != "" {
+		t.Errorf("within the hour the sweep says %q", got)
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	scalePerEntity = 6 // events
+	scaleDays      = 90
+	scaleUsers     = 1000
+	scaleWaiting   = 5000 // deliveries that wait, and live messages of them
+	scaleDue       = 20   // things that each user is to be told
+)
+
+// scaleShares are how the events are shared out.
+var scaleShares = []struct {
+	workload string
+	percent  int
+}{{"delivery", 50}, {"task", 30}, {"download", 10}, {"transaction", 10}}
+
+// fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers; then the
+// counts are made from the rows, as after a drift.
+func fillScale(ctx context.Context, m *machine, events int) error {
+	if err := scaleSQL(ctx, m, `
+		INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(1, 1000) n;
+		INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now());
+		INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'w' || n, 1, '{}' FROM generate_series(1, 100) n;
+		INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now())`); err != nil {
+		return err
+	}
+
+	copying, copyCtx := errgroup.WithContext(ctx)
+	copying.SetLimit(2)
+	for _, share := range scaleShares {
+		entities := events * share.percent / 100 / scalePerEntity
+		copying.Go(func() error { return copyEntities(copyCtx, m, share.workload, entities) })
+		copying.Go(func() error { return copyEvents(copyCtx, m, share.workload, entities) })
+	}
+	copying.Go(func() error { return copyNews(copyCtx, m, events/scalePerEntity) })
+	if err := copying.Wait(); err != nil {
+		return err
+	}
+
+	if err := scaleSQL(ctx, m, `DELETE FROM count_checks; VACUUM ANALYZE`); err != nil {
+		return err
+	}
+	if _, err := m.store.CheckCounts(ctx); err != nil {
+		return err
+	}
+	return m.store.FoldCounts(ctx)
+}
+
+// scaleSQL runs statements one by one: some cannot be run in a transaction.
+func scaleSQL(ctx context.Context, m *machine, statements string) error {
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for statement := range strings.SplitSeq(statements, ";") {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyRows writes n rows by COPY; foreign keys are not looked at, nor do triggers count.
+func copyRows(ctx context.Context, m *machine, table string, columns []string, n int, row func(i int) []any) error {
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, `SET session_replication_role = replica`); err != nil {
+		return err
+	}
+	i := 0
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+		if i++; i > n {
+			return nil, nil
+		}
+		return row(i), nil
+	}))
+	return err
+}
+
+// scaleTime is when the ith of n things happened: they are spread evenly, up to now.
+func scaleTime(i, n int) time.Time {
+	return time.Now().Add(-time.Duration(float64(scaleDays*24*time.Hour) * float64(n-i) / float64(n)))
+}
+
+func copyEntities(ctx context.Context, m *machine, workload string, n int) error {
+	switch workload {
+	case "delivery":
+		err := copyRows(ctx, m, "jobs", []string{"idempotency_key", "user_id", "file_id", "file_name", "size", "source", "state", "last_error", "message_id", "created_at", "updated_at"},
+			n, func(i int) []any {
+				state, at := []string{"DELIVERED", "DELIVERED", "DELIVERED", "FAILED", "CANCELLED"}[i%5], scaleTime(i, n)
+				if i > n-min(scaleWaiting, n/2) {
+					state = "QUEUED"
+				}
+				return []any{fmt.Sprintf("%064x", i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
+			})
+		if err != nil {
+			return err
+		}
+		return copyRows(ctx, m, "boards", []string{"workload", "entity_id", "chat_id", "message_id", "state", "due_at"}, n, func(i int) []any {
+			state := "final"
+			if i > n-min(scaleWaiting, n/2) {
+				state = "shown"
+			}
+			return []any{workload, i, i%scaleUsers + 1, i, state, scaleTime(i, n)}
+		})
+	case "task":
+		return copyRows(ctx, m, "tasks", []string{"workspace_id", "title", "creator_id", "assignee_id", "status", "finished_at", "created_at", "updated_at"}, n, func(i int) []any {
+			at := scaleTime(i, n)
+			if i > n-min(scaleWaiting, n/2) {
+				return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, "IN_PROGRESS", nil, at, at}
+			}
+			return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, []string{"DONE", "DONE", "CANCELLED"}[i%3], at, at, at}
+		})
+	case "download":
+		return copyRows(ctx, m, "download_jobs", []string{"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc"}, n, func(i int) []any {
+			return []any{i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n)}
+		})
+	default:
+		return copyRows(ctx, m, "transactions", []string{"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since", "error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at"},
+			n, func(i int) []any {
+				hash, at := fmt.Sprintf("%064x", i), scaleTime(i, n)
+				status, message, class, paid := "processed", "", "", hash
+				if i%20 == 0 {
+					status, message, class, paid = "failed", "Username not found", "non-retryable", ""
+				}
+				return []any{hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at, at.Add(20 * time.Second)}
+			})
+	}
+}
+
+// copyEvents writes the events; one of thirty is an error.
+func copyEvents(ctx context.Context, m *machine, workload string, entities int) error {
+	n := entities * scalePerEntity
+	return copyRows(ctx, m, "events", []string{"workload", "entity_id", "seq", "type", "from_state", "to_state", "owner_id", "comment", "created_at"}, n, func(i int) []any {
+		entity := (i-1)/scalePerEntity + 1
+		id := fmt.Sprint(entity)
+		if workload == "transaction" {
+			id = fmt.Sprintf("%064x", entity)
+		}
+		kind, comment := "status_changed", ""
+		if i%30 == 0 {
+			kind, comment = "failed", fmt.Sprintf("ERROR_%d", i%17)
+		}
+		return []any{workload, id, (i-1)%scalePerEntity + 1, kind, "A", "B", entity%scaleUsers + 1, comment, scaleTime(i, n)}
+	})
+}
+
+// copyNews writes what people were told, and what they are to be told now.
+func copyNews(ctx context.Context, m *machine, told int) error {
+	columns := []string{"user_id", "workload", "entity_id", "seq", "state", "due_at"}
+	err := copyRows(ctx, m, "news", columns, told, func(i int) []any {
+		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 2, "sent", scaleTime(i, told)}
+	})
+	if err != nil {
+		return err
+	}
+	const due = scaleUsers * scaleDue
+	return copyRows(ctx, m, "news", columns, due, func(i int) []any {
+		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 3, "due", scaleTime(i, due)}
+	})
+}
