@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -268,7 +269,12 @@ func (m *TonMonitor) record(t toncenter.Transaction) store.ChainTransaction {
 	if t.In.Comment != nil {
 		r.Comment = *t.In.Comment
 	}
-	r.Deposit = t.IsDeposit() && r.In.Nano >= m.Settings.MinDeposit && !slices.Contains(m.TopUpFrom, t.In.Source)
+	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
+	r.Deposit = asks && r.In.Nano >= m.Settings.MinDeposit
+	if asks && !r.Deposit {
+		order, _ := stars.Parse(r.Comment, stars.Least) // a number of Stars that is wrong is of no matter
+		r.TooSmallFor = order.Username
+	}
 	return r
 }
 

@@ -117,7 +117,7 @@ func New(o Options) *Bot {
 	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(), b.adminCommands())
 	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons())
 	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard(), store.DownloadBoards: b.downloadBoard()}
-	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews}
+	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews, store.SmallTransferNotices: b.smallTransferNews}
 	b.pace = newPace(b.editEvery)
 	return b
 }

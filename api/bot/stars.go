@@ -78,6 +78,13 @@ func (b *Bot) transactionNews(ctx context.Context, viewer store.User, n store.No
 	}, err
 }
 
+// smallTransferNews tells of a transfer below the minimum, which is no order.
+func (b *Bot) smallTransferNews(_ context.Context, viewer store.User, _ store.Notice) (drawNews, error) {
+	return func(context.Context, store.Notice, []store.StreamedEvent) view {
+		return view{text: textTransferTooSmall.in(viewer.Language)}
+	}, nil
+}
+
 func transactionNewsText(language string, t store.Transaction, event store.StreamedEvent) string {
 	if store.TransactionStatus(event.To) == store.TransactionProcessed {
 		return textStarsBought.in(language, t.Stars, t.Username)

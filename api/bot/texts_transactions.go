@@ -35,12 +35,16 @@ var (
 
 // News for whom Stars were paid.
 var (
-	textStarsBought    = text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
-	textStarsNotBought = text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
-	textMoneyWaits     = text{"There is no need to pay again: the administrators see it, and the purchase may be tried again.", "Платить ещё раз не нужно: администраторы это видят, покупку могут повторить."}
-	textMoneyBack      = text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
-	textMoneyAsk       = text{"It will not be tried again. About the money, please write to an administrator.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
-	textStarsTrouble   = text{"Something went wrong on our side.", "Что-то пошло не так на нашей стороне."}
+	textStarsBought      = text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
+	textStarsNotBought   = text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
+	textMoneyWaits       = text{"There is no need to pay again: the administrators see it, and the purchase may be tried again.", "Платить ещё раз не нужно: администраторы это видят, покупку могут повторить."}
+	textMoneyBack        = text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
+	textMoneyAsk         = text{"It will not be tried again. About the money, please write to an administrator.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
+	textTransferTooSmall = text{
+		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back by itself. If it was yours: /stars says how much to send; about the money, please write to an administrator.",
+		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, сам он не возвращается. Если он ваш: в /stars сказано, сколько отправлять, а о деньгах напишите, пожалуйста, администратору.",
+	}
+	textStarsTrouble = text{"Something went wrong on our side.", "Что-то пошло не так на нашей стороне."}
 )
 
 // failureTexts say in plain words why Stars were not bought, by the message in the record.

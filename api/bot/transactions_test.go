@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
@@ -180,6 +181,31 @@ func TestWhoIsToldOfStars(t *testing.T) {
 		}
 	}
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent sent sent" })
+}
+
+// TestASmallTransferIsTold tells the person whom a transfer below the minimum names that nothing comes of it, in their language.
+func TestASmallTransferIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.bot())
+	w.opens()
+	w.calledSo(anna, "en", "anna", "/start")
+	w.calledSo(boris, "ru", "boris", "/start")
+	w.eventually("their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" })
+
+	conn, err := pgx.Connect(t.Context(), w.wire.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	_, err = conn.Exec(t.Context(), `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+		SELECT id, $1, 'hash', 1, now() FROM users WHERE username IN ('anna', 'boris')`, store.SmallTransferNotices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sees(anna, "below the minimum", "/stars")
+	w.sees(boris, "меньше минимального", "/stars")
+	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent" })
 }
 
 // pays takes a transaction in processing to its end, after the n-th transaction of the wallet.

@@ -31,6 +31,8 @@ type ChainTransaction struct {
 	// wallet itself or from an address that Stars were bought at is one.
 	Deposit bool
 	Comment string // of a deposit
+	// TooSmallFor is the username in the comment of a transfer that would ask for Stars, if it were not below the minimum; empty: it is none.
+	TooSmallFor string
 }
 
 // InMessage is what a wallet was called with.
@@ -176,8 +178,14 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	case meansBounce:
 		return in.post(ctx, nil, t, AccountReturning, AccountOther)
 	default:
-		if err := in.post(ctx, nil, t, AccountOther, AccountOther); err != nil || t.In.HashNorm == "" {
+		if err := in.post(ctx, nil, t, AccountOther, AccountOther); err != nil {
 			return err
+		}
+		if t.TooSmallFor != "" {
+			return in.tooSmall(ctx, t)
+		}
+		if t.In.HashNorm == "" {
+			return nil
 		}
 		return in.lost(ctx, t)
 	}

@@ -1,0 +1,70 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestMediaChange changes media one after the other, and wants the book to follow and each change to leave an event.
+func TestMediaChange(t *testing.T) {
+	t.Parallel()
+	s, url := countsRig(t)
+	execIn(t, url, `INSERT INTO books (title, creator_id, state) VALUES ('b', 1, 'Library'), ('bare', 1, 'Archive')`)
+	execIn(t, url, `INSERT INTO media_assets (book_id, media_type, status, path, source_url)
+		VALUES (1, 'text', 'available', '/d/a', 'x'), (1, 'audio', 'available', '/d/b', 'x')`)
+
+	for i, c := range []struct {
+		change store.MediumChange
+		done   bool
+		code   fault.Code
+		state  string
+	}{
+		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing, From: store.MediaAvailable, Path: "/d/elsewhere"}, false, "", store.BookLibrary},
+		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing, From: store.MediaAvailable, Path: "/d/a"}, true, "", store.BookLibrary},
+		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing}, false, "", store.BookLibrary},
+		{store.MediumChange{BookID: 1, MediaType: "audio", To: store.MediaDeleted}, true, "", store.BookArchive},
+		{store.MediumChange{BookID: 1, MediaType: "audio", To: store.MediaAvailable, From: store.MediaMissing}, false, "", store.BookArchive},
+		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaAvailable, From: store.MediaMissing}, true, "", store.BookLibrary},
+		{store.MediumChange{BookID: 2, MediaType: "text", To: store.MediaMissing}, false, fault.NotFound, store.BookLibrary},
+		{store.MediumChange{BookID: 9, MediaType: "text", To: store.MediaMissing}, false, fault.BookNotFound, store.BookLibrary},
+	} {
+		done, err := s.ChangeMedium(t.Context(), c.change)
+		if done != c.done || fault.CodeOf(err) != c.code {
+			t.Errorf("%d: changed %v, %v, want %v, %q", i, done, err, c.done, c.code)
+		}
+		book, err := s.BookByID(t.Context(), 1)
+		if err != nil || book.State != c.state {
+			t.Errorf("%d: the book is in %s, %v, want %s", i, book.State, err, c.state)
+		}
+	}
+
+	events, err := s.EventsOf(t.Context(), "book", "1")
+	if err != nil || len(events) != 3 || events[1].Type != "medium_deleted" || events[1].Comment != "audio" || events[2].Seq != 3 {
+		t.Errorf("events %+v, %v", events, err)
+	}
+	lying, err := s.LyingMedia(t.Context(), store.LyingMedium{}, 10)
+	if err != nil || len(lying) != 1 || lying[0].Path != "/d/a" {
+		t.Errorf("lying media %+v, %v", lying, err)
+	}
+}
+
+// TestMediaSweepIsDue wants a look to be due at first, and then after a while.
+func TestMediaSweepIsDue(t *testing.T) {
+	t.Parallel()
+	s, _ := countsRig(t)
+	for i, c := range []struct {
+		every time.Duration
+		due   bool
+	}{{time.Hour, true}, {time.Hour, false}, {0, true}} {
+		due, err := s.MediaSweepIsDue(t.Context(), c.every)
+		if err != nil || due != c.due {
+			t.Errorf("%d: due %v, %v", i, due, err)
+		}
+		if err := s.MarkMediaSwept(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
