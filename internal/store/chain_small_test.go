@@ -38,7 +38,9 @@ func TestSmallTransfers(t *testing.T) {
 
 	small("nobody", address("ann"), nil)
 	small("durov", b.wallet, nil)
-	small("durov", address("ann"), func(c *store.ChainTransaction) { c.Aborted, c.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: 1}} })
+	small("durov", address("ann"), func(c *store.ChainTransaction) {
+		c.Aborted, c.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: 1}}
+	})
 	if told := due(); len(told) != 0 {
 		t.Errorf("told of %v", told)
 	}
