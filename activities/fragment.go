@@ -24,11 +24,14 @@ func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 		}
 		return err
 	})
+	waits, waitErr := c.waitsForFragment(ctx, o, err)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, isRefusal(err, fault.StoreUnavailable):
 		return Position{}, again(ctx, err)
-	case fragment.ClassOf(err) == fragment.Hold:
+	case waitErr != nil:
+		return Position{}, again(ctx, waitErr)
+	case fragment.ClassOf(err) == fragment.Hold, waits:
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Position{}, again(ctx, err)
 		}

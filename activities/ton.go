@@ -244,8 +244,17 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		return Payment{}, again(ctx, err)
 	}
 	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
+	waits, waitErr := c.waitsForFragment(ctx, o, err)
+	if waitErr != nil {
+		return Payment{}, again(ctx, waitErr)
+	}
 	code := fault.CodeOf(err)
 	switch {
+	case waits:
+		if err := c.hold(ctx, code); err != nil {
+			return Payment{}, again(ctx, err)
+		}
+		return c.waitLast(ctx, o, kind)
 	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided):
 		position, lookErr := c.look(ctx, o.Hash)
 		if lookErr != nil || !c.hasTurn(position, o, kind) { // the record has moved on: so does the workflow
@@ -289,6 +298,29 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 	return Payment{Position: position, Failure: failure.Message, Retry: !failure.Final && o.Try < c.Settings.Attempts}, err
 }
 
+// waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come first, and it
+// waits for a time only: what fails for one order alone would hold up all others for ever.
+func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
+	if !fragment.Away(err) || activity.GetInfo(ctx).Attempt < int32(min(quickTries, c.Settings.Attempts)) {
+		return false, nil
+	}
+
+	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
+	if err != nil || transaction.Status != store.TransactionProcessing || transaction.Attempt != o.Attempt {
+		return false, err
+	}
+	return time.Since(*transaction.ProcessingSince) < c.Settings.RetryFor, nil
+}
+
+// waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may be the reason.
+func (c *Cashier) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+	if err := c.Store.YieldTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+		return Payment{}, again(ctx, err)
+	}
+	position, err := c.look(ctx, o.Hash)
+	return Payment{Position: position}, err
+}
+
 // waitAgain puts an order back to its old place in line: nothing of this was its fault.
 func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
@@ -315,7 +347,8 @@ func (c *Cashier) deferTurn(ctx context.Context, o Order, kind store.PaymentKind
 // deferMost is how long an order waits before it is tried again: a payment that dies leaves room sooner than the day's window.
 const deferMost = time.Hour
 
-// holdAlerts are the incidents for which all purchases are held: no try of any order can succeed.
+// holdAlerts are the incidents for which all purchases are held: no try of any order can succeed. Of one that is not here, Fragment
+// being away, the administrators are told by the liveness of outside systems.
 var holdAlerts = map[fault.Code]string{
 	fault.FragmentUnauthorized: store.AlertFragmentSession,
 	fault.FragmentVerify:       store.AlertFragmentSession,
@@ -325,7 +358,9 @@ var holdAlerts = map[fault.Code]string{
 
 // hold stops purchases for a while and tells the administrators.
 func (c *Cashier) hold(ctx context.Context, why fault.Code) error {
-	c.raise(ctx, holdAlerts[why])
+	if alert := holdAlerts[why]; alert != "" {
+		c.raise(ctx, alert)
+	}
 	return c.Store.Hold(ctx, string(why), time.Now().Add(c.Settings.HoldRetry))
 }
 

@@ -29,7 +29,8 @@ type TransactionSettings struct {
 	Limits         store.Limits  // of payments
 	PaymentTTL     time.Duration // how long a signed payment can be carried out
 	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
-	HoldRetry      time.Duration // after a hold began, when one purchase may try
+	HoldRetry      time.Duration // after a hold began, when one purchase may try; the pauses grow
+	RetryFor       time.Duration // in processing: while Fragment is away an order waits for so long instead of spending its tries
 	PollInterval   time.Duration // between two looks at the chain
 	MinDeposit     int64         // a smaller transfer is no order
 	WholeHistory   bool          // transfers from before the first start are orders too

@@ -212,6 +212,7 @@ type Transactions struct {
 	ConfirmPatience  time.Duration
 	StuckAfter       time.Duration
 	HoldRetry        time.Duration
+	RetryFor         time.Duration
 	Refund           bool
 }
 

@@ -80,6 +80,16 @@ func row(code fault.Code) failure {
 // ClassOf tells the class of an error of this package; UnknownClass for any other.
 func ClassOf(err error) Class { return row(fault.CodeOf(err)).class }
 
+// Away says whether an error means that Fragment cannot be reached, or can serve nobody now.
+func Away(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.FragmentUnavailable, fault.FragmentUnreachable, fault.FragmentTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if anybody: the
 // sentence may repeat it.
 func textFault(text, name string) *fault.Error {

@@ -143,6 +143,19 @@ func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) e
 	return err
 }
 
+// YieldTurn gives a turn back as ReturnTurn does, and the order waits behind all others.
+func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.unsigned(ctx, kind); err != nil {
+			return err
+		}
+		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL, asked_at = $3
+			WHERE transaction_hash = $1 AND kind = $2`, hash, kind, w.now)
+		return err
+	})
+	return err
+}
+
 // DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the limit for 24 hours.
 // Others pass it meanwhile, for a day at most.
 func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {

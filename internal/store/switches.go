@@ -75,10 +75,13 @@ func (s *Store) Resume(ctx context.Context) error {
 
 const switchOff = `UPDATE switches SET since = NULL, reason = '', by_user = NULL, retry_at = NULL WHERE `
 
-// Hold stops purchases for a reason that only time or a person can mend, but for one that may try at retryAt. A second
-// hold renews reason and retryAt.
+// Hold stops purchases for a reason that only time or a person can mend, but for one that may try at retryAt. A hold that is on renews
+// the reason; the next try comes when the one that was planned has failed, after a pause as long as the hold has lasted, up to an hour.
 func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
-	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = $2 WHERE name = 'hold'`, reason, retryAt)
+	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE
+			WHEN $2::timestamptz <= now() THEN $2
+			WHEN since IS NOT NULL AND retry_at > now() THEN retry_at
+			ELSE greatest($2, now() + least(now() - coalesce(since, now()), interval '1 hour')) END WHERE name = 'hold'`, reason, retryAt)
 	return unavailable(err)
 }
 

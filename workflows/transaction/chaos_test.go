@@ -196,7 +196,7 @@ func (c *chaos) build() error {
 	}
 	settings := activities.TransactionSettings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
-		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond,
+		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: time.Minute,
 		PollInterval: time.Minute, MinDeposit: 50_000_000,
 	}
 	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New()

@@ -1,0 +1,72 @@
+package transaction_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// TestFragmentAway lets Fragment be away while orders come: each waits in line without spending a try, one after the other looks whether
+// it is back, and all are bought once without a person's help.
+func TestFragmentAway(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sim.Fault{
+		"503 at the price":     {Match: "updateStarsPrices", Kind: "503"},
+		"503 at the request":   {Match: "initBuyStarsRequest", Kind: "503"},
+		"429 at the link":      {Match: "getBuyStarsLink", Kind: "429"},
+		"cut at the search":    {Match: "searchStarsRecipient", Kind: "cut"},
+		"no answer at request": {Match: "initBuyStarsRequest", Kind: "lost_answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(s *setup) { s.settings.RetryFor = time.Hour })
+			w.fragment.AddFault(fault)
+			first, second := w.deposit(1, "durov 50"), w.depositAs(sim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
+			w.wantHeld(first)
+			time.Sleep(3 * time.Second) // some tries fail
+
+			w.fragment.ClearFaults()
+			for _, hash := range []string{first, second} {
+				if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+					t.Errorf("%d attempts", got.Attempt)
+				}
+			}
+			w.wantSold(2)
+			w.balances()
+		})
+	}
+}
+
+// TestFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
+func TestFragmentAwayForLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.RetryFor = 5 * time.Second })
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
+	hash := w.deposit(1, "durov 50")
+	w.wantHeld(hash)
+	w.fails(hash, "Service unavailable: Fragment API returned 503", store.Retryable)
+
+	w.fragment.ClearFaults()
+	_, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
+	w.must(err)
+	w.becomes(hash, store.TransactionProcessed)
+	w.wantSold(1)
+	w.balances()
+}
+
+// TestOneOrderHoldsUpNobody has an order for which alone Fragment fails: others are bought meanwhile.
+func TestOneOrderHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(s *setup) { s.settings.RetryFor = 20 * time.Second })
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
+	first := w.deposit(1, "durov 50")
+	w.eventually("the first waits in line", func() bool { return w.inLine(first) })
+	second := w.depositAs(sim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+	w.becomes(second, store.TransactionProcessed)
+	w.becomes(first, store.TransactionProcessed)
+	w.wantSold(2)
+	w.balances()
+}
