@@ -20,17 +20,16 @@ const (
 	streamsMost  = 1000
 	streamEvents = 20 // a second
 	streamsTime  = 15 * time.Second
-	streamsQuiet = 2 * time.Second // PostgreSQL's processes tell their counts once a second
+	streamsQuiet = 12 * time.Second // PostgreSQL's idle processes tell their counts every ten seconds
 	pollersEvery = 250 * time.Millisecond
 )
 
 // streamsRun is what one number of followers led to.
 type streamsRun struct {
-	status   []float64 // ms
-	late     []float64 // ms from an event's writing to each follower
-	missing  int
-	asked    float64 // statements of the record a second
-	followed int
+	status  []float64 // ms
+	late    []float64 // ms from an event's writing to each follower
+	missing int
+	asked   float64 // statements of the record a second
 }
 
 // measureStreams lets many follow the events of one API while some happen, beside as many that each ask the record for itself.
