@@ -11,7 +11,7 @@ const (
 	taskJSON      = `{"id":"12","workspace_id":"2","title":"Write it","description":"all","visibility":"public","priority":"high","labels":["a","b"],"status":"STATUS","status_deadline_at":"2026-03-01T14:00:00Z","creator_id":"3","assignee_id":null,"blocked_by":["11","10"],"blockers":[{"id":"10","status":"DONE"},{"id":"11","status":"STUCK"}],"ready":false,"allowed_actions":["status"],"allowed_statuses":["CANCELLED"],"workflow_id":"task/12","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
 	taskEventJSON = `{"seq":2,"type":"deadline_expired","actor_id":null,"from":"NEW","to":"STUCK","comment":"too late","created_at":"2026-03-01T12:00:00Z"}`
 	spaceJSON     = `{"id":"2","name":"Shop","owner_id":"3","status_deadlines":{"NEW":120,"IN_PROGRESS":0,"BLOCKED":0.5},"stuck_release_after":0,"new_deadline_waits_for_blockers":false,"created_at":"2026-03-01T12:00:00Z"}`
-	memberJSON    = `{"user_id":"7","name":"Ada","joined_at":"2026-03-01T12:00:00Z"}`
+	memberJSON    = `{"user_id":"7","name":"Ada","agreed":false,"joined_at":"2026-03-01T12:00:00Z"}`
 	statsJSON     = `{"created":9,"done":4,"cancelled":1,"lead_time_seconds":90.5,"lead_time_median_seconds":60,"cycle_time_seconds":null,"cycle_time_median_seconds":null,"takeovers":2,"escalations":3,"expiries":5}`
 )
 
@@ -38,6 +38,7 @@ func TestTaskCommands(t *testing.T) {
 		"GET /v1/workspaces?limit=50":                        {"200 " + list(spaceJSON)},
 		"PUT /v1/workspaces/2/members/7":                     {"204 "},
 		"DELETE /v1/workspaces/2/members/7":                  {"204 "},
+		"POST /v1/workspaces/2/agree":                        {"204 "},
 		"GET /v1/workspaces/2/members?limit=50":              {"200 " + list(memberJSON)},
 		"PATCH /v1/workspaces/2":                             {"200 " + spaceJSON},
 		"GET /v1/stats/tasks?period=week&workspace_id=2":     {"200 " + statsJSON},
@@ -74,7 +75,8 @@ func TestTaskCommands(t *testing.T) {
 		{line: "workspace list", want: []string{"Shop"}, json: list(spaceJSON)},
 		{line: "workspace member 2 7", want: []string{"user 7 is a member of workspace 2"}},
 		{line: "workspace remove 2 7", want: []string{"user 7 is not in workspace 2"}},
-		{line: "workspace members 2", want: []string{"7", "Ada", "2026-03-01"}, json: list(memberJSON)},
+		{line: "workspace agree 2", want: []string{"workspace 2: you have agreed"}},
+		{line: "workspace members 2", want: []string{"7", "Ada", "not yet", "2026-03-01"}, json: list(memberJSON)},
 		{
 			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false", want: []string{"Shop"}, json: spaceJSON,
 			body: `{"name":"Store","new_deadline_waits_for_blockers":false,"status_deadlines":{"NEW":0},"stuck_release_after":0}`,

@@ -28,7 +28,8 @@ type workspace struct {
 // member is a user in a workspace.
 type member struct {
 	UserID   string    `json:"user_id"`
-	Name     string    `json:"name"`
+	Name     string    `json:"name"` // empty while the member has not agreed, for most
+	Agreed   bool      `json:"agreed"`
 	JoinedAt time.Time `json:"joined_at"`
 }
 
@@ -45,6 +46,7 @@ func newWorkspace() *cobra.Command {
 			func(args []string) string { return workspacePath(args[0]) + "/members" }, func() map[string]string { return nil }, showMembers),
 		newMembership(&t, "member", "Let a user into a workspace, by their ids", http.MethodPut, "user %s is a member of workspace %s\n"),
 		newMembership(&t, "remove", "Take a user out of a workspace, by their ids; who has a task goes on with it", http.MethodDelete, "user %s is not in workspace %s\n"),
+		newAgreement(&t),
 	)
 	t.addFlags(cmd)
 	return cmd
@@ -161,12 +163,37 @@ func newMembership(t *target, name, short, method, done string) *cobra.Command {
 	}
 }
 
+// newAgreement is the command by which a user agrees to be named in a workspace.
+func newAgreement(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "agree WORKSPACE", Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks", Args: between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := t.asUser()
+			if err != nil {
+				return err
+			}
+			if _, _, err := c.send(cmd.Context(), call{method: http.MethodPost, path: workspacePath(args[0]) + "/agree"}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "workspace %s: you have agreed\n", printable(args[0]))
+			return err
+		},
+	}
+}
+
 func showMembers(cmd *cobra.Command, members []member) error {
-	rows := [][]string{{"USER", "NAME", "SINCE"}}
+	rows := [][]string{{"USER", "NAME", "AGREED", "SINCE"}}
 	for _, m := range members {
-		rows = append(rows, []string{m.UserID, m.Name, when(m.JoinedAt)})
+		rows = append(rows, []string{m.UserID, m.Name, agreedText(m.Agreed), when(m.JoinedAt)})
 	}
 	return table(cmd.OutOrStdout(), rows)
+}
+
+func agreedText(agreed bool) string {
+	if agreed {
+		return "yes"
+	}
+	return "not yet"
 }
 
 func showWorkspace(cmd *cobra.Command, w workspace) error { return showWorkspaces(cmd, []workspace{w}) }

@@ -29,6 +29,7 @@ func (b *Bot) taskButtons() []button {
 		{prefix: "tm", command: "task", run: b.openMine},    // tm:<ids below this one; 0: the newest>
 		{prefix: "tr", command: "ready", run: b.openReady},  // tr:<ids below this one; 0: the newest>
 		{prefix: "ta", command: "task", run: b.askComment},  // ta:<task>:<step>
+		{prefix: "tg", command: "task", run: b.agree},       // tg:<workspace>
 		{prefix: "tw", command: "task", run: b.chooseSpace}, // tw:<workspace>:<nonce>
 	}
 }
@@ -126,7 +127,14 @@ func (b *Bot) showTasks(ctx context.Context, r *request, kind taskList, f store.
 		return err
 	}
 	more := len(tasks) > tasksPerPage
-	b.show(ctx, r, kind.view(r.user.Language, tasks[:min(tasksPerPage, len(tasks))], f.Before, more))
+	drawn := kind.view(r.user.Language, tasks[:min(tasksPerPage, len(tasks))], f.Before, more)
+
+	if f.Before == 0 {
+		if drawn, err = b.askToAgree(ctx, r.user, drawn); err != nil {
+			return err
+		}
+	}
+	b.show(ctx, r, drawn)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (b *Bot) whyNot(ctx context.Context, user store.User, t store.Task, step st
 	case t.Status == store.TaskNew && len(open) > 0:
 		err = fault.New(fault.UnresolvedBlockers, "blocked").With("blockers", open)
 	}
-	return b.taskRefusal(ctx, user, err)
+	return b.taskRefusal(ctx, user, t.ID, err)
 }
 
 // takeComment takes what a person wrote for the comment that the menu has asked for. The question's nonce is the
@@ -133,16 +133,17 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 		return err
 	}
 	b.log.Info("bot: request refused", "user", who(r.from.ID), "update", r.update, "code", refusal.Code)
-	return b.showTask(ctx, r, id, "⚠️ "+b.taskRefusal(ctx, r.user, err))
+	return b.showTask(ctx, r, id, "⚠️ "+b.taskRefusal(ctx, r.user, id, err))
 }
 
 // taskRefusal says in plain words why a task does not do what somebody wants of it.
-func (b *Bot) taskRefusal(ctx context.Context, user store.User, err error) string {
+func (b *Bot) taskRefusal(ctx context.Context, user store.User, id int64, err error) string {
 	refusal := fault.As(err)
 	switch refusal.Code {
 	case fault.TaskAlreadyClaimed:
-		if holder, ok := wholeNumber(refusal.Details["holder"]); ok {
-			return textHeldBy.in(user.Language, b.newNames(user).of(ctx, &holder))
+		holder, known := wholeNumber(refusal.Details["holder"])
+		if t, err := b.tasks.Find(ctx, user, id); err == nil && known {
+			return textHeldBy.in(user.Language, b.newNames(user, t.WorkspaceID).of(ctx, &holder))
 		}
 	case fault.UnresolvedBlockers:
 		if open := idsIn(user.Language, refusal.Details["blockers"]); open != "" {

@@ -23,7 +23,7 @@ func (b *Bot) taskNews(ctx context.Context, viewer store.User, n store.Notice) (
 // newsView draws what has happened to a task, the oldest first.
 func (b *Bot) newsView(ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool) view {
 	language := viewer.Language
-	names := b.newNames(viewer)
+	names := b.newNames(viewer, t.WorkspaceID)
 	lines := []string{taskTitle(language, t)}
 	if hidden := len(events) - newsShown; hidden > 0 {
 		lines = append(lines, textNewsMore.in(language, hidden))

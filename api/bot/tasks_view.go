@@ -27,7 +27,7 @@ func (b *Bot) card(ctx context.Context, viewer store.User, t store.Task) (view, 
 	if err != nil {
 		return view{}, err
 	}
-	names := b.newNames(viewer)
+	names := b.newNames(viewer, t.WorkspaceID)
 	language := viewer.Language
 	lines := []string{taskTitle(language, t), "", standing(language, t), textAssignee.in(language, names.of(ctx, t.AssigneeID))}
 	lines = append(lines, textCreator.in(language, names.of(ctx, &t.CreatorID)))
@@ -98,15 +98,16 @@ func stepRows(viewer store.User, t store.Task) (drawn [][]telego.InlineKeyboardB
 	return drawn
 }
 
-// names gives people's names to one viewer as HTML, looking up each once.
+// names gives people's names, as far as they may be known in a workspace, to one viewer as HTML, looking up each once.
 type names struct {
-	store  *store.Store
-	viewer store.User
-	known  map[int64]string
+	store     *store.Store
+	viewer    store.User
+	workspace int64
+	known     map[int64]string
 }
 
-func (b *Bot) newNames(viewer store.User) names {
-	return names{store: b.store, viewer: viewer, known: map[int64]string{viewer.ID: textYou.in(viewer.Language)}}
+func (b *Bot) newNames(viewer store.User, workspace int64) names {
+	return names{store: b.store, viewer: viewer, workspace: workspace, known: map[int64]string{viewer.ID: textYou.in(viewer.Language)}}
 }
 
 // of names a user who has something to do with a task: nobody's absence is worth an error, a number will do.
@@ -117,10 +118,10 @@ func (n names) of(ctx context.Context, user *int64) string {
 	if known, ok := n.known[*user]; ok {
 		return known
 	}
-	found, err := n.store.UserByID(ctx, *user)
+	found, err := n.store.NameIn(ctx, n.viewer, n.workspace, *user)
 	name := "#" + strconv.FormatInt(*user, 10)
-	if err == nil && found.Name != "" {
-		name = html.EscapeString(clean(found.Name))
+	if err == nil && found != "" {
+		name = html.EscapeString(clean(found))
 	}
 	n.known[*user] = name
 	return name

@@ -90,8 +90,20 @@ func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, ac
 	}, err
 }
 
-// space makes a workspace of the owner with members; all of them have written to the bot.
+// space makes a workspace of the owner with members who have agreed; all of them have written to the bot.
 func (w *world) space(owner int64, members ...int64) store.Workspace {
+	w.t.Helper()
+	made := w.letIn(owner, members...)
+	for _, member := range members {
+		if _, err := w.bot().tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return made
+}
+
+// letIn makes a workspace of the owner with members who have not agreed yet.
+func (w *world) letIn(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
 	tasks := w.bot().tasks

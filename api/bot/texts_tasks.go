@@ -23,6 +23,7 @@ var (
 	labelOpenTask = text{"📌 Open #%d", "📌 Открыть №%d"}
 	labelClaimIt  = text{"✋ Claim #%d", "✋ Взять №%d"}
 	labelReady    = text{"🟢 Ready to claim", "🟢 Можно взять"}
+	labelAgree    = text{"🤝 I agree: %s", "🤝 Согласие: %s"}
 )
 
 // taskSteps name what can be done with a task: actions, and the statuses that it can be given.
@@ -77,6 +78,15 @@ var (
 	textMyTasks     = text{"<b>Your tasks</b>", "<b>Ваши задачи</b>"}
 	textNoTasks     = text{"No task is yours: /ready", "У вас нет задач: /ready"}
 	textTaskLine    = text{"#%d %s — %s", "№%d %s — %s"}
+)
+
+// Being let into a workspace.
+var (
+	textAskAgree = text{
+		"You were let into “%s”. You may act in it, but others there see a number instead of your name, and you are told of no changes, until you agree.",
+		"Вас добавили в «%s». Работать там можно сразу, но пока вы не дали согласия, другие видят номер вместо вашего имени, а о переменах вам не сообщается.",
+	}
+	textAgreed = text{"You have agreed: %s", "Согласие дано: %s"}
 )
 
 // Acting on a task.

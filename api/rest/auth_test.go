@@ -37,6 +37,7 @@ func endpoints() []endpoint {
 		{id: "list-workspace-members", method: "GET", target: "/v1/workspaces/1/members", subject: "workspace/1"},
 		{id: "remove-workspace-member", method: "DELETE", target: "/v1/workspaces/1/members/2", subject: "workspace/1"},
 		{id: "add-workspace-member", method: "PUT", target: "/v1/workspaces/1/members/2", subject: "workspace/1"},
+		{id: "agree-to-workspace", method: "POST", target: "/v1/workspaces/1/agree", subject: "workspace/1"},
 		{id: "create-task", method: "POST", target: "/v1/tasks", body: map[string]any{"workspace_id": "1", "title": "a title"}},
 		{id: "create-tasks", method: "POST", target: "/v1/tasks/batch", body: map[string]any{"workspace_id": "1", "tasks": []any{map[string]any{"title": "a title"}}}},
 		{id: "list-tasks", method: "GET", target: "/v1/tasks"},

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,5 +53,44 @@ func TestMetricsAreElsewhere(t *testing.T) {
 	a := w.send("", "GET", "/metrics", nil).refused(http.StatusGone, fault.MetricsMoved, "")
 	if !strings.Contains(a.raw, "STAGECOACH_API_METRICS_ADDR") || strings.Contains(a.raw, "go_goroutines") {
 		t.Errorf("the old path answers %s", a.raw)
+	}
+}
+
+// TestMembersAreNamedOnceTheyAgree lets Bob in: others see his name only after he has agreed, himself and administrators before.
+func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	space := "/v1/workspaces/" + w.workspace()
+	shown := func(token string) (name, agreed any) {
+		member := w.send(token, "GET", space+"/members", nil).ok(http.StatusOK).items()[1]
+		return member["name"], member["agreed"]
+	}
+	check := func(when, token string, wantName string, wantAgreed bool) {
+		t.Helper()
+		if name, agreed := shown(token); name != wantName || agreed != wantAgreed {
+			t.Errorf("%s: named %q, agreed %v", when, name, agreed)
+		}
+	}
+	check("to the owner", w.adaToken, "", false)
+	check("to himself", w.bobToken, w.bob.Name, false)
+	check("to an administrator", w.adminToken, w.bob.Name, false)
+	w.task(w.bobToken, strings.TrimPrefix(space, "/v1/workspaces/"), nil) // he may act at once
+
+	w.send(w.adaToken, "PUT", fmt.Sprintf("%s/members/%d", space, w.bob.ID), nil).ok(http.StatusNoContent)
+	check("let in again", w.adaToken, "", false)
+	for range 2 {
+		w.send(w.bobToken, "POST", space+"/agree", nil).ok(http.StatusNoContent)
+	}
+	check("after he has agreed", w.adaToken, w.bob.Name, true)
+
+	w.send(w.adaToken, "DELETE", fmt.Sprintf("%s/members/%d", space, w.bob.ID), nil).ok(http.StatusNoContent)
+	w.send(w.bobToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
+	w.send(w.adminToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "") // not a member
+	w.send(w.adaToken, "PUT", fmt.Sprintf("%s/members/%d", space, w.bob.ID), nil).ok(http.StatusNoContent)
+	check("let in anew", w.adaToken, "", false)
+
+	w.send(w.adminToken, "PUT", space+"/members/1", nil).ok(http.StatusNoContent) // who adds themselves has agreed
+	if first := w.send(w.adaToken, "GET", space+"/members", nil).ok(http.StatusOK).items()[0]; first["user_id"] != "1" || first["agreed"] != true {
+		t.Errorf("an administrator who has joined is %v", first)
 	}
 }

@@ -36,12 +36,13 @@ func workspaceFrom(w store.Workspace) workspaceBody {
 
 type memberBody struct {
 	UserID   string    `json:"user_id" example:"3"`
-	Name     string    `json:"name" example:"Ada"`
+	Name     string    `json:"name" example:"Ada" doc:"Empty while the member has not agreed; administrators and the member see it"`
+	Agreed   bool      `json:"agreed" doc:"Whether the member agrees to be named to others and to hear of tasks"`
 	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
 }
 
 func memberFrom(m store.Member) memberBody {
-	return memberBody{UserID: formatID(m.UserID), Name: m.Name, JoinedAt: utc(m.JoinedAt)}
+	return memberBody{UserID: formatID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: utc(m.JoinedAt)}
 }
 
 // WorkspaceSettings are what a request may say about a workspace besides its name.
@@ -133,8 +134,15 @@ var (
 	}
 	addMember = operation{
 		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
-		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one.",
+		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
+			"of no task until the user agrees. Who adds themselves has agreed.",
 		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
+	}
+	agreeToWorkspace = operation{
+		id: "agree-to-workspace", method: http.MethodPost, path: "/v1/workspaces/{id}/agree", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
+		summary: "Agree to be named to the other members, and to hear of tasks", status: http.StatusNoContent,
+		description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
+		faults:      []fault.Code{fault.WorkspaceNotFound},
 	}
 	removeMember = operation{
 		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
@@ -151,6 +159,7 @@ func (s *server) registerWorkspaces() {
 	register(s, changeWorkspace, s.changeWorkspace)
 	register(s, listMembers, s.listMembers)
 	register(s, addMember, s.changeMember(addMember, s.o.Tasks.AddMember))
+	register(s, agreeToWorkspace, s.agreeToWorkspace)
 	register(s, removeMember, s.changeMember(removeMember, s.o.Tasks.RemoveMember))
 }
 
@@ -223,6 +232,17 @@ func (s *server) changeMember(op operation, change func(ctx context.Context, use
 		s.auditChange(ctx, op, w)
 		return &struct{}{}, nil
 	}
+}
+
+func (s *server) agreeToWorkspace(ctx context.Context, in *workspaceInput) (*struct{}, error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.o.Tasks.Agree(ctx, caller(ctx), id); err != nil {
+		return nil, s.refusal(ctx, agreeToWorkspace, in.ID, err)
+	}
+	return &struct{}{}, nil
 }
 
 // auditChange writes what an administrator did to another's workspace.

@@ -85,7 +85,7 @@ func TestMembers(t *testing.T) {
 			t.Errorf("limit %s: %v", limit, got)
 		}
 	}
-	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || len(got) != 3 {
+	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || got["agreed"] != true || len(got) != 4 {
 		t.Errorf("a member is %v", got)
 	}
 	kept := w.task(w.bobToken, id, nil)["id"].(string)

@@ -47,7 +47,12 @@ func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedE
 	})
 }
 
-// queueTaskNotices plans the notices of one event of a task.
+// unagreed is the condition that user u was let into a workspace and has not agreed to hear of its tasks.
+func unagreed(workspace string) string {
+	return `EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = ` + workspace + ` AND m.user_id = u.id AND m.agreed_at IS NULL)`
+}
+
+// queueTaskNotices plans the notices of one event of a task: none for members who have not agreed to hear of them.
 func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) error {
 	task, err := strconv.ParseInt(e.EntityID, 10, 64)
 	if err != nil {
@@ -62,12 +67,13 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
 		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
+			AND NOT `+unagreed(`(SELECT workspace_id FROM tasks WHERE id = $5)`)+`
 		ON CONFLICT DO NOTHING`, tasks, e.EntityID, gather, e.Seq, task, e.ActorID)
 	if e.To == string(TaskDone) {
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
 			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN ('NEW', 'STUCK')
-				AND u.telegram_id IS NOT NULL AND NOT `+openBlocker+`
+				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+openBlocker+`
 			ON CONFLICT DO NOTHING`, tasks, task, gather, NoticeReady)
 	}
 	return nil

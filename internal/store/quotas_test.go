@@ -291,7 +291,7 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 		all.Go(func() { errs[i] = w.AddMember(t.Context(), w.anna.ID, room, people[i].ID) })
 	}
 	all.Wait()
-	members, err := w.Members(t.Context(), room, 0, 100)
+	members, err := w.Members(t.Context(), w.boss, room, 0, 100)
 	w.must(err)
 	if len(members) != maximum {
 		t.Errorf("%d members, want %d", len(members), maximum)

@@ -34,6 +34,7 @@ func newOffice(t *testing.T, change func(*store.Workspace)) *office {
 	o.Workspace = made
 	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
 	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID)) // again: nothing
+	o.must(o.Agree(t.Context(), made.ID, o.bob.ID))
 	return o
 }
 

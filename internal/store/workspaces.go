@@ -94,12 +94,13 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 		ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. QUOTA_EXCEEDED: it has too many.
+// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds themselves has agreed to be
+// named. QUOTA_EXCEEDED: it has too many.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
 	members, batch, added := s.Quotas.members(), &pgx.Batch{}, false
 	members.queueLock(batch, workspaceID)
-	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id) SELECT $1, $2 WHERE $3::bigint > 0 AND `+members.room(3, 1, 1)+`
-		ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
+	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint THEN now() END
+		WHERE $3 > 0 AND `+members.room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
 		added = tag.RowsAffected() == 1
 		return nil
 	})
@@ -130,12 +131,41 @@ func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) err
 // Member is a user in a workspace.
 type Member struct {
 	UserID   int64     `db:"user_id"`
-	Name     string    `db:"name"`
+	Name     string    `db:"name"`   // empty: the viewer may not know it
+	Agreed   bool      `db:"agreed"` // to be named to others and to hear of tasks
 	JoinedAt time.Time `db:"joined_at"`
 }
 
-// Members lists the members of a workspace with ids above after, ascending.
-func (s *Store) Members(ctx context.Context, workspaceID, after int64, limit int) ([]Member, error) {
-	return list[Member](ctx, s, `SELECT user_id, name, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
-		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit)
+// Members lists the members of a workspace with ids above after, ascending, as the viewer may see them.
+func (s *Store) Members(ctx context.Context, viewer User, workspaceID, after int64, limit int) ([]Member, error) {
+	return list[Member](ctx, s, `SELECT user_id, CASE WHEN agreed_at IS NOT NULL OR user_id = $4 OR $5 THEN name ELSE '' END AS name,
+		agreed_at IS NOT NULL AS agreed, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
+		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
+}
+
+// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks; once is enough.
+func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
+	tag, err := s.pool.Exec(ctx, `UPDATE workspace_members SET agreed_at = coalesce(agreed_at, now()) WHERE workspace_id = $1 AND user_id = $2`,
+		workspaceID, userID)
+	if err == nil && tag.RowsAffected() == 0 {
+		return noWorkspace
+	}
+	return unavailable(err)
+}
+
+// Unagreed lists the first workspaces that a user was let into and has not agreed to. The index workspace_members_user serves it.
+func (s *Store) Unagreed(ctx context.Context, userID int64, limit int) ([]Workspace, error) {
+	return list[Workspace](ctx, s, `SELECT `+workspaceColumns+` FROM workspaces WHERE id IN (
+		SELECT workspace_id FROM workspace_members WHERE user_id = $1 AND agreed_at IS NULL) ORDER BY id LIMIT $2`, userID, limit)
+}
+
+// NameIn gives the name of a user who has something to do with a workspace's tasks; empty: the viewer may not know it. Named are members
+// who have agreed, and administrators who act without being members.
+func (s *Store) NameIn(ctx context.Context, viewer User, workspaceID, userID int64) (string, error) {
+	named, err := one[struct {
+		Name string `db:"name"`
+	}](ctx, s, noUser, `SELECT CASE WHEN m.agreed_at IS NOT NULL OR m.user_id IS NULL AND u.role = 'ADMIN' OR u.id = $3 OR $4 THEN u.name ELSE '' END AS name
+		FROM users u LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $1 WHERE u.id = $2`,
+		workspaceID, userID, viewer.ID, viewer.IsAdmin())
+	return named.Name, err
 }

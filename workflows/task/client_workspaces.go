@@ -39,7 +39,8 @@ func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspace
 	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *store.Workspace) error { return c.apply(change, w) })
 }
 
-// AddMember lets a user into a workspace; its owner and administrators may. It gives the workspace.
+// AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is named to others and
+// told of tasks only after agreeing. It gives the workspace.
 func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
@@ -73,7 +74,16 @@ func (c *Client) Members(ctx context.Context, user store.User, workspaceID, afte
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
-	return c.Store.Members(ctx, workspaceID, after, limit)
+	return c.Store.Members(ctx, user, workspaceID, after, limit)
+}
+
+// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the workspace.
+func (c *Client) Agree(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+	w, err := c.Workspace(ctx, user, workspaceID)
+	if err != nil {
+		return store.Workspace{}, err
+	}
+	return w, c.Store.Agree(ctx, workspaceID, user.ID)
 }
 
 // Workspace gives a workspace to its members and administrators; for others it does not exist.
