@@ -144,6 +144,8 @@ func fits(passed reflect.Type, oid uint32) bool {
 		return oid == pgtype.IntervalOID
 	case reflect.TypeFor[[]time.Time]():
 		return oid == pgtype.TimestamptzArrayOID
+	case reflect.TypeFor[[][]byte]():
+		return oid == pgtype.ByteaArrayOID
 	case reflect.TypeFor[[]time.Duration]():
 		return oid == pgtype.IntervalArrayOID
 	}
