@@ -30,6 +30,7 @@ var docsStyle string
 // processes are never asked, and would start later. The page loads nothing else.
 func (s *server) registerDocs() {
 	openAnswers(s.api.OpenAPI())
+	extendPatterns(s.api.OpenAPI())
 	document := sync.OnceValue(func() []byte {
 		document, err := json.Marshal(s.api.OpenAPI())
 		if err != nil {
@@ -57,38 +58,6 @@ func (s *server) registerDocs() {
 		w.Header().Set("Content-Security-Policy", policy)
 		_, _ = w.Write(page())
 	})
-}
-
-// openAnswers lets the schemas of answers have more fields than they name: later versions will add some. Those of
-// requests, and of what lies in them, stay as strict as they are checked.
-func openAnswers(api *huma.OpenAPI) {
-	strict := map[string]bool{}
-	var mark func(*huma.Schema)
-	mark = func(s *huma.Schema) {
-		switch {
-		case s == nil || strict[s.Ref]:
-		case s.Ref != "":
-			strict[s.Ref] = true
-			mark(api.Components.Schemas.SchemaFromRef(s.Ref))
-		default:
-			mark(s.Items)
-			for _, property := range s.Properties {
-				mark(property)
-			}
-		}
-	}
-	for _, item := range api.Paths {
-		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
-			if op != nil && op.RequestBody != nil {
-				mark(op.RequestBody.Content["application/json"].Schema)
-			}
-		}
-	}
-	for name, schema := range api.Components.Schemas.Map() {
-		if !strict[refPrefix+name] {
-			schema.AdditionalProperties = nil
-		}
-	}
 }
 
 // docs is what the page shows.
@@ -141,11 +110,7 @@ func newDocs(api *huma.OpenAPI) docs {
 	r := reader{api.Components.Schemas}
 	groups := map[string]*docsGroup{}
 	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
-		item := api.Paths[path]
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
+		for _, op := range operationsOf(api.Paths[path]) {
 			name := op.Tags[0]
 			if groups[name] == nil {
 				groups[name] = &docsGroup{Name: name}

@@ -43,8 +43,8 @@ func (r reader) field(name string, s *huma.Schema, required bool) docsField {
 	if s.Minimum != nil && s.Maximum != nil {
 		description = sentence(description, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
 	}
-	if s.PatternDescription != "" {
-		description = sentence(description, s.PatternDescription)
+	if pattern := s.Extensions[patternField]; pattern != nil {
+		description = sentence(description, text(pattern))
 	}
 	if s.Default != nil {
 		description = sentence(description, fmt.Sprintf("Default `%v`", s.Default))

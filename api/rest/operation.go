@@ -62,6 +62,7 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
 		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
 	}
+	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said
 	if op.access != forAnyone {
 		described.Security = []map[string][]string{{bearer: op.scopes()}}
 	}

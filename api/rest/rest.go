@@ -91,7 +91,9 @@ func config(version string) huma.Config {
 				Title:       "Stagecoach",
 				Version:     version,
 				Description: "Ids are strings, times are RFC 3339 in UTC, sizes are bytes. Answers may get more fields: ignore those that you do not know.",
+				License:     &huma.License{Name: "MIT", Identifier: "MIT"},
 			},
+			Servers: []*huma.Server{{URL: "/", Description: "Where this document is served"}},
 			Components: &huma.Components{
 				Schemas:         huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."}},
