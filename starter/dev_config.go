@@ -35,6 +35,7 @@ func (s *stack) config() (config.Config, error) {
 		"STAGECOACH_ADMIN_TOKEN":          s.kept.AdminToken,
 		"STAGECOACH_API_ADDR":             loopback(port),
 		"STAGECOACH_API_METRICS_ADDR":     loopback(metrics),
+		"STAGECOACH_LIMIT_REQUESTS":       "1000", // the demonstration looks at its work many times a second
 		"STAGECOACH_TELEGRAM_TOKEN":       s.kept.TelegramToken,
 		"STAGECOACH_TELEGRAM_API_URL":     s.info.StandIns.Telegram,
 		"STAGECOACH_TELEGRAM_SHARED_DIR":  "",

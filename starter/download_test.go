@@ -40,6 +40,7 @@ func TestDownloadCommands(t *testing.T) {
 		"GET /v1/downloads?limit=50":                            {"200 " + list(downloading, downloadIn("failed"))},
 		"GET /v1/downloads?book_id=4&limit=50&status=completed": {"200 " + list(completed)},
 		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
+		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
 	}
 	runCommands(t, answers, []commandTest{
 		{line: "book add Wheels", want: []string{"On Wheels", "4"}, json: bookJSON, body: `{"title":"Wheels"}`},

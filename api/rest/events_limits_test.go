@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -200,7 +201,9 @@ func TestALongTransactionHoldsEventsBack(t *testing.T) {
 func (w *world) gauge(name string) float64 {
 	w.t.Helper()
 	value := -1.0
-	for line := range strings.Lines(w.send("", "GET", "/metrics", nil).raw) {
+	served := httptest.NewRecorder()
+	w.measures.Handler().ServeHTTP(served, httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(served.Body.String()) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			_, _ = fmt.Sscan(rest, &value)
 		}

@@ -38,7 +38,7 @@ func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client
 	if err != nil {
 		return nil, err
 	}
-	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment}
+	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, RequestID: o.UpdateOptions.UpdateID, Comment: in.Comment}
 	switch store.TransactionAction(o.UpdateOptions.UpdateName) {
 	case store.TransactionActionRetry:
 		_, err = s.store.RetryTransaction(ctx, request)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -179,8 +180,8 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
 	job = s.move(job, store.DownloadCompleted)
 	book, err := s.BookByID(ctx, s.book.ID)
-	want := store.MediaAsset{MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1"}
-	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0] != want {
+	want := store.MediaAsset{MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID}
+	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 	if file, err := s.DownloadFile(ctx, job.ID); err != nil || file != nil {
@@ -195,7 +196,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.must(err)
 	again = s.move(s.move(again, store.DownloadDownloading), store.DownloadCompleted)
 	want.Path = again.ContentPath
-	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0] != want {
+	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 

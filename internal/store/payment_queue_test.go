@@ -338,3 +338,21 @@ func TestWakes(t *testing.T) {
 	}
 	stop()
 }
+
+// TestYieldedTurn goes to who waits behind, and comes back when they are through.
+func TestYieldedTurn(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	first, second := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
+	for _, hash := range []string{first, second} {
+		b.enter(hash, store.Purchase)
+	}
+
+	b.must(b.YieldTurn(t.Context(), first, store.Purchase))
+	if b.turnOf(first, store.Purchase) || !b.turnOf(second, store.Purchase) {
+		t.Error("the turn stays with who has yielded it")
+	}
+	if order := b.served([]string{first, second}); !slices.Equal(order, []int{1, 0}) {
+		t.Errorf("served %v", order)
+	}
+}

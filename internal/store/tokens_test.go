@@ -194,3 +194,17 @@ func (w *world) scan(sql string, into any, args ...any) {
 	defer func() { _ = conn.Close(w.t.Context()) }()
 	w.must(conn.QueryRow(w.t.Context(), sql, args...).Scan(into))
 }
+
+// TestFirstTokenWithScopes opens with these alone.
+func TestFirstTokenWithScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	secret := store.NewToken()
+	made, err := w.CreateUser(t.Context(), store.User{Name: "Ann", Status: store.UserActive}, secret, store.ScopeRead, store.ScopeTasks)
+	w.must(err)
+
+	user, token, err := w.Authenticate(t.Context(), secret)
+	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []store.Scope{store.ScopeRead, store.ScopeTasks}) {
+		t.Errorf("user %d with %v, %v", user.ID, token.Scopes, err)
+	}
+}
