@@ -45,6 +45,9 @@ func newUser() *cobra.Command {
 		change("role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
 			return map[string]string{"role": strings.ToUpper(args[1])}
 		}),
+		userCommand(&t, "forget ID", "Make a person anonymous for good, and end what they have running", 1, func(args []string) call {
+			return call{method: http.MethodPost, path: userPath(args[0]) + "/forget"}
+		}),
 		listingAs(t.asAdmin, "tokens ID", "List a user's API tokens, the oldest first", between(1, 1),
 			func(args []string) string { return userPath(args[0]) + "/tokens" }, func() map[string]string { return nil }, showTokens),
 		newRevocation(t.asAdmin, "revoke ID TOKEN", "End a user's API token at once, by their ids", 2,

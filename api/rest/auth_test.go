@@ -75,6 +75,7 @@ func endpoints() []endpoint {
 		{id: "list-users", method: "GET", target: "/v1/users", admin: true},
 		{id: "get-user", method: "GET", target: "/v1/users/2", admin: true, subject: "user/2"},
 		{id: "change-user", method: "PATCH", target: "/v1/users/2", body: map[string]any{"name": "x"}, admin: true, subject: "user/2"},
+		{id: "forget-user", method: "POST", target: "/v1/users/2/forget", admin: true, subject: "user/2"},
 		{id: "renew-user-token", method: "POST", target: "/v1/users/2/token", admin: true, subject: "user/2"},
 		{id: "list-tokens", method: "GET", target: "/v1/tokens"},
 		{id: "create-token", method: "POST", target: "/v1/tokens", body: map[string]any{"name": "x", "scopes": []any{"read"}}},

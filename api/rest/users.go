@@ -18,20 +18,21 @@ import (
 const usersCursor = "users"
 
 type userBody struct {
-	ID         string    `json:"id" example:"3"`
-	Name       string    `json:"name" example:"Ada"`
-	TelegramID *string   `json:"telegram_id" example:"123456789" doc:"null for one who has no Telegram account here"`
-	Language   string    `json:"language" enum:"en,ru"`
-	Role       string    `json:"role" enum:"USER,ADMIN"`
-	Status     string    `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
-	Token      string    `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
-	CreatedAt  time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	ID          string     `json:"id" example:"3"`
+	Name        string     `json:"name" example:"Ada"`
+	TelegramID  *string    `json:"telegram_id" example:"123456789" doc:"null for one who has no Telegram account here"`
+	Language    string     `json:"language" enum:"en,ru"`
+	Role        string     `json:"role" enum:"USER,ADMIN"`
+	Status      string     `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
+	Token       string     `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
+	CreatedAt   time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	ForgottenAt *time.Time `json:"forgotten_at" doc:"When the person was made anonymous; null: never"`
 }
 
 func userFrom(u store.User) userBody {
 	return userBody{
 		ID: formatID(u.ID), Name: u.Name, TelegramID: formatOptionalID(u.TelegramID), Language: u.Language,
-		Role: u.Role, Status: u.Status, CreatedAt: utc(u.CreatedAt),
+		Role: u.Role, Status: u.Status, CreatedAt: utc(u.CreatedAt), ForgottenAt: optionalUTC(u.ForgottenAt),
 	}
 }
 
@@ -127,6 +128,7 @@ func (s *server) registerUsers() {
 	register(s, getUser, s.getUser)
 	register(s, changeUser, s.changeUser)
 	register(s, renewToken, s.renewToken)
+	register(s, forgetUser, s.forgetUser)
 }
 
 func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[userBody], error) {

@@ -33,6 +33,8 @@ type User struct {
 	Status     string    `db:"status"`
 	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
 	CreatedAt  time.Time `db:"created_at"`
+	// ForgottenAt is when the person was made anonymous: the user cannot be changed any more.
+	ForgottenAt *time.Time `db:"forgotten_at"`
 }
 
 var noUser = fault.New(fault.UserNotFound, "there is no such user")
@@ -40,7 +42,7 @@ var noUser = fault.New(fault.UserNotFound, "there is no such user")
 // IsAdmin says whether the user is an administrator in good standing.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
-const userColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at`
+const userColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
 
 // CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that the role allows. A
 // taken Telegram id is USER_EXISTS.
@@ -113,7 +115,7 @@ func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change. LAST_ADMIN: nobody would be left who can undo it.
+// ChangeUser applies a change; one who was forgotten is not there for it. LAST_ADMIN: nobody would be left who can undo it.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	var hash []byte
 	if c.Token != "" {
@@ -129,7 +131,7 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
 			token_hash = coalesce($6, token_hash), updated_at = now()
-			WHERE id = $1 RETURNING `+userColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+userColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 		if _, err := tx.Exec(ctx, `UPDATE users SET username = NULL WHERE username = $2 AND id <> $1`, id, username); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1`, id, username)
+		_, err = tx.Exec(ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1 AND forgotten_at IS NULL`, id, username)
 		return err
 	})
 }

@@ -188,6 +188,22 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 	}
 }
 
+// Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
+func (c *Client) Stop(ctx context.Context, job store.Job) error {
+	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, nil)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		request := lifecycle.Request[store.JobState, store.JobAction]{Action: store.JobActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
+		if _, err = c.cancelWithoutWorkflow(ctx, job.ID, request); fault.CodeOf(err) == fault.InvalidTransition {
+			err = nil
+		}
+		return err
+	}
+	if err != nil {
+		return lifecycle.Unreachable(err)
+	}
+	return c.Store.RequestJobCancel(ctx, job.ID)
+}
+
 // Find gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
 func (c *Client) Find(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
 	job, err := c.Store.JobByID(ctx, jobID)

@@ -1,0 +1,93 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// forgottenPage is how many of a person's live entities are looked at in one go.
+const forgottenPage = 100
+
+var forgetUser = operation{
+	id: "forget-user", method: http.MethodPost, path: "/v1/users/{id}/forget", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
+	summary: "Make a person anonymous for good", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+	description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
+		"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +
+		"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
+}
+
+func (s *server) forgetUser(ctx context.Context, in *userInput) (*answer[userBody], error) {
+	id, err := userID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	admin := caller(ctx)
+	if id == admin.ID {
+		return nil, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
+	}
+
+	user, err := s.o.Store.Forget(ctx, id, admin.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.audit(ctx, admin, forgetUser, in.ID, store.OutcomeDone)
+
+	for _, end := range []func(context.Context, store.User) error{s.endDeliveries, s.endDownloads, s.giveBackTasks} {
+		if err := end(ctx, user); err != nil {
+			return nil, err
+		}
+	}
+	return answered(userFrom(user)), nil
+}
+
+// endDeliveries tells the workflows of a user's live deliveries to end.
+func (s *server) endDeliveries(ctx context.Context, user store.User) error {
+	return eachLive(func(before int64) ([]store.Job, error) {
+		return s.o.Store.Jobs(ctx, store.JobFilter{UserID: user.ID, Live: true, Before: before, Limit: forgottenPage})
+	}, func(job store.Job) (int64, error) { return job.ID, s.o.Deliveries.Stop(ctx, job) })
+}
+
+// endDownloads tells the workflows of a user's active downloads to end: the record has the wish already.
+func (s *server) endDownloads(ctx context.Context, user store.User) error {
+	return eachLive(func(before int64) ([]store.Download, error) {
+		return s.o.Store.Downloads(ctx, store.DownloadFilter{UserID: user.ID, Active: true, Before: before, Limit: forgottenPage})
+	}, func(job store.Download) (int64, error) { return job.ID, s.o.Downloads.TellCancel(ctx, job) })
+}
+
+// giveBackTasks lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the creator may take the
+// assignee away: the creator cancels them, or others take them over when they are stuck.
+func (s *server) giveBackTasks(ctx context.Context, user store.User) error {
+	return eachLive(func(before int64) ([]store.Task, error) {
+		return s.o.Store.Tasks(ctx, store.TaskFilter{AssigneeID: user.ID, Live: true, Before: before, Limit: forgottenPage})
+	}, func(t store.Task) (int64, error) {
+		if t.Status != store.TaskInProgress && t.Status != store.TaskBlocked {
+			return t.ID, nil
+		}
+		_, err := s.o.Tasks.Status(ctx, user, t.ID, store.TaskNew, "The assignee was removed.", "")
+		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess { // it has moved on meanwhile
+			err = nil
+		}
+		return t.ID, err
+	})
+}
+
+// eachLive goes through pages of entities, the newest first, and does something with each.
+func eachLive[T any](page func(before int64) ([]T, error), do func(T) (id int64, err error)) error {
+	for before := int64(0); ; {
+		entities, err := page(before)
+		if err != nil {
+			return err
+		}
+		for _, entity := range entities {
+			if before, err = do(entity); err != nil {
+				return err
+			}
+		}
+		if len(entities) < forgottenPage {
+			return nil
+		}
+	}
+}
