@@ -84,7 +84,10 @@ type handbook struct {
 func newHandbook(t *testing.T) *handbook {
 	t.Helper()
 	// The API knows a key, so that it decrypts for administrators; nothing is encrypted, so that the other commands can be read.
-	readable := []string{"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "STAGECOACH_PAYLOAD_ENCRYPT=false", "STAGECOACH_TASK_LEAST_DEADLINE=0s"}
+	readable := []string{
+		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "STAGECOACH_PAYLOAD_ENCRYPT=false",
+		"STAGECOACH_TASK_LEAST_DEADLINE=0s", "STAGECOACH_TX_RETRY_FOR=5s",
+	}
 	state := newState(t)
 	for _, name := range []string{"done", "a", "b", "c", "d", "e", "f"} {
 		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 2<<20))
