@@ -21,7 +21,13 @@ func RegisterFiles(w worker.Registry, downloads *Downloads) {
 	w.RegisterActivityWithOptions(downloads.AddTorrent, activity.RegisterOptions{Name: "AddTorrent"})
 }
 
-// Main are the activities of the main queue; a nil Monitor: there is no wallet to watch.
+// RegisterPayments adds what needs the wallet's key or the shop's session to a worker of the queue where that waits.
+func RegisterPayments(w worker.Registry, cashier *Cashier, monitor *TonMonitor) {
+	w.RegisterActivity(cashier)
+	w.RegisterActivity(monitor)
+}
+
+// Main are the activities of the main queue; without a Monitor there is no wallet here, and its work is given back.
 type Main struct {
 	Records      *Records
 	Tasks        *Tasks
@@ -44,7 +50,8 @@ func RegisterMain(w worker.Registry, m Main) {
 	w.RegisterActivity(m.Cashier)
 	w.RegisterActivity(m.Reconciler)
 	w.RegisterActivity(m.Retention)
-	if m.Monitor != nil {
-		w.RegisterActivity(m.Monitor)
+	if m.Monitor == nil {
+		m.Monitor = &TonMonitor{}
 	}
+	w.RegisterActivity(m.Monitor)
 }

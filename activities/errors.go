@@ -98,7 +98,7 @@ func failed(f *stars.Failure, cause error) error {
 
 // beat sends heartbeats until the function it gives is called, so that a lost worker is noticed soon.
 func beat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
+	done, returned := make(chan struct{}), givenBack(ctx)
 	go func() {
 		ticker := time.NewTicker(heartbeatEvery)
 		defer ticker.Stop()
@@ -107,7 +107,7 @@ func beat(ctx context.Context) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, returned)
 			}
 		}
 	}()

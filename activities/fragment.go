@@ -16,6 +16,9 @@ import (
 // money. Errors have the failure's message, and its class as their type. When Fragment can answer nobody now, the order
 // is let through without a quote: it will have one when its turn comes.
 func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
+	if c.Wallet == nil {
+		return Position{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	err := store.Patiently(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
@@ -111,6 +114,9 @@ const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
 func (c *Cashier) PayOrder(ctx context.Context, o Order) (Payment, error) {
+	if c.Wallet == nil {
+		return Payment{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	return c.pay(ctx, o, store.Purchase, c.buy)
 }
@@ -162,6 +168,9 @@ func (c *Cashier) link(ctx context.Context, request fragment.Request, quote stor
 // ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are sent;
 // then the transaction is processed. Each try asks once.
 func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error) {
+	if c.Wallet == nil {
+		return Position{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/metrics"
@@ -59,6 +57,9 @@ type BroadcastOutcome struct {
 
 // BroadcastPayment lets the bytes of a signed payment go, once more. Whatever is answered, only the chain knows the outcome.
 func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
+	if c.Wallet == nil {
+		return BroadcastOutcome{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
@@ -89,6 +90,9 @@ func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
 
 // PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
 func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
+	if c.Wallet == nil {
+		return Payment{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	standing, err := c.Store.KeepDust(ctx, o.Hash, c.Settings.Reserve+max(c.Settings.RefundLeast, 1))
 	switch {
@@ -285,7 +289,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 	if failure == stars.Suspicious {
 		c.raise(ctx, store.AlertPaymentRefused)
 	}
-	if !failure.Final && activity.GetInfo(ctx).Attempt < quickTries {
+	if !failure.Final && attemptWithKey(ctx) < quickTries {
 		return Payment{}, failed(failure, err)
 	}
 	if kind == store.Refund && o.Try >= c.Settings.Attempts {
@@ -396,6 +400,9 @@ func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
 
 // ProveRefund waits until the sender has the money for good, or until it came back.
 func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error) {
+	if c.Wallet == nil {
+		return Position{}, refuseHere(ctx)
+	}
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
 	if err == nil && payment != nil {

@@ -20,9 +20,6 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/status"
 	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/transaction"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.
@@ -86,7 +83,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 // reporter gives what knows how the whole is doing.
 func (a *common) reporter() *status.Reporter {
 	o := status.Options{
-		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue, download.FileQueue},
+		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: config.TaskQueues,
 		StuckAfter: a.config.Delivery.StuckAfter, Log: a.log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
 	}
 	if a.config.QBittorrent.URL != "" {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -64,6 +65,19 @@ func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	o.DisableWorkflowWorker = true
 	return o
+}
+
+// paymentsOptions are for the queue of what needs the wallet's key or the shop's session.
+func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := workerOptions(c, each)
+	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
+	o.DisableWorkflowWorker = true
+	return o
+}
+
+// serves says whether a process with these settings serves a queue.
+func serves(c config.Config, queue string) bool {
+	return len(c.Worker.Queues) == 0 || slices.Contains(c.Worker.Queues, queue)
 }
 
 // workerOptions are what all of a process's workers have.

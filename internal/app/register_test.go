@@ -1,13 +1,19 @@
 package app
 
 import (
+	"slices"
 	"testing"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
+	"stagecoach/internal/config"
 	"stagecoach/workflows"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/transaction"
 )
 
 // TestNamesAreUnique registers everything on one real worker, which panics when two activities or workflows share a
@@ -31,4 +37,15 @@ func TestNamesAreUnique(t *testing.T) {
 	activities.RegisterQuotes(quotes, &activities.Cashier{})
 	files := worker.New(temporal, "torrents", worker.Options{})
 	activities.RegisterFiles(files, &activities.Downloads{})
+	payments := worker.New(temporal, "payments", worker.Options{})
+	activities.RegisterPayments(payments, &activities.Cashier{}, &activities.TonMonitor{})
+}
+
+// TestQueuesAreKnown compares the queues that settings may name with those that there are.
+func TestQueuesAreKnown(t *testing.T) {
+	t.Parallel()
+	queues := []string{lifecycle.MainQueue, delivery.Queue, download.FileQueue, transaction.QuoteQueue, transaction.PaymentQueue}
+	if !slices.Equal(config.TaskQueues, queues) {
+		t.Errorf("settings name %v, there are %v", config.TaskQueues, queues)
+	}
 }

@@ -51,8 +51,6 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	deliveries := app.deliveries()
 	counted := []interceptor.WorkerInterceptor{app.pulse.Worker()}
 
-	main := worker.New(app.temporal, lifecycle.MainQueue, mainOptions(c, counted))
-	workflows.Register(main, workflowSettings(c))
 	keeper := app.transactions()
 	shop, err := app.shop(keeper)
 	if err != nil {
@@ -90,48 +88,81 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if shop.Monitor != nil {
 		shop.Reconciler.Wallet = shop.Monitor.Wallet.Raw()
 	}
-	activities.RegisterMain(main, shop)
-	streaming := worker.New(app.temporal, delivery.Queue, streamingOptions(c, counted))
-	activities.RegisterDelivery(streaming, courier)
-
-	quotes := worker.New(app.temporal, transaction.QuoteQueue, quotesOptions(c, counted))
-	activities.RegisterQuotes(quotes, shop.Cashier)
-
-	files := worker.New(app.temporal, download.FileQueue, filesOptions(c, counted))
-	activities.RegisterFiles(files, shop.Downloads)
-
-	stop, err := run(main, streaming, quotes, files)
+	stop, err := run(app.workers(shop, courier, counted)...)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	reconcile := func() error {
-		return startSingleton(ctx, app.temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
-	}
-	if err := reconcile(); err != nil {
-		return err
-	}
-	go keep(ctx, reconcile, log)
-	if err := retention.EnsureSchedule(ctx, app.temporal, store.Retention(c.Retention)); err != nil {
-		return err
-	}
-	if ensure := app.downloadSync(); ensure != nil {
-		if err := ensure(ctx); err != nil {
+	if serves(c, lifecycle.MainQueue) {
+		if err := app.startSingletons(ctx); err != nil {
 			return err
 		}
 	}
-	if shop.Monitor != nil {
-		if err := keeper.StartMonitor(ctx, shop.Reconciler.Wallet); err != nil {
+	if shop.Monitor != nil && serves(c, transaction.PaymentQueue) {
+		watch := func() error { return keeper.StartMonitor(ctx, shop.Monitor.Wallet.Raw()) }
+		if err := watch(); err != nil {
 			return err
 		}
+		go keep(ctx, "the wallet's monitor", watch, log)
 	}
 	if c.Worker.MetricsAddr != "" {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
 		defer stop()
 	}
-	log.Info("worker runs", "queues", []string{lifecycle.MainQueue, delivery.Queue, transaction.QuoteQueue, download.FileQueue}, "parallel", c.Delivery.Parallel)
+	log.Info("worker runs", "queues", c.Worker.Queues, "key", shop.Monitor != nil, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
+	return nil
+}
+
+// workers makes a worker for each queue that this process serves. Without the wallet's key it serves none where payments wait.
+func (a *common) workers(shop activities.Main, courier *activities.Courier, each []interceptor.WorkerInterceptor) (all []worker.Worker) {
+	add := func(queue string, o worker.Options) worker.Worker {
+		w := worker.New(a.temporal, queue, o)
+		all = append(all, w)
+		return w
+	}
+
+	pays := shop.Monitor != nil && serves(a.config, transaction.PaymentQueue)
+	switch {
+	case serves(a.config, lifecycle.MainQueue):
+		main := add(lifecycle.MainQueue, mainOptions(a.config, each))
+		workflows.Register(main, workflowSettings(a.config))
+		activities.RegisterMain(main, shop)
+	case pays: // for this release: payments that 0.1.0 has left on the main queue
+		activities.RegisterMain(add(lifecycle.MainQueue, paymentsOptions(a.config, each)), shop)
+	}
+	if serves(a.config, delivery.Queue) {
+		activities.RegisterDelivery(add(delivery.Queue, streamingOptions(a.config, each)), courier)
+	}
+	if serves(a.config, download.FileQueue) {
+		activities.RegisterFiles(add(download.FileQueue, filesOptions(a.config, each)), shop.Downloads)
+	}
+	if shop.Monitor != nil && serves(a.config, transaction.QuoteQueue) {
+		activities.RegisterQuotes(add(transaction.QuoteQueue, quotesOptions(a.config, each)), shop.Cashier)
+	}
+	if pays {
+		activities.RegisterPayments(add(transaction.PaymentQueue, paymentsOptions(a.config, each)), shop.Cashier, shop.Monitor)
+	}
+	return all
+}
+
+// startSingletons starts the workflows of which there is one, but for the wallet's monitor.
+func (a *common) startSingletons(ctx context.Context) error {
+	reconcile := func() error {
+		return startSingleton(ctx, a.temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
+	}
+	if err := reconcile(); err != nil {
+		return err
+	}
+	go keep(ctx, "the reconciler", reconcile, a.log)
+
+	if err := retention.EnsureSchedule(ctx, a.temporal, store.Retention(a.config.Retention)); err != nil {
+		return err
+	}
+	if ensure := a.downloadSync(); ensure != nil {
+		return ensure(ctx)
+	}
 	return nil
 }
 
@@ -218,8 +249,8 @@ func startSingleton(ctx context.Context, c client.Client, workflowType, id, summ
 	return err
 }
 
-// keep starts the reconciler again and again: it looks after all others, and nobody else would notice that an operator ended it.
-func keep(ctx context.Context, reconcile func() error, log *slog.Logger) {
+// keep starts a workflow again and again that looks after others: nobody else would notice that an operator ended it.
+func keep(ctx context.Context, what string, start func() error, log *slog.Logger) {
 	ticker := time.NewTicker(reconcilerGap)
 	defer ticker.Stop()
 	for {
@@ -227,8 +258,8 @@ func keep(ctx context.Context, reconcile func() error, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := reconcile(); err != nil && ctx.Err() == nil {
-				log.Warn("the reconciler cannot be started", "error", err) // an outage: it is tried again
+			if err := start(); err != nil && ctx.Err() == nil {
+				log.Warn("a workflow cannot be started", "what", what, "error", err) // an outage: it is tried again
 			}
 		}
 	}

@@ -101,9 +101,10 @@ type Worker struct {
 	StopTimeout time.Duration
 	Version     WorkerVersion // zero: unversioned
 
-	WorkflowSlots int // workflow tasks at a time
-	ActivitySlots int // short activities at a time
-	MaxPollers    int // of a queue and kind of task
+	WorkflowSlots int      // workflow tasks at a time
+	ActivitySlots int      // short activities at a time
+	MaxPollers    int      // of a queue and kind of task
+	Queues        []string // that are served; empty: all
 }
 
 // WorkerVersion names what a worker runs, for Temporal's worker deployments.

@@ -79,6 +79,7 @@ func (c *Config) settings() []Setting {
 		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker does at once"),
 		integer(&c.Worker.ActivitySlots, "STAGECOACH_WORKER_ACTIVITY_SLOTS", "1000", 10, 10_000, "short activities that a worker does at once; deliveries have slots of their own"),
 		integer(&c.Worker.MaxPollers, "STAGECOACH_WORKER_MAX_POLLERS", "100", 2, 1000, "polls that a worker keeps open per queue when there is much to do; with little to do they are few"),
+		queues(&c.Worker.Queues, "STAGECOACH_WORKER_QUEUES", "task queues that this worker serves, with commas: "+strings.Join(TaskQueues, ", ")+"; empty: all. The last two are served only with the wallet's key"),
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
 		required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
@@ -333,6 +334,27 @@ func words(into *[]string, name, doc string) Setting {
 		*into = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
 		return nil
 	}}
+}
+
+// TaskQueues are the names of all task queues.
+var TaskQueues = []string{"stagecoach", "delivery", "torrents", "quotes", "payments"}
+
+// queues reads names of task queues.
+func queues(into *[]string, name, doc string) Setting {
+	s := words(into, name, doc)
+	split := s.set
+	s.set = func(v string) error {
+		if err := split(v); err != nil {
+			return err
+		}
+		for _, queue := range *into {
+			if !slices.Contains(TaskQueues, queue) {
+				return fmt.Errorf("must be names of task queues with commas between them: %s", strings.Join(TaskQueues, ", "))
+			}
+		}
+		return nil
+	}
+	return s
 }
 
 // amount reads TON into nanoTON.

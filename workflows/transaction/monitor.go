@@ -18,7 +18,7 @@ const monitorTitle = "Watches the wallet on the chain"
 // runs. Where it stopped stands in the record.
 func Monitor(ctx workflow.Context, wallet string) error {
 	watching := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           lifecycle.MainQueue,
+		TaskQueue:           PaymentQueue,
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},

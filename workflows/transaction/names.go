@@ -22,6 +22,9 @@ const (
 	// QuoteQueue is where orders wait to be quoted, a few at a time: however many come at once, Fragment's answers go to the
 	// order whose turn it is.
 	QuoteQueue = "quotes"
+
+	// PaymentQueue is where everything waits that needs the wallet's key or the shop's session: only processes that hold both serve it.
+	PaymentQueue = "payments"
 )
 
 // MonitorID is the id of the workflow that watches a wallet.

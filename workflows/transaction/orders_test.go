@@ -11,6 +11,7 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
+	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/transaction"
 )
 
@@ -378,6 +379,29 @@ func TestBurst(t *testing.T) {
 	rules, err := w.store.LedgerCheck(t.Context(), w.wallet.Address().Raw())
 	if err != nil || len(rules) > 0 {
 		t.Errorf("%+v, %v", rules, err)
+	}
+}
+
+// TestPaymentsHaveAQueue schedules all that needs the wallet's key or the shop's session where only their holder takes it.
+func TestPaymentsHaveAQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hash := w.deposit(1, "durov 50")
+	w.becomes(hash, store.TransactionProcessed)
+	w.must(w.over(hash))
+	queues := map[string]string{}
+	for _, event := range w.history(hash) {
+		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+			queues[scheduled.GetActivityType().GetName()] = scheduled.GetTaskQueue().GetName()
+		}
+	}
+	for activity, want := range map[string]string{
+		"QuoteOrder": transaction.QuoteQueue, "PayOrder": transaction.PaymentQueue, "ConfirmPurchase": transaction.PaymentQueue,
+		"LockTransaction": lifecycle.MainQueue,
+	} {
+		if queues[activity] != want {
+			t.Errorf("%s waits on %q, want %q", activity, queues[activity], want)
+		}
 	}
 }
 

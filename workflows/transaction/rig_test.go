@@ -51,6 +51,7 @@ type world struct {
 	monitor   *activities.TonMonitor
 	worker    worker.Worker
 	quotes    worker.Worker
+	payer     worker.Worker
 	admin     store.User
 	logs      *logs
 
@@ -172,11 +173,15 @@ func (w *world) startWorker() {
 	})
 	activities.RegisterQuotes(w.quotes, w.cashier)
 	w.must(w.quotes.Start())
+	w.payer = worker.New(w.server.Client, transaction.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
+	activities.RegisterPayments(w.payer, w.cashier, w.monitor)
+	w.must(w.payer.Start())
 }
 
 func (w *world) stopWorker() {
 	w.worker.Stop()
 	w.quotes.Stop()
+	w.payer.Stop()
 }
 
 // leaveNothing ends what this test's world has left on the shared server.

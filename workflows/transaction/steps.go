@@ -11,7 +11,6 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // step is what a transaction's workflow does next.
@@ -257,7 +256,7 @@ func (t *transaction) payRefund(ctx workflow.Context) error {
 func (t *transaction) execute(ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error)) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: PaymentQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{ // the activity knows when to end
 			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: 30 * time.Second,
 		},
@@ -309,7 +308,7 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 
 func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) (over bool, err error) {
 	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 		Summary:     "broadcast the same bytes again",
 	})
@@ -324,7 +323,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 func (t *transaction) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
+		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
 		HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy:      &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second},
 		Summary:          "wait for the Stars",
@@ -342,7 +341,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 func (t *transaction) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:     "see the refund arrive",
 	})
