@@ -11,7 +11,6 @@ import (
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/transaction"
 )
 
@@ -397,7 +396,6 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	}
 	for activity, want := range map[string]string{
 		"QuoteOrder": transaction.QuoteQueue, "PayOrder": transaction.PaymentQueue, "ConfirmPurchase": transaction.PaymentQueue,
-		"LockTransaction": lifecycle.MainQueue,
 	} {
 		if queues[activity] != want {
 			t.Errorf("%s waits on %q, want %q", activity, queues[activity], want)
