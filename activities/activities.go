@@ -22,7 +22,7 @@ func RegisterFiles(w worker.Registry, downloads *Downloads) {
 }
 
 // RegisterPayments adds what needs the wallet's key or the shop's session to a worker of the queue where that waits.
-func RegisterPayments(w worker.Registry, cashier *Cashier, monitor *TonMonitor) {
+func RegisterPayments(w worker.ActivityRegistry, cashier *Cashier, monitor *TonMonitor) {
 	w.RegisterActivity(cashier)
 	w.RegisterActivity(monitor)
 }

@@ -305,7 +305,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 // waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come first, and it
 // waits for a time only: what fails for one order alone would hold up all others for ever.
 func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
-	if !fragment.Away(err) || activity.GetInfo(ctx).Attempt < int32(min(quickTries, c.Settings.Attempts)) {
+	if !fragment.Away(err) || attemptWithKey(ctx) < min(quickTries, c.Settings.Attempts) {
 		return false, nil
 	}
 

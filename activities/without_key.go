@@ -5,13 +5,16 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/fault"
 )
 
-// Work of 0.1.0 that needs the wallet's key lies on the main queue, which processes without the key serve too. They give it back: the
-// activities there have no limit of attempts, and those that count their quick tries themselves leave out the ones that were given back.
+// Work of 0.1.0 that needs the wallet's key lies on the main queue, which processes without the key serve too. They give it back, and so
+// does a process for payments alone with all the rest: no activity there has a limit of attempts, and those that count their quick tries
+// themselves leave out the ones that were given back.
 
 // giveBackAfter is how soon the next process may take what was given back.
 const giveBackAfter = time.Second
@@ -19,8 +22,7 @@ const giveBackAfter = time.Second
 // refuseHere gives an activity back that needs the wallet's key, for a process that has it.
 func refuseHere(ctx context.Context) error {
 	activity.RecordHeartbeat(ctx, givenBack(ctx)+1)
-	return temporal.NewApplicationErrorWithOptions("this process does not hold the wallet's key", string(fault.NotConfigured),
-		temporal.ApplicationErrorOptions{NextRetryDelay: giveBackAfter})
+	return giveBack("this process does not hold the wallet's key", giveBackAfter)
 }
 
 // givenBack is how many attempts of an activity were given back.
@@ -34,4 +36,24 @@ func givenBack(ctx context.Context) (n int) {
 // attemptWithKey is the number of an attempt among those by processes with the key.
 func attemptWithKey(ctx context.Context) int {
 	return int(activity.GetInfo(ctx).Attempt) - givenBack(ctx)
+}
+
+// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments alone. Everything else
+// that it gets from there is for others, which have what it takes: qBittorrent, say.
+func RegisterLeftPayments(w worker.ActivityRegistry, cashier *Cashier, monitor *TonMonitor) {
+	RegisterPayments(w, cashier, monitor)
+	w.RegisterDynamicActivity(leaveToOthers, activity.DynamicRegisterOptions{})
+}
+
+// leaveToOthers gives an activity back at once, and later each time: nobody else may be there yet.
+func leaveToOthers(ctx context.Context, _ converter.EncodedValues) error {
+	pause := time.Duration(activity.GetInfo(ctx).Attempt) * leaveStep
+	return giveBack("this process serves payments only", min(pause, giveBackAfter))
+}
+
+// leaveStep is what each time adds to the pause before somebody else may take an activity.
+const leaveStep = 20 * time.Millisecond
+
+func giveBack(why string, pause time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions(why, string(fault.NotConfigured), temporal.ApplicationErrorOptions{NextRetryDelay: pause})
 }

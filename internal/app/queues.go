@@ -75,6 +75,13 @@ func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) work
 	return o
 }
 
+// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, for most of what lies there is for others.
+func leftPaymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
+	o := paymentsOptions(c, each)
+	o.MaxConcurrentActivityTaskPollers = 1
+	return o
+}
+
 // serves says whether a process with these settings serves a queue.
 func serves(c config.Config, queue string) bool {
 	return len(c.Worker.Queues) == 0 || slices.Contains(c.Worker.Queues, queue)

@@ -43,9 +43,11 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	defer app.close()
 	defer app.beat(ctx)()
-	courier, err := app.courier()
-	if err != nil {
-		return err
+	var courier *activities.Courier
+	if serves(c, delivery.Queue) {
+		if courier, err = app.courier(); err != nil {
+			return err
+		}
 	}
 	records := &activities.Records{Store: app.store, Rules: delivery.Rules, Metrics: app.metrics}
 	deliveries := app.deliveries()
@@ -130,7 +132,7 @@ func (a *common) workers(shop activities.Main, courier *activities.Courier, each
 		workflows.Register(main, workflowSettings(a.config))
 		activities.RegisterMain(main, shop)
 	case pays: // for this release: payments that 0.1.0 has left on the main queue
-		activities.RegisterMain(add(lifecycle.MainQueue, paymentsOptions(a.config, each)), shop)
+		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.config, each)), shop.Cashier, shop.Monitor)
 	}
 	if serves(a.config, delivery.Queue) {
 		activities.RegisterDelivery(add(delivery.Queue, streamingOptions(a.config, each)), courier)

@@ -181,7 +181,8 @@ type containers struct {
 	composed
 	values map[string]string
 	traces *collector
-	here   *strings.Replacer
+	others []string            // what is replaced by what is here, for each service
+	own    map[string][]string // addresses that a service listens at itself
 	dir    string
 }
 
@@ -190,29 +191,34 @@ func composeDemo(t *testing.T) *containers {
 	t.Helper()
 	s := newStackOn(t, testdb.URL(t), nil) // the profile names no namespace
 	must(t, buildStarter())
-	d := &containers{stack: s, dir: t.TempDir()}
+	d := &containers{stack: s, dir: t.TempDir(), own: map[string][]string{}}
 	d.values, _ = readEnv(t, ".env.dev")
 	d.traces = s.collectTraces()
 	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 	d.composed = readCompose(t, d.values)
 
-	others := []string{d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
-	for port, host := range map[string]string{
-		"8080": "api", "9090": "worker", "9092": "api", "8081": "standin-telegram", "8082": "standin-yandex", "8083": "standin-qbittorrent",
-		"8084": "standin-toncenter", "8085": "standin-fragment",
+	d.others = []string{"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
+	for _, place := range []string{
+		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082", "standin-qbittorrent:8083",
+		"standin-toncenter:8084", "standin-fragment:8085",
 	} {
 		free, err := dev.FreePort()
 		must(t, err)
-		for _, name := range []string{host, "0.0.0.0", "127.0.0.1"} {
-			others = append(others, name+":"+port, fmt.Sprintf("127.0.0.1:%d", free))
-		}
+		address := fmt.Sprintf("127.0.0.1:%d", free)
+		d.others = append(d.others, place, address)
+		host, port, _ := strings.Cut(place, ":")
+		d.own[host] = append(d.own[host], "0.0.0.0:"+port, address, "127.0.0.1:"+port, address)
 	}
 	for _, folder := range []string{"/standins", "/spool"} {
 		must(t, os.Mkdir(d.dir+folder, 0o755))
-		others = append(others, folder, d.dir+folder)
+		d.others = append(d.others, folder, d.dir+folder)
 	}
-	d.here = strings.NewReplacer(append(others, "/demo.sh", "../../deploy/demo.sh")...)
 	return d
+}
+
+// here gives what in a service's settings is otherwise here.
+func (d *containers) here(name string) *strings.Replacer {
+	return strings.NewReplacer(slices.Concat(d.own[name], d.others)...)
 }
 
 // command gives the command of a service, ready to run.
@@ -228,9 +234,10 @@ func (d *containers) command(name string) *exec.Cmd {
 	for _, secret := range service.Secrets {
 		must(d, os.WriteFile(filepath.Join(secrets, secret.Source), []byte(d.values[d.Secrets[secret.Source].Environment]), 0o400))
 	}
+	here := d.here(name)
 	var args []string
 	for _, arg := range service.Command {
-		args = append(args, d.here.Replace(arg))
+		args = append(args, here.Replace(arg))
 	}
 	path, err := exec.LookPath(filepath.Join(programs, args[0]))
 	if err != nil {
@@ -242,7 +249,7 @@ func (d *containers) command(name string) *exec.Cmd {
 	image := map[string]string{"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_API_METRICS_ADDR": "0.0.0.0:9092", "STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool"}
 	for _, env := range []map[string]string{image, service.Environment} {
 		for key, value := range env {
-			command.Env = append(command.Env, key+"="+strings.ReplaceAll(d.here.Replace(value), "/run/secrets", secrets))
+			command.Env = append(command.Env, key+"="+strings.ReplaceAll(here.Replace(value), "/run/secrets", secrets))
 		}
 	}
 	command.Env = append(command.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ADMIN_TOKEN_FILE="+secrets+"/admin_token", "HOME="+d.dir)
@@ -273,7 +280,7 @@ func (d *containers) once(name string, patience time.Duration) {
 func (d *containers) healthy(name string) {
 	d.Helper()
 	test := d.Services[name].Healthcheck.Test
-	address := d.here.Replace(test[len(test)-1])
+	address := d.here(name).Replace(test[len(test)-1])
 	d.eventually(time.Minute, name+" is healthy", func() bool {
 		response, err := http.Get(address)
 		if err != nil {
@@ -287,7 +294,7 @@ func (d *containers) healthy(name string) {
 // serves fails the test unless the service's metrics are there, under the address that Prometheus scrapes.
 func (d *containers) serves(name string, metrics ...string) {
 	d.Helper()
-	response, err := http.Get("http://" + d.here.Replace(map[string]string{"worker": "worker:9090", "api": "api:9092"}[name]) + "/metrics")
+	response, err := http.Get("http://" + d.here(name).Replace(map[string]string{"worker": "worker:9090", "payments": "payments:9090", "api": "api:9092"}[name]) + "/metrics")
 	must(d, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
@@ -310,8 +317,10 @@ func TestComposeDemo(t *testing.T) {
 		}
 	}
 	d.up("worker")
+	d.up("payments")
 	d.up("api")
 	d.healthy("worker")
+	d.healthy("payments")
 	d.healthy("api")
 	d.once("migrate", time.Minute) // again, as at each start
 	if _, err := exec.LookPath("wget"); err != nil {
@@ -319,7 +328,8 @@ func TestComposeDemo(t *testing.T) {
 	}
 	d.once("demo", 3*time.Minute)
 	d.serves("worker", "temporal_num_pollers{", "temporal_activity_execution_latency_seconds_bucket{", `task_transitions_total{action="claim"} 1`,
-		`tasks_ended_total{state="DONE"} 1`, `downloads_ended_total{result="completed"} 1`, "transactions_started_total 1", `transactions_ended_total{result="processed"} 1`)
+		`tasks_ended_total{state="DONE"} 1`, `downloads_ended_total{result="completed"} 1`)
+	d.serves("payments", "temporal_num_pollers{", "transactions_started_total 1", `transactions_ended_total{result="processed"} 1`)
 	d.serves("api", "temporal_request_latency_seconds_bucket{", "tasks_created_total 1", `tasks_in_status_current{status="DONE"} 1`,
 		"chain_lag_seconds ", "wallet_balance_ton ", "worker_heartbeat_age_seconds ")
 	if !strings.Contains(d.log.String(), "== all four have ended as they should") {
