@@ -337,11 +337,7 @@ func TestEveryAlertHasWords(t *testing.T) {
 			t.Errorf("%s has no words for its end", kind)
 		}
 	}
-	for _, kind := range []string{
-		store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertDailyLimit, store.AlertWalletEmpty, store.AlertTransactionStuck,
-		store.AlertTransactionReview, store.AlertRefund, store.AlertChain, store.AlertChainClock, store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
-		store.AlertStorageAway, store.AlertFragmentAway, store.AlertFindings, store.AlertTemporalAway, store.AlertDatabaseAway,
-	} {
+	for _, kind := range store.AlertKinds {
 		if _, known := alertTexts[kind]; !known {
 			t.Errorf("%s has no words", kind)
 		}

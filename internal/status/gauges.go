@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,7 +17,7 @@ var (
 	paymentQueue         = prometheus.NewDesc("payment_queue_length_current", "Payments that wait for the wallet's turn, or have it.", nil, nil)
 	walletBalance        = prometheus.NewDesc("wallet_balance_ton", "What the wallet holds, as the ledger has it; absent without a wallet.", nil, nil)
 	chainLag             = prometheus.NewDesc("chain_lag_seconds", "Age of the chain's time up to which the wallet's history is complete; absent when it was never looked at.", nil, nil)
-	alertsOpen           = prometheus.NewDesc("alerts_open_current", "1 for each kind of incident that administrators were told of and that is not over; absent for the others.", []string{"kind"}, nil)
+	alertsOpen           = prometheus.NewDesc("alerts_open_current", "1 for each kind of incident that administrators were told of and that is not over, 0 for the others.", []string{"kind"}, nil)
 )
 
 // Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted: one scrape
@@ -58,7 +59,8 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	if now.Till.ChainLag != nil {
 		gauge(chainLag, *now.Till.ChainLag)
 	}
-	for _, alert := range now.Alerts {
-		gauge(alertsOpen, 1, alert.Kind)
+	for _, kind := range store.AlertKinds {
+		open := slices.ContainsFunc(now.Alerts, func(alert store.OpenAlert) bool { return alert.Kind == kind })
+		gauge(alertsOpen, map[bool]float64{true: 1}[open], kind)
 	}
 }

@@ -44,6 +44,9 @@ func TestGauges(t *testing.T) {
 	for _, status := range store.TaskStatuses {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
+	for _, kind := range store.AlertKinds {
+		want["alerts_open_current "+kind] = 0
+	}
 	for _, status := range store.TransactionStatuses {
 		want["transactions_in_status_current "+string(status)] = 0
 	}

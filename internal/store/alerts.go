@@ -51,6 +51,15 @@ const (
 	AlertDatabaseAway = "database_unreachable" // told when it is back
 )
 
+// AlertKinds lists them all.
+var AlertKinds = []string{
+	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
+	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
+	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertRefund, AlertChain, AlertChainClock,
+	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
+	AlertDatabaseAway,
+}
+
 // AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same incident: nothing is sent.
 const AlertCalm = 5 * time.Minute
 
