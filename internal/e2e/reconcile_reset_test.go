@@ -43,6 +43,7 @@ func (y *yard) startWorker() {
 	w.RegisterActivityWithOptions(func(context.Context, int64) (activities.DownloadRecord, error) {
 		return activities.DownloadRecord{Status: store.DownloadQueued}, nil
 	}, activity.RegisterOptions{Name: "AddTorrent"})
+	w.RegisterActivityWithOptions(downloads.LoadDownload, activity.RegisterOptions{Name: "LoadDownload"})
 	w.RegisterActivityWithOptions(downloads.MoveDownload, activity.RegisterOptions{Name: "MoveDownload"})
 	w.RegisterActivityWithOptions(downloads.NoteDownload, activity.RegisterOptions{Name: "NoteDownload"})
 	must(y, w.Start())
