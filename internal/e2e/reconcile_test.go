@@ -231,7 +231,7 @@ func (y *yard) reconciler() *activities.Reconciler {
 		Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
 		DownloadRecords: &activities.Downloads{Store: y.store, Rules: download.Rules, Metrics: y.records.Metrics, Log: quiet},
 		Purchases:       &activities.Transactions{Store: y.store, Metrics: y.records.Metrics, Log: quiet},
-		StuckAfter:      time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+		StuckAfter:      time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
 		OnFinding: func(workload, finding string) {
 			y.mu.Lock()
 			defer y.mu.Unlock()
