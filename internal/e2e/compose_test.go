@@ -36,6 +36,7 @@ type composedService struct {
 	Profiles    []string
 	Networks    []string
 	NetworkMode string `yaml:"network_mode"`
+	MemLimit    string `yaml:"mem_limit"`
 	Environment map[string]string
 	Secrets     []composedSecret
 	Healthcheck struct{ Test []string }
@@ -138,6 +139,25 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 			if _, there := c.Secrets[secret.Source]; !there {
 				t.Errorf("%s: there is no secret %q", name, secret.Source)
 			}
+		}
+	}
+}
+
+// TestComposeBoundsMemory shows that a service of ours that stays has a bound, and that Go knows of it.
+func TestComposeBoundsMemory(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	c := readCompose(t, values)
+
+	for _, name := range []string{"worker", "payments", "api"} {
+		service := c.Services[name]
+		var limit, soft int
+		_, err := fmt.Sscanf(service.MemLimit, "%dg", &limit)
+		must(t, err)
+		_, err = fmt.Sscanf(service.Environment["GOMEMLIMIT"], "%dMiB", &soft)
+		must(t, err)
+		if soft >= limit<<10 {
+			t.Errorf("%s: Go may use %d MiB of %d GiB", name, soft, limit)
 		}
 	}
 }
