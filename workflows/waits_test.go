@@ -33,8 +33,10 @@ var waits = map[string]map[string]wait{
 	task.WorkflowType: {"for an agent": {[]any{7, nil}, task.RefreshSignal, nil}},
 	download.WorkflowType: {
 		"for qBittorrent": {[]any{7, &download.Carried{Status: store.DownloadDownloading}}, download.ObservedSignal, activities.Observation{JobID: 7}},
-		"for the removal of the torrent": {[]any{7, &download.Carried{Status: store.DownloadDownloading, Canceled: fault.CancelledByUser}},
-			download.CancelSignal, 7},
+		"for the removal of the torrent": {
+			[]any{7, &download.Carried{Status: store.DownloadDownloading, Canceled: fault.CancelledByUser}},
+			download.CancelSignal, 7,
+		},
 	},
 	transaction.WorkflowType: {"for an operator": {[]any{hash, nil}, transaction.SettledSignal, nil}},
 	reconciler.WorkflowType:  {"for the end of its hour": {[]any{nil}, reconciler.SweptSignal, activities.Sweep{Millis: 5}}},
