@@ -58,6 +58,7 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 	command -v chromium >/dev/null || want="$$want chromium" ; \
 	command -v qbittorrent-nox >/dev/null || want="$$want qbittorrent-nox" ; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want="$$want postgresql" ; \
+	command -v psql >/dev/null || want="$$want postgresql-client" ; \
 	command -v xz >/dev/null || want="$$want xz-utils" ; \
 	if [ -n "$$need$$want" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null ; then \
 		echo "  installing $$need$$want" ; \

@@ -592,7 +592,7 @@ func TestStateQuery(t *testing.T) {
 	p.saw(2*time.Second, activities.ObservedDownloading)
 	p.after(3*time.Second, func() { state("downloading", "qBittorrent") })
 	p.saw(4*time.Second, activities.ObservedAbsent)
-	p.after(5*time.Second, func() { state("downloading", "the torrent, which is missing, until") })
+	p.after(5*time.Second, func() { state("downloading", "the torrent, which is missing") })
 	p.saw(6*time.Second, activities.ObservedPresent)
 	p.seen(7*time.Second, activities.Observation{State: activities.ObservedPresent, Stalled: true})
 	p.after(8*time.Second, func() { state("downloading", "progress") })
