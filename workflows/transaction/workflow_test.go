@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,8 +31,7 @@ var hash = strings.Repeat("ab", 32)
 type book struct {
 	*testsuite.TestWorkflowEnvironment
 	at        activities.Position
-	taken     bool // others have the turn
-	calls     []string
+	taken     bool     // others have the turn
 	messages  []string // of failures
 	failedAt  time.Time
 	reasons   []string // of reviews
@@ -41,11 +41,22 @@ type book struct {
 	quote   func() (activities.Position, error)
 	pay     func(activities.Order) (activities.Payment, error)
 	confirm func() (activities.Position, error)
+
+	mu    sync.Mutex // a worker may do several activities at once
+	calls []string
 }
 
-func (b *book) did(what string) { b.calls = append(b.calls, what) }
+func (b *book) did(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, what)
+}
 
-func (b *book) done() string { return strings.Join(b.calls, " ") }
+func (b *book) done() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(b.calls, " ")
+}
 
 // newBook gives an environment with skipped time and activities that keep to a pending transaction.
 func newBook(t *testing.T) *book {
