@@ -72,12 +72,13 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 			w.next(f.events)
 		}
 	}
-	sixty := asked()
-
+	// The streams of those who see nothing of it catch up for a while yet.
+	var sixty int
+	w.eventually("61 streams cost no more than twice the statements of one", func() bool {
+		sixty = asked()
+		return sixty <= 2*one // the machine may be slow, and some may be due to the clock
+	})
 	t.Logf("in the same time %d statements with 1 stream, %d with 61", one, sixty)
-	if sixty > 2*one { // the machine may be slow, and some may be due to the clock
-		t.Errorf("61 streams cost %d statements, where one costs %d", sixty, one)
-	}
 }
 
 // TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not look at it again.
