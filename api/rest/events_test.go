@@ -102,7 +102,7 @@ func (w *world) next(events <-chan streamed) streamed {
 			w.t.Fatal("the stream has ended")
 		}
 		return event
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		w.t.Fatal("no event came")
 	}
 	return streamed{}
@@ -110,7 +110,7 @@ func (w *world) next(events <-chan streamed) streamed {
 
 func (w *world) ends(events <-chan streamed) {
 	w.t.Helper()
-	for deadline := time.After(10 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case event, ok := <-events:
 			if !ok {
