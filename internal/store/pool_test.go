@@ -12,23 +12,31 @@ import (
 	"stagecoach/internal/testdb"
 )
 
-// TestAdministratorsDoNotQueueBehindUsers lets users' statements take all their connections and wait for more.
-func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
-	t.Parallel()
+// withBooksLocked gives a store on a database of the test's own, and the connection that keeps the table of books locked.
+func withBooksLocked(t *testing.T, pool store.Pool) (*store.Store, *pgx.Conn) {
+	t.Helper()
 	url := testdb.URL(t)
-	s, err := store.OpenPool(t.Context(), url, store.Pool{Connections: 5}, testdb.Key)
+	s, err := store.OpenPool(t.Context(), url, pool, testdb.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+
 	lock, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = lock.Close(context.WithoutCancel(t.Context())) }()
+	t.Cleanup(func() { _ = lock.Close(context.WithoutCancel(t.Context())) })
 	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
 		t.Fatal(err)
 	}
+	return s, lock
+}
+
+// TestAdministratorsDoNotQueueBehindUsers lets users' statements take all their connections and wait for more.
+func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
+	t.Parallel()
+	s, lock := withBooksLocked(t, store.Pool{Connections: 5})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{}, 20)
@@ -52,25 +60,12 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 // TestStatementsHaveATimeOut makes one wait for a lock for too long, and lets a transaction do nothing for too long.
 func TestStatementsHaveATimeOut(t *testing.T) {
 	t.Parallel()
-	url := testdb.URL(t)
-	s, err := store.OpenPool(t.Context(), url, store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond}, testdb.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	lock, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = lock.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := withBooksLocked(t, store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond})
 	if _, err := s.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("a statement that waits for a lock: %v", err)
 	}
 
-	err = s.InTx(t.Context(), func(tx pgx.Tx) error {
+	err := s.InTx(t.Context(), func(tx pgx.Tx) error {
 		time.Sleep(2 * time.Second)
 		_, err := tx.Exec(t.Context(), `SELECT 1`)
 		return err
