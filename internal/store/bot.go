@@ -49,10 +49,11 @@ func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, err
 	return found[0], nil
 }
 
-// SaveConversation remembers a chat.
+// SaveConversation remembers the chat of a user. When nobody has that Telegram account any more, because Forget took it from the user
+// while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for each other.
 func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
 	_, err := s.pool.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		SELECT telegram_id, $2::bigint, $3::bigint, $4, $5::boolean, $6, $7::bigint FROM users WHERE telegram_id = $1 FOR SHARE
 		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, ask = $6, update_id = $7,
 		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.Ask, c.UpdateID)
 	return unavailable(err)

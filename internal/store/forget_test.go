@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -39,5 +42,68 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	w.must(err)
 	if !created || newcomer.ID == gone.ID {
 		t.Errorf("the account is %+v again", newcomer)
+	}
+}
+
+// TestAForgottenChatStaysForgotten lets a request of a person end after they were forgotten, and in the middle of that: nothing of its
+// conversation is kept. The same account begins anew with a user of its own.
+func TestAForgottenChatStaysForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	w.must(err)
+	kept := func(chat int64) bool {
+		t.Helper()
+		conversation, err := w.Conversation(t.Context(), chat)
+		w.must(err)
+		return conversation.Query != ""
+	}
+
+	after := store.Conversation{ChatID: 100, Query: "words", UpdateID: 7}
+	user := w.user(after.ChatID)
+	w.must(w.SaveConversation(t.Context(), after))
+	if !kept(after.ChatID) {
+		t.Fatal("a conversation is not kept")
+	}
+	_, err = w.Forget(t.Context(), user.ID, admin.ID)
+	w.must(err)
+	w.must(w.SaveConversation(t.Context(), after))
+	if kept(after.ChatID) {
+		t.Error("kept by a request that ended later")
+	}
+
+	during := store.Conversation{ChatID: 200, Query: "words", UpdateID: 7}
+	user = w.user(during.ChatID)
+	saved := make(chan error, 1)
+	w.must(w.InTx(t.Context(), func(tx pgx.Tx) error { // the order of Forget
+		if _, err := tx.Exec(t.Context(), `SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE`, user.ID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(t.Context(), `DELETE FROM conversations WHERE chat_id = $1`, during.ChatID); err != nil {
+			return err
+		}
+		go func() { saved <- w.SaveConversation(t.Context(), during) }()
+		w.waitForBlocked(tx, saved)
+		_, err := tx.Exec(t.Context(), `UPDATE users SET telegram_id = NULL WHERE id = $1`, user.ID)
+		return err
+	}))
+	w.must(<-saved)
+	if kept(during.ChatID) {
+		t.Error("kept by a request in the middle of it")
+	}
+
+	w.user(after.ChatID)
+	w.must(w.SaveConversation(t.Context(), after))
+	if !kept(after.ChatID) {
+		t.Error("the account cannot begin anew")
+	}
+}
+
+// waitForBlocked waits until a statement waits for the transaction, or has ended after all.
+func (w *world) waitForBlocked(tx pgx.Tx, ended <-chan error) {
+	w.t.Helper()
+	for waits := false; !waits && len(ended) == 0; time.Sleep(10 * time.Millisecond) {
+		w.must(tx.QueryRow(w.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks
+			WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))`).Scan(&waits))
 	}
 }

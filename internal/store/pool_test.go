@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/testdb"
 )
 
-// withBooksLocked gives a store on a database of the test's own, and the connection that keeps the table of books locked.
-func withBooksLocked(t *testing.T, pool store.Pool) (*store.Store, *pgx.Conn) {
+// withTableLocked gives a store on a database of the test's own, and the connection that keeps a table locked.
+func withTableLocked(t *testing.T, table string, pool store.Pool) (*store.Store, *pgx.Conn) {
 	t.Helper()
 	url := testdb.URL(t)
 	s, err := store.OpenPool(t.Context(), url, pool, testdb.Key)
@@ -27,27 +27,34 @@ func withBooksLocked(t *testing.T, pool store.Pool) (*store.Store, *pgx.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lock.Close(context.WithoutCancel(t.Context())) })
-	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
+	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE `+table); err != nil {
 		t.Fatal(err)
 	}
 	return s, lock
 }
 
+// waitForLock waits until so many statements wait for a table.
+func waitForLock(t *testing.T, conn *pgx.Conn, table string, statements int) {
+	t.Helper()
+	for waiting := 0; waiting < statements; time.Sleep(10 * time.Millisecond) {
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::text::regclass`, table).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestAdministratorsDoNotQueueBehindUsers lets users' statements take all their connections and wait for more.
 func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 	t.Parallel()
-	s, lock := withBooksLocked(t, store.Pool{Connections: 5})
+	s, lock := withTableLocked(t, "books", store.Pool{Connections: 5})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{}, 20)
 	for range cap(ended) {
 		go func() { _, _ = s.BookByID(ctx, 1); ended <- struct{}{} }()
 	}
-	for waiting := 0; waiting < 4; time.Sleep(10 * time.Millisecond) { // all that are the users'
-		if err := lock.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'books'::regclass`).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitForLock(t, lock, "books", 4) // all that are the users'
 	if _, err := s.Users(store.Reserved(t.Context()), "", 0, 1); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +67,7 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 // TestStatementsHaveATimeOut makes one wait for a lock for too long, and lets a transaction do nothing for too long.
 func TestStatementsHaveATimeOut(t *testing.T) {
 	t.Parallel()
-	s, _ := withBooksLocked(t, store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond})
+	s, _ := withTableLocked(t, "books", store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond})
 	if _, err := s.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("a statement that waits for a lock: %v", err)
 	}
@@ -75,5 +82,33 @@ func TestStatementsHaveATimeOut(t *testing.T) {
 	}
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Errorf("a migration has no time-out: %v", err)
+	}
+}
+
+// TestLongWorkHasNoTimeOut lets what runs over whole tables wait for them for longer than a statement of the pool may take.
+func TestLongWorkHasNoTimeOut(t *testing.T) {
+	t.Parallel()
+	for name, work := range map[string]struct {
+		table string
+		do    func(*store.Store) error
+	}{
+		"counts": {"jobs", func(s *store.Store) error { _, err := s.CheckCounts(t.Context()); return err }},
+		"reseal": {"oauth_tokens", func(s *store.Store) error { _, err := s.Reseal(t.Context()); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, lock := withTableLocked(t, work.table, store.Pool{Connections: 5, Statement: 100 * time.Millisecond})
+			ended := make(chan error, 1)
+			go func() { ended <- work.do(s) }()
+
+			waitForLock(t, lock, work.table, 1)
+			time.Sleep(500 * time.Millisecond)
+			if _, err := lock.Exec(t.Context(), `ROLLBACK`); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err != nil {
+				t.Errorf("ended early: %v", err)
+			}
+		})
 	}
 }

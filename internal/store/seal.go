@@ -58,7 +58,7 @@ func (s sealer) open(sealed []byte) (string, error) {
 // Reseal seals anew, with the first key, what any key has sealed, and says how many rows that were. Processes may run meanwhile if they
 // know the first key.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.inLongTx(ctx, func(tx pgx.Tx) error { // a process that renews the tokens holds their row while it asks
 		tokens, err := listIn[sealedRow](ctx, tx, `SELECT provider, access_token, refresh_token FROM oauth_tokens
 			WHERE access_token IS NOT NULL ORDER BY provider FOR UPDATE`)
 		if err != nil {
