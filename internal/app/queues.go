@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/config"
+	"stagecoach/internal/store"
 )
 
 // stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
@@ -51,6 +53,7 @@ func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) wor
 func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = quotesAtOnce
+	o.BackgroundActivityContext = store.Reserved(context.Background())
 	o.DisableWorkflowWorker = true
 	return o
 }
@@ -67,10 +70,12 @@ func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.
 	return o
 }
 
-// paymentsOptions are for the queue of what needs the wallet's key or the shop's session.
+// paymentsOptions are for the queue of what needs the wallet's key or the shop's session. Its activities use reserved connections to
+// PostgreSQL, as do those that price orders: users' load never delays a payment.
 func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
+	o.BackgroundActivityContext = store.Reserved(context.Background())
 	o.DisableWorkflowWorker = true
 	return o
 }

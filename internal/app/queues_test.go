@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/internal/config"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+// TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs an activity that
+// asks the record with the options of each queue: those of payments and of orders' prices get an answer.
+func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
+	t.Parallel()
+	s := withoutConnections(t)
+
+	for name, queue := range map[string]struct {
+		options worker.Options
+		answers bool
+	}{
+		"payments":        {paymentsOptions(config.Config{}, nil), true},
+		"payments of old": {leftPaymentsOptions(config.Config{}, nil), true},
+		"prices":          {quotesOptions(config.Config{}, nil), true},
+		"main":            {mainOptions(config.Config{}, nil), false},
+	} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.SetWorkerOptions(queue.options)
+		env.RegisterActivityWithOptions(func(ctx context.Context) error {
+			if !queue.answers {
+				short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+				defer cancel()
+				ctx = short
+			}
+			_, err := s.Users(ctx, "", 0, 1)
+			return err
+		}, activity.RegisterOptions{Name: "ask"})
+		if _, err := env.ExecuteActivity("ask"); (err == nil) != queue.answers {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// withoutConnections gives a store all of whose connections wait for a lock, but for the reserved ones.
+func withoutConnections(t *testing.T) *store.Store {
+	t.Helper()
+	url := testdb.URL(t)
+	s, err := store.OpenPool(t.Context(), url, store.Pool{Connections: 5}, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	lock, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close(context.WithoutCancel(t.Context())) })
+	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var users sync.WaitGroup
+	t.Cleanup(users.Wait)
+	t.Cleanup(cancel)
+	for range 20 {
+		users.Go(func() { _, _ = s.BookByID(ctx, 1) })
+	}
+	for waiting := 0; waiting < 4; time.Sleep(10 * time.Millisecond) {
+		if err := lock.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'books'::regclass`).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
