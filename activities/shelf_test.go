@@ -26,8 +26,6 @@ import (
 	"stagecoach/workflows/lifecycle"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
-
 // shelf is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
 type shelf struct {
 	*Downloads

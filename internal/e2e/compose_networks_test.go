@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"stagecoach/internal/dev"
 )
 
@@ -85,7 +83,7 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	prepare := func(password string) {
 		must(t, os.WriteFile(secret, []byte(password+"\n"), 0o400))
 		must(t, os.Chmod(secret, 0o600))
-		script := strings.NewReplacer("/config/qBittorrent/qBittorrent.conf", settings, "/run/secrets/qbittorrent_password", secret).Replace(qbittorrentScript(t))
+		script := strings.NewReplacer("/config/qBittorrent/qBittorrent.conf", settings, "/run/secrets/qbittorrent_password", secret).Replace(composeConfig(t, "qbittorrent_settings"))
 		command := exec.Command("sh", "-euc", script)
 		command.Env = append(os.Environ(), "QBITTORRENT_USERNAME=admin")
 		if out, err := command.CombinedOutput(); err != nil {
@@ -139,16 +137,4 @@ func statusOf(ctx context.Context, address string) int {
 	}
 	answer.Body.Close()
 	return answer.StatusCode
-}
-
-// qbittorrentScript is what runs in the container before qBittorrent does.
-func qbittorrentScript(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../docker-compose.yml")
-	must(t, err)
-	var file struct {
-		Configs map[string]struct{ Content string }
-	}
-	must(t, yaml.Unmarshal(text, &file))
-	return strings.ReplaceAll(file.Configs["qbittorrent_settings"].Content, "$$", "$")
 }

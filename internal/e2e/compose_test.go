@@ -32,6 +32,7 @@ type composed struct {
 
 type composedService struct {
 	Image       string
+	Entrypoint  []string
 	Command     []string
 	Profiles    []string
 	Networks    []string

@@ -11,3 +11,6 @@ func Trace(t pgx.QueryTracer) { tracer = t }
 
 // InTx is inTx for tests of what holds for every transaction.
 func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.inTx(ctx, fn) }
+
+// MigrateTo brings the schema to that of a release before.
+func (s *Store) MigrateTo(ctx context.Context, version int64) error { return s.migrate(ctx, version) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"slices"
 	"time"
@@ -68,7 +69,13 @@ func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping
 
 // Migrate brings the schema up to this program's version; a lock lets one process at a time do it. Its statements take as long as they
 // take, on connections of their own.
-func (s *Store) Migrate(ctx context.Context) error {
+func (s *Store) Migrate(ctx context.Context) error { return s.migrate(ctx, latest) }
+
+// latest is the schema's version of this program.
+const latest = math.MaxInt64
+
+// migrate brings the schema up to a version.
+func (s *Store) migrate(ctx context.Context, version int64) error {
 	config, err := Pool{}.config(s.url)
 	if err != nil {
 		return err
@@ -88,7 +95,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = provider.Up(ctx); err != nil {
+	if _, err = provider.UpTo(ctx, version); err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
 	return nil

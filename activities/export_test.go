@@ -1,0 +1,14 @@
+package activities
+
+// What tests from outside see: they may use packages that import this one.
+var (
+	RefuseHere     = refuseHere
+	AttemptWithKey = attemptWithKey
+	Beat           = beat
+)
+
+// The numbers that they need.
+const (
+	HeartbeatEvery = heartbeatEvery
+	QuickTries     = quickTries
+)

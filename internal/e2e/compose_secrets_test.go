@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"stagecoach/internal/config"
+)
+
+// composeConfig is a file that docker-compose.yml has the content of.
+func composeConfig(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docker-compose.yml")
+	must(t, err)
+	var file struct {
+		Configs map[string]struct{ Content string }
+	}
+	must(t, yaml.Unmarshal(text, &file))
+	return strings.ReplaceAll(file.Configs[name].Content, "$$", "$")
+}
+
+// TestSampleValuesStopTheServices goes through all that .env.example has a sample secret for: our programs refuse it, or the service that
+// takes it is not started.
+func TestSampleValuesStopTheServices(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	c := readCompose(t, values)
+	ours := []string{"DATABASE_PASSWORD", "TELEGRAM_API_HASH"} // a part of DATABASE_URL; what opens nothing of ours
+	for _, setting := range config.Settings() {
+		ours = append(ours, setting.Name)
+	}
+	refused := map[string]bool{}
+	for name, service := range c.Services {
+		if len(service.Entrypoint) < 4 || service.Entrypoint[1] != "/refuse-sample.sh" {
+			continue
+		}
+		variable, source := service.Entrypoint[2], strings.TrimPrefix(service.Entrypoint[3], "/run/secrets/")
+		given := slices.ContainsFunc(service.Secrets, func(s composedSecret) bool { return s.Source == source })
+		if !given || c.Secrets[source].Environment != variable {
+			t.Errorf("%s looks at %s for %s", name, source, variable)
+		}
+		refused[variable] = true
+	}
+	for variable, value := range values {
+		if strings.Contains(value, "change-me") && !slices.Contains(ours, variable) && !refused[variable] {
+			t.Errorf("the sample value of %s stops nothing", variable)
+		}
+	}
+
+	script, secret := filepath.Join(t.TempDir(), "refuse-sample.sh"), filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(script, []byte(composeConfig(t, "refuse_sample")), 0o600))
+	for value, starts := range map[string]bool{"": false, "change-me-1": false, values["GRAFANA_PASSWORD"]: false, "kept to ourselves": true} {
+		must(t, os.WriteFile(secret, []byte(value), 0o600))
+		out, err := exec.CommandContext(t.Context(), "sh", script, "A_PASSWORD", secret, "echo", "runs with", "its words").CombinedOutput()
+		said := string(out)
+		if starts != (err == nil && said == "runs with its words\n") || !starts && !strings.HasPrefix(said, "A_PASSWORD is ") {
+			t.Errorf("with %q: %v, %s", value, err, said)
+		}
+	}
+}
+
+// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with that and what every process needs.
+func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.dev")
+	payments := readCompose(t, values).Services["payments"]
+	want := []string{"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key", "toncenter_api_key"}
+	var got []string
+	for _, secret := range payments.Secrets {
+		got = append(got, secret.Source)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("payments holds %v, want %v", got, want)
+	}
+	for name, file := range payments.Environment {
+		if source, secret := strings.CutPrefix(file, "/run/secrets/"); secret && !slices.Contains(got, source) {
+			t.Errorf("%s names %s, which is not there", name, file)
+		}
+	}
+}
