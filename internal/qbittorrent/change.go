@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	qbt "github.com/autobrr/go-qbittorrent"
 
@@ -56,12 +57,43 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 		err = c.Resume(ctx, t)
 	}
 	if err == nil && old { // before anybody watches it, and again when this is done twice
-		err = c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) })
+		err = c.recheck(ctx, t)
 	}
 	if err == nil {
 		err = c.Activate(ctx, t)
 	}
 	return err
+}
+
+const (
+	refresh     = 5 * time.Second // qBittorrent shows a change within 1.5 s, unless its administrator wants to see it later
+	refreshLook = 200 * time.Millisecond
+)
+
+// recheck lets qBittorrent look at a torrent's files anew. Until its next refresh it shows the state from before, by which a watcher
+// would take a torrent without files for complete: recheck returns when another state shows, or when refresh is over, after which
+// what is complete is so.
+func (c *Client) recheck(ctx context.Context, t Torrent) error {
+	if err := c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) }); err != nil {
+		return err
+	}
+
+	for refreshed := time.Now().Add(refresh); time.Now().Before(refreshed); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(refreshLook):
+		}
+
+		listed, err := c.torrents(ctx, qbt.TorrentFilterOptions{Hashes: []string{t.ID}}, func(found Torrent) bool { return found.ID == t.ID })
+		if err != nil {
+			return err
+		}
+		if len(listed) == 0 || listed[0].State != t.State {
+			return nil
+		}
+	}
+	return nil
 }
 
 // Resume lets a torrent of ours go on.

@@ -76,18 +76,25 @@ func each(t *testing.T, test func(t *testing.T, c *Client, seed *sim.WebSeed)) {
 		})
 	}
 	t.Run("real", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("runs qBittorrent")
-		}
-		q, err := realServer()
-		if err != nil {
-			t.Skip(err)
-		}
-		o := options(q.URL)
-		o.Username, o.Password = q.Username, q.Password
-		o.ActiveCategory, o.DoneCategory = t.Name()[:8]+"-active", t.Name()[:8]+"-done"
-		test(t, New(o), seed)
+		c, _ := realClient(t)
+		test(t, c, seed)
 	})
+}
+
+// realClient gives a client of the real program, with categories of the test's own, and the folder of what is downloaded.
+func realClient(t *testing.T) (c *Client, downloads string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs qBittorrent")
+	}
+	q, err := realServer()
+	if err != nil {
+		t.Skip(err)
+	}
+	o := options(q.URL)
+	o.Username, o.Password = q.Username, q.Password
+	o.ActiveCategory, o.DoneCategory = t.Name()[:8]+"-active", t.Name()[:8]+"-done"
+	return New(o), q.Downloads
 }
 
 func made(t *testing.T, seed *sim.WebSeed, kind sim.TorrentKind) *sim.SeededTorrent {
@@ -192,6 +199,57 @@ func TestLife(t *testing.T) {
 			t.Errorf("%+v, %v", gone, err)
 		}
 		must(t, c.DeleteTags(ctx, "job-1"))
+	})
+}
+
+// TestFilesGone adopts a torrent whose files somebody has deleted, of which qBittorrent knows nothing: it does not show the torrent as
+// complete any more once it is adopted.
+func TestFilesGone(t *testing.T) {
+	t.Parallel()
+	adopt := func(t *testing.T, c *Client, done Torrent, lose func()) {
+		t.Helper()
+		must(t, c.Finish(t.Context(), []Torrent{done}))
+		await(t, c, "job-71", "done", func(found *Torrent) bool { return found != nil && found.Category == c.o.DoneCategory })
+		lose()
+
+		found, err := c.Find(t.Context(), "job-71", "", "")
+		if err != nil || found == nil || found.State != Complete {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		must(t, c.Adopt(t.Context(), *found, "job-72"))
+		if found, err = c.Find(t.Context(), "job-72", "", ""); err != nil || found == nil || found.State == Complete || !c.Active(*found) {
+			t.Errorf("adopted without its files: %+v, %v", found, err)
+		}
+	}
+
+	t.Run("stand-in", func(t *testing.T) {
+		t.Parallel()
+		q, url := standIn(t, sim.QBittorrentOptions{Refresh: time.Second, Plan: sim.TorrentPlan{Duration: time.Hour}})
+		c, whole, gone := New(options(url)), 1.0, true
+		must(t, c.Add(t.Context(), NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("a", 40), Tag: "job-71", SavePath: "/books/job-1"}))
+		must(t, q.Change("job-71", sim.TorrentChange{Progress: &whole}))
+		adopt(t, c, await(t, c, "job-71", "complete", is(Complete)), func() { must(t, q.Change("job-71", sim.TorrentChange{Gone: &gone})) })
+	})
+
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		c, base := realClient(t)
+		seed, err := sim.StartWebSeed("127.0.0.1:0")
+		must(t, err)
+		t.Cleanup(func() { _ = seed.Close() })
+		content, err := seed.Add(sim.TorrentSpec{Name: "files-gone.bin", Size: 4 << 20})
+		must(t, err)
+		must(t, c.Add(t.Context(), NewTorrent{File: content.File, Tag: "job-71", SavePath: base + "/files-gone"}))
+		done := await(t, c, "job-71", "complete", is(Complete))
+
+		seed.SetSpeed(512 << 10) // that it comes anew takes longer than the old state shows
+		adopt(t, c, done, func() { must(t, os.Remove(done.ContentPath)) })
+		again := await(t, c, "job-72", "complete again", is(Complete))
+		if file, err := os.Stat(again.ContentPath); err != nil || file.Size() != content.Size {
+			t.Errorf("complete without its file: %v", err)
+		}
+		must(t, c.Delete(t.Context(), again, false))
+		must(t, c.DeleteTags(t.Context(), "job-71", "job-72"))
 	})
 }
 

@@ -23,6 +23,7 @@ type QBittorrentOptions struct {
 	FreeSpace   int64            // bytes; 0 means 100 GiB
 	BanDuration time.Duration    // after five wrong passwords; 0 means an hour
 	RemoveAfter time.Duration    // "remove at ratio": how long after completion it strikes; 0: never
+	Refresh     time.Duration    // how long a torrent that is rechecked shows what it did before
 	Now         func() time.Time // the clock; nil means time.Now
 }
 
@@ -212,6 +213,9 @@ func (q *QBittorrent) now() time.Time { return q.options.Now().Add(q.clock) }
 func (q *QBittorrent) settle() {
 	now := q.now()
 	q.torrents = slices.DeleteFunc(q.torrents, func(t *simTorrent) bool {
+		if !t.Recheck.IsZero() && !now.Before(t.Recheck) {
+			t.recheck(now)
+		}
 		t.settle(now, q.options.FreeSpace == 0)
 		return q.options.RemoveAfter > 0 && t.RatioLimit != unlimitedRatio &&
 			!t.CompletedOn.IsZero() && now.Sub(t.CompletedOn) >= q.options.RemoveAfter

@@ -83,16 +83,9 @@ func (q *QBittorrent) resumeTorrents(r *http.Request) (any, error) {
 	})
 }
 
-// recheckTorrents looks at the files anew: those that are gone are downloaded once more.
+// recheckTorrents looks at the files anew, which shows after a while.
 func (q *QBittorrent) recheckTorrents(r *http.Request) (any, error) {
-	return q.each(r, func(t *simTorrent) {
-		if t.Gone || t.Hold == holdMissing {
-			_ = t.setProgress(0, q.now()) // without a duration all is there again at once
-		}
-		if t.Gone = false; t.Hold == holdMissing {
-			t.release(q.now())
-		}
-	})
+	return q.each(r, func(t *simTorrent) { t.Recheck = q.now().Add(q.options.Refresh) })
 }
 
 func (q *QBittorrent) addTags(r *http.Request) (any, error) {

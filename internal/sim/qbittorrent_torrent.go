@@ -93,7 +93,8 @@ type simTorrent struct {
 	SeedLimit  int64 // minutes
 	AddedOn    time.Time
 	Plan       TorrentPlan
-	Gone       bool // its files are, and nobody has noticed
+	Gone       bool      // its files are, and nobody has noticed
+	Recheck    time.Time // when a recheck begins to show; zero: none is under way
 
 	Spent       time.Duration // of the plan, until Since
 	Since       time.Time     // when the clock began to run again; zero while it stands
@@ -285,4 +286,15 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 		t.CompletedOn = time.Time{}
 	}
 	return nil
+}
+
+// recheck looks at the files anew: those that are gone are downloaded once more.
+func (t *simTorrent) recheck(now time.Time) {
+	if t.Gone || t.Hold == holdMissing {
+		_ = t.setProgress(0, now) // without a duration all is there again at once
+	}
+	if t.Hold == holdMissing {
+		t.release(now)
+	}
+	t.Gone, t.Recheck = false, time.Time{}
 }
