@@ -2,7 +2,7 @@ package dev
 
 import (
 	"context"
-	"errors"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,19 +11,18 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
-const (
-	// temporalVersion is the release of the Temporal CLI that is built when
-	// none is installed. Newer ones cannot be installed by "go install".
-	temporalVersion = "1.5.1"
-	temporalModule  = "github.com/temporalio/cli/cmd/temporal@v" + temporalVersion
+// oldestServer is the oldest release of the server that respects the fairness and priorities of tasks.
+var oldestServer = release{1, 29}
 
-	// Older servers silently ignore the fairness and priorities of tasks.
-	temporalServerMajor, temporalServerMinor = 1, 29
-)
+// oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one a
+// request that is cancelled at the wrong moment breaks the server's only connection for good, and every later request
+// ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
+var oldestDriver = release{1, 44}
+
+const sqliteDriver = "modernc.org/sqlite"
 
 // FindTemporal returns the path of a "temporal" program that can run the
 // development server: one in the PATH, else one that "go install" left, else
@@ -38,7 +37,7 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own := filepath.Join(cache, "bin", "temporal-"+temporalVersion, executable("temporal"))
+	own := filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal"))
 	candidates := goBinaries(ctx, "temporal")
 	if inPath, err := exec.LookPath("temporal"); err == nil {
 		candidates = append([]string{inPath}, candidates...)
@@ -89,7 +88,8 @@ func goBinaries(ctx context.Context, name string) []string {
 var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 
 // checkTemporal runs "temporal --version", which answers for instance
-// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)".
+// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)", and reads from the
+// program which SQLite driver was built into it.
 func checkTemporal(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -101,90 +101,50 @@ func checkTemporal(ctx context.Context, path string) error {
 	if match == nil {
 		return fmt.Errorf("its version is unknown: %q", strings.TrimSpace(string(out)))
 	}
-	major, _ := strconv.Atoi(string(match[1]))
-	minor, _ := strconv.Atoi(string(match[2]))
-	if major < temporalServerMajor || major == temporalServerMajor && minor < temporalServerMinor {
-		return fmt.Errorf("its server is %d.%d, older than %d.%d", major, minor, temporalServerMajor, temporalServerMinor)
+	if server := newRelease(match); server.before(oldestServer) {
+		return fmt.Errorf("its server is %s, older than %s", server, oldestServer)
+	}
+
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return nil // not a Go program itself, such as a script that starts one
+	}
+	return checkDriver(info)
+}
+
+var moduleVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.`)
+
+func checkDriver(info *buildinfo.BuildInfo) error {
+	for _, module := range info.Deps {
+		if module.Path != sqliteDriver {
+			continue
+		}
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		match := moduleVersion.FindSubmatch([]byte(module.Version))
+		if match == nil {
+			return nil // a driver of the builder's own
+		}
+		if driver := newRelease(match); driver.before(oldestDriver) {
+			return fmt.Errorf("its SQLite driver is %s, older than %s, and may break when a request is cancelled", driver, oldestDriver)
+		}
 	}
 	return nil
 }
 
-// buildTemporal builds the program and moves it to path when it is complete.
-func buildTemporal(ctx context.Context, path string, progress func(string)) error {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		return errors.New("the go tool is not in the PATH (https://go.dev/dl)")
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	waited := false
-	unlock, err := waitLock(ctx, filepath.Join(dir, "lock"), func() {
-		if !waited {
-			progress("waiting for another process that builds the Temporal server")
-		}
-		waited = true
-	})
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if checkTemporal(ctx, path) == nil {
-		return nil // that other process built it
-	}
+// release is the major and minor number of one.
+type release struct{ major, minor int }
 
-	fresh := filepath.Join(dir, "new")
-	defer func() { _ = os.RemoveAll(fresh) }()
-	if err := os.RemoveAll(fresh); err != nil {
-		return err
-	}
-	if err := os.Mkdir(fresh, 0o755); err != nil {
-		return err
-	}
-	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, about 3 minutes)")
-	defer stop()
-	_, err = run(ctx, command{
-		path: goTool,
-		args: []string{"install", temporalModule},
-		dir:  fresh,
-		// The settings of the project we were started in do not apply.
-		env:   environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH="}, "GOBIN="+fresh, "GOFLAGS=", "GOWORK=off"),
-		death: syscall.SIGTERM,
-	})
-	if err != nil {
-		return fmt.Errorf("go install %s: %w", temporalModule, err)
-	}
-	built := filepath.Join(fresh, executable("temporal"))
-	if err := checkTemporal(ctx, built); err != nil {
-		return fmt.Errorf("%s: %w", built, err)
-	}
-	return os.Rename(built, path)
+// newRelease takes the numbers from the two groups of a match.
+func newRelease(match [][]byte) release {
+	major, _ := strconv.Atoi(string(match[1]))
+	minor, _ := strconv.Atoi(string(match[2]))
+	return release{major, minor}
 }
 
-// progressEvery is how often a long step says that it still runs.
-const progressEvery = 5 * time.Second
-
-// reportTime tells progress what begins and then, until stop is called, how
-// long it has taken.
-func reportTime(progress func(string), what string) (stop func()) {
-	progress(what)
-	begin, ticks := time.Now(), time.NewTicker(progressEvery)
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-quit:
-				return
-			case <-ticks.C:
-				progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
-			}
-		}
-	}()
-	return func() {
-		ticks.Stop()
-		close(quit)
-		<-ended
-	}
+func (r release) before(other release) bool {
+	return r.major < other.major || r.major == other.major && r.minor < other.minor
 }
+
+func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }

@@ -80,6 +80,13 @@ func Namespace(t testing.TB) (s *Server, name string) {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(time.Until(s.ready))
+	name = s.namespace()
+	s.serial++
+	if err := s.nextNamespace(); err != nil { // while this one is used
+		s.stop() // lent once more, it would fail the next test as well
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		select {
 		case spaced <- s:
@@ -87,12 +94,6 @@ func Namespace(t testing.TB) (s *Server, name string) {
 			s.stop()
 		}
 	})
-	time.Sleep(time.Until(s.ready))
-	name = s.namespace()
-	s.serial++
-	if err := s.nextNamespace(); err != nil { // while this one is used
-		t.Fatal(err)
-	}
 	return s, name
 }
 
