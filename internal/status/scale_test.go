@@ -1,11 +1,7 @@
 package status_test
 
 import (
-	"context"
 	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -30,7 +26,7 @@ func TestStatusReadsFewRows(t *testing.T) {
 	}
 	s.Close()
 
-	before := rowsRead(t, url)
+	before := testdb.RowsRead(t, url)
 	if s, err = store.Open(t.Context(), url, testdb.Key); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +35,7 @@ func TestStatusReadsFewRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close() // a session that ends tells PostgreSQL what it has read
-	read := rowsRead(t, url) - before
+	read := testdb.RowsRead(t, url) - before
 
 	if got.JobsInState[store.JobDelivered] != lying || got.DownloadsInStatus[store.DownloadCompleted] != lying ||
 		got.TasksInStatus[store.TaskDone] != lying || got.TransactionsInStatus[store.TransactionProcessed] != lying {
@@ -71,36 +67,4 @@ func fill(t *testing.T, url string) {
 			FROM generate_series(1, $2::int) n`, workload, lying)
 	}
 	exec(t, url, `VACUUM ANALYZE`)
-}
-
-// rowsRead counts the rows and index entries that all sessions have read in tables of ours, when those have ended.
-func rowsRead(t *testing.T, url string) (read int64) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-
-	// Sessions end a moment after their connections.
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		var others int
-		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`).Scan(&others)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if others == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the sessions do not end")
-		}
-	}
-
-	err = conn.QueryRow(t.Context(), `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes)`).Scan(&read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return read
 }

@@ -39,6 +39,6 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
 
 // AuditLog lists entries below before (0: all), the newest first.
 func (s *Store) AuditLog(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
-	return list[AuditEntry](ctx, s, `SELECT id, actor_id, action, subject, outcome, door, created_at FROM audit_log
+	return chosen[AuditEntry](ctx, s, `SELECT id, actor_id, action, subject, outcome, door, created_at FROM audit_log
 		WHERE ($1::bigint = 0 OR id < $1) ORDER BY id DESC LIMIT $2`, before, limit)
 }

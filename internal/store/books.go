@@ -105,7 +105,7 @@ type BookFilter struct {
 // Books lists books, the newest first.
 func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(f.Words)) + "%"
-	return list[Book](ctx, s, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
+	return chosen[Book](ctx, s, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
 		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
 }
 

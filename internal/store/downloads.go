@@ -182,22 +182,20 @@ func (s *Store) requestedDownload(ctx context.Context, userID int64, key string)
 
 // DownloadFilter chooses download jobs; zero fields choose all.
 type DownloadFilter struct {
-	UserID    int64
-	BookID    int64
-	MediaType string
-	Status    DownloadStatus
-	Active    bool  // queued or downloading
-	Attention bool  // a person should look
-	Before    int64 // ids below this one
-	Limit     int
+	UserID int64
+	BookID int64
+	Status DownloadStatus
+	Active bool  // queued or downloading
+	Before int64 // ids below this one
+	Limit  int
 }
 
-// Downloads lists download jobs, the newest first.
+// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and those like them for one
+// user, serve it.
 func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, error) {
-	return list[Download](ctx, s, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
-		AND ($3 = '' OR media_type = $3) AND ($4 = '' OR d.status = $4) AND (NOT $5 OR d.status IN ('queued', 'downloading'))
-		AND (NOT $6 OR attention <> '') AND ($7::bigint = 0 OR d.id < $7) ORDER BY d.id DESC LIMIT $8`,
-		f.UserID, f.BookID, f.MediaType, f.Status, f.Active, f.Attention, f.Before, f.Limit)
+	return chosen[Download](ctx, s, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
+		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN ('queued', 'downloading')) AND ($5::bigint = 0 OR d.id < $5)
+		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
 }
 
 // ChangeDownload locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No

@@ -91,8 +91,8 @@ const eventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, s
 // EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops before the oldest transaction still
 // under way, so that an event that commits late is never skipped. An Audience says who may see them.
 func (s *Store) EventsAfter(ctx context.Context, after Cursor, limit int) ([]StreamedEvent, error) {
-	return list[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-		ORDER BY xid, id LIMIT $3`, after.xid(), after.ID, limit)
+	return chosen[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+		ORDER BY events.xid, events.id LIMIT $3`, after.xid(), after.ID, limit)
 }
 
 // EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last

@@ -12,9 +12,11 @@ func (s *Store) EventFloor(ctx context.Context) (Cursor, error) {
 	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM event_floor`)
 }
 
-// EventsBack gives the place that so many events follow, by the index on (xid, id); the beginning, when there are fewer.
+// EventsBack gives the place that so many events follow, by the index on (xid, id); the beginning, when there are fewer. As in
+// EventsAfter, the order names the table: "xid" alone would be the column that is given, which no index has.
 func (s *Store) EventsBack(ctx context.Context, howMany int) (Cursor, error) {
-	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM events ORDER BY xid DESC, id DESC OFFSET $1 LIMIT 1`, howMany)
+	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM events e ORDER BY e.xid DESC, e.id DESC OFFSET $1 LIMIT 1`,
+		pgx.QueryExecModeCacheDescribe, howMany) // a plan for any number would sort the table
 }
 
 // EventsEnd gives a place that no event of this record can have passed: a cursor beyond it is from before a restore.

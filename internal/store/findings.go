@@ -107,16 +107,15 @@ func (s *Store) CloseVanishedFindings(ctx context.Context, age time.Duration) er
 type FindingFilter struct {
 	Workload string
 	Since    time.Time
-	Open     bool // only those about which nothing was done yet
 	Before   int64
 	Limit    int
 }
 
-// Findings lists findings, the newest first.
+// Findings lists findings, the newest first. The key and reconciler_findings_time serve it.
 func (s *Store) Findings(ctx context.Context, f FindingFilter) ([]Finding, error) {
-	return list[Finding](ctx, s, `SELECT `+findingColumns+` FROM reconciler_findings
-		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND (NOT $3 OR done = '') AND ($4::bigint = 0 OR id < $4)
-		ORDER BY id DESC LIMIT $5`, f.Workload, f.Since, f.Open, f.Before, f.Limit)
+	return chosen[Finding](ctx, s, `SELECT `+findingColumns+` FROM reconciler_findings
+		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND ($3::bigint = 0 OR id < $3)
+		ORDER BY id DESC LIMIT $4`, f.Workload, f.Since, f.Before, f.Limit)
 }
 
 // FindingCount is how often something was found.

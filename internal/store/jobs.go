@@ -152,9 +152,9 @@ type JobFilter struct {
 	Limit  int
 }
 
-// Jobs lists jobs, the newest first.
+// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one user, serve it.
 func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
-	return list[Job](ctx, s, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
+	return chosen[Job](ctx, s, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
 		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING'))
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
 }

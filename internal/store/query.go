@@ -34,6 +34,12 @@ func list[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, e
 	return items, unavailable(err)
 }
 
+// chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that are: a plan that
+// is kept would have to do for any of them, and read the table.
+func chosen[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, error) {
+	return list[T](ctx, s, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+}
+
 // oneIn is one within a transaction.
 func oneIn[T any](ctx context.Context, tx pgx.Tx, missing *fault.Error, sql string, args ...any) (T, error) {
 	rows, err := tx.Query(ctx, sql, args...)

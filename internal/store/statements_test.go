@@ -54,7 +54,8 @@ type statements struct {
 
 func (s *statements) add(sql string, args []any) {
 	if len(args) > 0 {
-		if _, option := args[0].(pgx.QueryResultFormatsByOID); option { // of database/sql, which migrates
+		switch args[0].(type) {
+		case pgx.QueryResultFormatsByOID, pgx.QueryExecMode: // how, and not what; the first is of database/sql, which migrates
 			args = args[1:]
 		}
 	}

@@ -144,13 +144,32 @@ type TaskFilter struct {
 	Limit       int
 }
 
-// Tasks lists tasks, the newest first.
-func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
-	return list[Task](ctx, s, taskSelect+`WHERE `+visible+` AND ($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
+const (
+	// wantedTasks are the conditions of a TaskFilter besides the viewer.
+	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
-		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT `+openBlocker+`))
-		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))
-		ORDER BY id DESC LIMIT $8`, f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
+		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + openBlocker + `))
+		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))`
+
+	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among these, and an index
+	// has each, while a search for whatever is visible may go through the whole table. The array and the order by two columns keep
+	// PostgreSQL from looking for a workspace's tasks among all, from the newest on.
+	nearTasks = `(SELECT id FROM tasks t WHERE creator_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
+		UNION (SELECT id FROM tasks t WHERE assignee_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
+		UNION SELECT near.id FROM workspace_members m CROSS JOIN LATERAL (
+			SELECT id FROM tasks t WHERE t.workspace_id = ANY (ARRAY [m.workspace_id]) AND visibility = 'public' AND ` + wantedTasks + `
+			ORDER BY t.workspace_id, id DESC LIMIT $8) near WHERE m.user_id = $1`
+)
+
+// Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live, _live_assignee and
+// _ended serve it.
+func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
+	where := `WHERE ` + visible
+	if f.Viewer != 0 {
+		where += ` AND id IN (` + nearTasks + `)`
+	}
+	return chosen[Task](ctx, s, taskSelect+where+` AND `+wantedTasks+` ORDER BY id DESC LIMIT $8`,
+		f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
 }
 
 // EventsOfTask lists up to limit of a task's events with numbers above after, from the first.

@@ -96,9 +96,9 @@ func (s *Store) user(ctx context.Context, where string, arg any) (User, error) {
 	return one[User](ctx, s, noUser, `SELECT `+userColumns+` FROM users WHERE `+where, arg)
 }
 
-// Users lists users with ids above after, ascending; status may be empty.
+// Users lists users with ids above after, ascending; status may be empty. The index users_status serves it.
 func (s *Store) Users(ctx context.Context, status string, after int64, limit int) ([]User, error) {
-	return list[User](ctx, s, `SELECT `+userColumns+` FROM users
+	return chosen[User](ctx, s, `SELECT `+userColumns+` FROM users
 		WHERE id > $1 AND ($2 = '' OR status = $2) ORDER BY id LIMIT $3`, after, status, limit)
 }
 

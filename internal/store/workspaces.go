@@ -89,7 +89,7 @@ func (s *Store) WorkspaceByID(ctx context.Context, id int64) (Workspace, error) 
 
 // Workspaces lists those that a user is a member of (0: all), with ids above after, ascending.
 func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) ([]Workspace, error) {
-	return list[Workspace](ctx, s, `SELECT `+workspaceColumns+` FROM workspaces w WHERE id > $2
+	return chosen[Workspace](ctx, s, `SELECT `+workspaceColumns+` FROM workspaces w WHERE id > $2
 		AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))
 		ORDER BY id LIMIT $3`, userID, after, limit)
 }
