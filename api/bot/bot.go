@@ -59,6 +59,7 @@ type Options struct {
 	Status         StatusSource
 	Log            *slog.Logger
 	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
+	OnRefused      func(string)     // counts requests that are refused for a limit, by its name; nil: nobody does
 	Strangers      int              // new people an hour; 0: no bound
 	ActivateAtOnce bool             // new people need no approval
 	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
@@ -80,6 +81,7 @@ type Bot struct {
 	status         StatusSource
 	log            *slog.Logger
 	requests       *allowance.Users
+	onRefused      func(string)
 	strangers      int
 	activateAtOnce bool
 	adminIDs       []int64
@@ -107,7 +109,7 @@ func New(o Options) *Bot {
 	b := &Bot{
 		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads, transactions: o.Transactions,
 		catalog: o.Catalog, status: o.Status, log: o.Log,
-		requests: cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0)), strangers: o.Strangers,
+		requests: cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0)), strangers: o.Strangers, onRefused: o.OnRefused,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
 		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),

@@ -184,6 +184,7 @@ func (b *Bot) explain(ctx context.Context, r *request, err error) {
 		b.tell(ctx, r, r.say(h.text, h.args...))
 		return
 	}
+	b.countRefused(err)
 	problem := fault.As(err)
 	if problem == nil {
 		problem = fault.New(fault.Internal, "unexpected").WithCause(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
@@ -38,7 +39,18 @@ func (b *Bot) admitNewcomer(ctx context.Context) error {
 		return nil
 	}
 	_, err := b.store.Reserve(ctx, "newcomers", store.Rate{PerSecond: float64(b.strangers) / 3600, Burst: b.strangers}, 1, 0)
+	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
+		err = refusal.With("limit", allowance.LimitNewcomers)
+	}
+	b.countRefused(err)
 	return err
+}
+
+// countRefused counts an error that says that a limit is reached.
+func (b *Bot) countRefused(err error) {
+	if limit := allowance.LimitOf(err); limit != "" && b.onRefused != nil {
+		b.onRefused(limit)
+	}
 }
 
 // turnAway answers a newcomer whom there is no room for, if there is time for that. Nothing is remembered of them.
@@ -82,6 +94,7 @@ func (b *Bot) takeRequest(ctx context.Context, r *request) (bool, error) {
 		return b.mayAnswer(ctx, r.user)
 	}
 	err := b.requests.Take(ctx, r.user)
+	b.countRefused(err)
 	if fault.CodeOf(err) != fault.RateLimited {
 		return err == nil, err
 	}

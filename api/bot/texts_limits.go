@@ -27,6 +27,10 @@ var quotaTexts = map[string]text{
 		"This workspace has %d members, which is the limit.",
 		"В этом рабочем пространстве %d участников, это предел.",
 	},
+	"tokens": {
+		"You have %d tokens, which is the limit. Revoke some first.",
+		"У вас %d токенов, это предел. Сначала отзовите часть из них.",
+	},
 	"books": {
 		"You have added %d books, which is the limit. Ask an administrator to add more.",
 		"Вы добавили %d книг, это предел. Попросите администратора добавить ещё.",

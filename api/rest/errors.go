@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 )
 
@@ -131,6 +132,9 @@ func (s *server) problem(ctx context.Context, err error) *problem {
 	f := fault.As(err)
 	if f != nil && kinds[f.Code].status == 0 || f == nil {
 		f = fault.New(fault.Internal, "the service has failed; the request id tells its operators more").WithCause(err)
+	}
+	if limit := allowance.LimitOf(f); limit != "" {
+		s.o.OnRefused(limit)
 	}
 	p := newProblem(f.Code, f.Message)
 	maps.Copy(p.Details, f.Details)

@@ -49,8 +49,8 @@ func NewFeed(o feed.Options) *feed.Feed {
 type eventsInput struct {
 	token string // of the caller: their access is looked at again and again
 
-	LastEventID string `header:"Last-Event-ID" example:"812-90" doc:"The id of the last event you have"`
-	After       string `query:"last_event_id" example:"812-90" doc:"The same, for those who cannot send the header"`
+	LastEventID string `header:"Last-Event-ID" maxLength:"100" example:"812-90" doc:"The id of the last event you have"`
+	After       string `query:"last_event_id" maxLength:"100" example:"812-90" doc:"The same, for those who cannot send the header"`
 }
 
 func (s *server) registerEvents() {

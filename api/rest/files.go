@@ -38,8 +38,8 @@ type fileListBody struct {
 
 type listFilesInput struct {
 	Paging
-	Path string `query:"path" default:"/" example:"/films" doc:"The folder to list"`
-	Q    string `query:"q" example:"film" doc:"Lists entries of all folders whose name holds this text"`
+	Path string `query:"path" maxLength:"8000" default:"/" example:"/films" doc:"The folder to list"`
+	Q    string `query:"q" maxLength:"500" example:"film" doc:"Lists entries of all folders whose name holds this text"`
 }
 
 const filesCursor = "files"

@@ -2,9 +2,11 @@ package rest_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
+	"sync"
 	"testing"
 
 	"stagecoach/api/rest"
@@ -118,5 +120,39 @@ func TestQuotasOverHTTP(t *testing.T) {
 		map[string]any{"user_id": fmt.Sprint(w.ada.ID), "limit": "books", "maximum": 1., "count": 2.},
 	}; !reflect.DeepEqual(above, want) {
 		t.Errorf("above limits: %v, want %v", above, want)
+	}
+}
+
+// TestRefusalsAreCounted reaches limits of each sort: each refused request counts once, by the name of its limit.
+func TestRefusalsAreCounted(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	counted := map[string]int{}
+	w := newWorldWith(t, func(o *rest.Options) {
+		o.Requests, o.Guesses = allowance.NewUsers(o.Store, 1), allowance.NewGuesses(1)
+		o.OnRefused = func(limit string) {
+			mu.Lock()
+			defer mu.Unlock()
+			counted[limit]++
+		}
+	})
+	w.store.Quotas = store.Quotas{Books: 1, Tokens: 1}
+
+	want := map[string]int{"books": 1, "tokens": 1}
+	w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": "One"}, "Idempotency-Key", "1").ok(http.StatusCreated)
+	w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": "Two"}, "Idempotency-Key", "2").refused(http.StatusConflict, fault.QuotaExceeded, "")
+	w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"more","scopes":["read"]}`).refused(http.StatusConflict, fault.QuotaExceeded, "")
+	for i := range 60 {
+		if w.send(w.bobToken, "GET", "/v1/workspaces", nil).status == http.StatusTooManyRequests {
+			want["requests"]++
+		}
+		if w.send(fmt.Sprintf("sc_%d", i), "GET", "/v1/workspaces", nil).status == http.StatusTooManyRequests {
+			want["wrong_tokens"]++
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !maps.Equal(counted, want) || len(want) != 4 {
+		t.Errorf("counted %v, want %v", counted, want)
 	}
 }

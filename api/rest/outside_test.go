@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"stagecoach/api/rest"
 	"stagecoach/internal/fault"
@@ -28,13 +30,48 @@ func TestHealthAndReadiness(t *testing.T) {
 		t.Errorf("ready is %s", a.raw)
 	}
 	w.temporal.setDown(true)
+	w.becomesReady(http.StatusServiceUnavailable)
 	a := w.send("", "GET", "/ready", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	if details := a.body["details"].(map[string]any); details["postgres"] != true || details["temporal"] != false {
 		t.Errorf("details %v", details)
 	}
+	w.temporal.setDown(false)
+	w.becomesReady(http.StatusOK)
 	w.store.Close()
+	w.becomesReady(http.StatusServiceUnavailable)
 	w.send("", "GET", "/ready", nil).refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
 	w.send("", "GET", "/health", nil).ok(http.StatusOK)
+}
+
+// becomesReady waits until /ready answers with a status: an answer is good for a second.
+func (w *world) becomesReady(status int) {
+	w.t.Helper()
+	for patience := time.Now().Add(time.Minute); w.send("", "GET", "/ready", nil).status != status; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(patience) {
+			w.t.Fatalf("/ready does not become %d", status)
+		}
+	}
+}
+
+// TestAFloodOfReadyCostsNothing asks from many connections at once, without a token: both services are asked once a second at most.
+func TestAFloodOfReadyCostsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	began := time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 20 {
+				w.send("", "GET", "/ready", nil).ok(http.StatusOK)
+			}
+		})
+	}
+	all.Wait()
+
+	most := int64(time.Since(began).Seconds()) + 1
+	if n := w.temporal.looks.Load(); n < 1 || n > most {
+		t.Errorf("Temporal was asked %d times within %s", n, time.Since(began))
+	}
 }
 
 func TestWithoutTheDatabase(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // Paging is what every list takes. It is exported, as all embedded types here, for huma to see its fields.
 type Paging struct {
 	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"How many items to give"`
-	Cursor string `query:"cursor" doc:"The next_cursor of the page before"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"The next_cursor of the page before"`
 }
 
 // Page is a part of a list.

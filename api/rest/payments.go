@@ -76,7 +76,7 @@ type pauseInput struct {
 
 type reconcileInput struct {
 	Body *struct {
-		Purchases []purchaseBody `json:"purchases,omitempty" doc:"All that Fragment has sold; when left out Fragment is not compared"`
+		Purchases []purchaseBody `json:"purchases,omitempty" maxItems:"10000" doc:"All that Fragment has sold; when left out Fragment is not compared"`
 	} `nameHint:"ReconciliationRequest"`
 }
 

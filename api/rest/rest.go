@@ -39,6 +39,7 @@ type Options struct {
 	Codec        CodecOptions       // optional
 	Requests     *allowance.Users   // the rate of each user's requests; default: no bound
 	Guesses      *allowance.Guesses // the rate of wrong tokens; default: no bound
+	OnRefused    func(limit string) // counts requests that are refused for a limit; nil: nobody does
 	Log          *slog.Logger       // default: none
 	Version      string             // of the program; default "dev"
 }
@@ -48,6 +49,8 @@ type server struct {
 	o   Options
 	mux *http.ServeMux
 	api huma.API
+
+	ready readiness
 }
 
 // New makes the handler of all HTTP requests. It limits bodies; time-outs are the server's.
@@ -56,6 +59,9 @@ func New(o Options) http.Handler {
 	o.Version = cmp.Or(o.Version, "dev")
 	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
 	o.Guesses = cmp.Or(o.Guesses, allowance.NewGuesses(0))
+	if o.OnRefused == nil {
+		o.OnRefused = func(string) {}
+	}
 	mux := http.NewServeMux()
 	s := &server{o: o, mux: mux, api: humago.New(mux, config(o.Version))}
 
@@ -77,6 +83,7 @@ func New(o Options) http.Handler {
 	s.registerAudit()
 	s.registerFindings()
 	s.registerHealth()
+	s.registerReady()
 	s.registerCodec()
 	s.registerDocs() // last: it shows all the others
 	return s.outside()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -43,6 +44,7 @@ type temporalStub struct {
 	mu      sync.Mutex
 	started []string
 	down    bool
+	looks   atomic.Int64 // at its health
 }
 
 func (s *temporalStub) isDown() bool {
@@ -75,6 +77,7 @@ func (s *temporalStub) SignalWorkflow(context.Context, string, string, string, a
 }
 
 func (s *temporalStub) CheckHealth(context.Context, *client.CheckHealthRequest) (*client.CheckHealthResponse, error) {
+	s.looks.Add(1)
 	if s.isDown() {
 		return nil, errors.New("secret: no route")
 	}

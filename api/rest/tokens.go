@@ -36,7 +36,7 @@ func (p principal) tokenFrom(role string) func(store.Token) tokenBody {
 type createTokenInput struct {
 	Body struct {
 		Name      string        `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
-		Scopes    []store.Scope `json:"scopes" minItems:"1" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
+		Scopes    []store.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
 		ExpiresAt *time.Time    `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
 	} `nameHint:"TokenRequest"`
 }
@@ -73,6 +73,7 @@ var (
 	createToken = operation{
 		id: "create-token", method: http.MethodPost, path: "/v1/tokens", tag: "Tokens", access: forUsers, scope: anyScope, status: http.StatusCreated,
 		summary: "Make a token of yours", description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		faults: []fault.Code{fault.QuotaExceeded},
 	}
 	revokeToken = operation{
 		id: "revoke-token", method: http.MethodDelete, path: "/v1/tokens/{id}", tag: "Tokens", access: forUsers, scope: anyScope, subject: "token", status: http.StatusNoContent,

@@ -72,7 +72,7 @@ type createUserInput struct {
 		Name       string         `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
 		TelegramID *telegramID    `json:"telegram_id,omitempty"`
 		Role       string         `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
-		Scopes     *[]store.Scope `json:"scopes,omitempty" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
+		Scopes     *[]store.Scope `json:"scopes,omitempty" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
 		Language   string         `json:"language,omitempty" enum:"en,ru" default:"en"`
 	} `nameHint:"UserRequest"`
 }

@@ -40,7 +40,7 @@ func (g *Guesses) Check(remote, token string) error {
 		return nil
 	}
 	if wait := time.Until(g.whole[network(remote)].Add(g.one() - burst*time.Second)); wait > 0 {
-		return tooMany(wait)
+		return tooMany(LimitWrongTokens, wait)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (u *Users) Take(ctx context.Context, user store.User) error {
 	}
 
 	if wait := time.Until(mine.refusedUntil); wait > 0 {
-		return tooMany(wait)
+		return tooMany(LimitRequests, wait)
 	}
 	if mine.left == 0 {
 		if err := u.borrow(ctx, user.ID, mine); err != nil {
@@ -80,6 +80,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
 	_, err := u.shared.Reserve(ctx, fmt.Sprintf("requests/%d", userID), rate, part, 0)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		mine.refusedUntil = time.Now().Add(refusal.RetryAfter)
+		return tooMany(LimitRequests, refusal.RetryAfter)
 	}
 	if err == nil {
 		mine.left = part
@@ -107,8 +108,4 @@ func (u *Users) account(userID int64) *account {
 	}
 	mine.used = now
 	return mine
-}
-
-func tooMany(wait time.Duration) error {
-	return fault.New(fault.RateLimited, "too many requests: slow down").After(wait)
 }

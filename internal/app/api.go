@@ -48,6 +48,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if app.codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(app.codec)
 	}
+	refused := app.countRefused()
 	requests := allowance.NewUsers(app.store, c.Limits.Requests)
 	events := rest.NewFeed(feed.Options{
 		Store: app.store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
@@ -55,7 +56,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	})
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events,
+		Status: whole, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events, OnRefused: refused,
 	})
 
 	if c.API.MetricsAddr != "" {
@@ -73,7 +74,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		telegramBot := bot.New(bot.Options{
 			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
 			Transactions: transactions, Catalog: files, Status: whole, Log: log,
-			Requests: requests, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
+			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })
 	}

@@ -95,7 +95,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	}
 	app.store.Quotas = store.Quotas{
 		Tasks: c.Limits.Tasks, Deliveries: c.Limits.Deliveries, Downloads: c.Limits.Downloads,
-		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books,
+		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books, Tokens: c.Limits.Tokens,
 	}
 	app.store.TaskTimes = store.TaskTimes(c.Tasks)
 	if err = patiently(ctx, log, "the database", func() error { return app.store.Migrate(ctx) }); err != nil {

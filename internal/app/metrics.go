@@ -1,6 +1,9 @@
 package app
 
 import (
+	"slices"
+
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
@@ -28,4 +31,12 @@ func startAtZero(m *metrics.Metrics) {
 	for _, status := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
 		m.TransactionsEnded.WithLabelValues(string(status))
 	}
+}
+
+// countRefused gives what counts requests that are refused for a limit.
+func (a *common) countRefused() func(limit string) {
+	for _, limit := range slices.Concat(store.QuotaNames(), allowance.Limits) { // a counter that is not there yet cannot be seen to grow
+		a.metrics.RequestsRefused.WithLabelValues(limit)
+	}
+	return func(limit string) { a.metrics.RequestsRefused.WithLabelValues(limit).Inc() }
 }

@@ -87,6 +87,7 @@ type Limits struct {
 	Workspaces int // of one owner
 	Members    int // of one workspace
 	Books      int // of one creator
+	Tokens     int // of one user, good ones
 }
 
 // Tasks bounds what the settings of a workspace may say.

@@ -58,6 +58,7 @@ func (c *Config) settings() []Setting {
 		limit(&c.Limits.Downloads, "STAGECOACH_LIMIT_DOWNLOADS", "100", "active downloads of one user"),
 		limit(&c.Limits.Workspaces, "STAGECOACH_LIMIT_WORKSPACES", "50", "workspaces of one owner"),
 		limit(&c.Limits.Members, "STAGECOACH_LIMIT_MEMBERS", "500", "members of one workspace"),
+		limit(&c.Limits.Tokens, "STAGECOACH_LIMIT_TOKENS", "50", "tokens of one user that are neither revoked nor past their end"),
 		limit(&c.Limits.Books, "STAGECOACH_LIMIT_BOOKS", "1000", "books that one user has added"),
 
 		duration(&c.Tasks.LeastDeadline, "STAGECOACH_TASK_LEAST_DEADLINE", "1s", 0, day, "the shortest deadline that a workspace may set; a shorter one that is stored already counts as this one"),

@@ -41,6 +41,8 @@ type Metrics struct {
 	EventsLag    prometheus.Gauge // for how long events have been held back
 	EventStreams prometheus.Gauge
 
+	RequestsRefused *prometheus.CounterVec // for a limit, by limit
+
 	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
 
@@ -82,6 +84,8 @@ func New() *Metrics {
 		EventsLag:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "events_lag_seconds", Help: "For how long events have been held back by a transaction in PostgreSQL, or could not be read."}),
 		EventStreams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "event_streams_current", Help: "Streams of events that are open."}),
 
+		RequestsRefused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "requests_refused_total", Help: "Requests over HTTP and to the bot that were refused for a limit, by the limit."}, []string{"limit"}),
+
 		Findings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_findings_total", Help: "Incidents in which the record and Temporal differed."}, []string{"workload", "finding"}),
 		Sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reconciler_sweeps_total", Help: "Looks at the whole record and Temporal, by result."}, []string{"result"}),
 
@@ -91,7 +95,7 @@ func New() *Metrics {
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.JobsEnqueued, m.JobsCompleted, m.JobAttempts, m.NavigationLatency, m.DownloadLatency, m.YandexLatency, m.TelegramLatency, m.SpoolUsage,
 		m.DownloadsStarted, m.DownloadsEnded, m.DownloadsWatched, m.DownloadPoll, m.DownloadPollErrors, m.QBittorrentLatency,
-		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.EventsLag, m.EventStreams, m.Findings, m.Sweeps,
+		m.TasksCreated, m.TaskTransitions, m.TasksEnded, m.TransactionsStarted, m.TransactionsEnded, m.ToncenterLatency, m.FragmentLatency, m.EventsLag, m.EventStreams, m.RequestsRefused, m.Findings, m.Sweeps,
 		m.CountCorrections, m.MediaSweeps)
 	return m
 }

@@ -19,6 +19,7 @@ type Quotas struct {
 	Workspaces int // of the user's own
 	Members    int // of one workspace, let in by its owner
 	Books      int // that the user has made
+	Tokens     int // neither revoked nor past their end
 }
 
 // quota is one kind of things that are bounded.
@@ -50,6 +51,19 @@ func (q Quotas) members() quota {
 
 func (q Quotas) books() quota {
 	return quota{"books", q.Books, `FROM books WHERE creator_id = %s`}
+}
+
+func (q Quotas) tokens() quota {
+	return quota{"tokens", q.Tokens, `FROM tokens WHERE user_id = %s AND ` + liveToken}
+}
+
+// QuotaNames lists the names of all quotas, as details of QUOTA_EXCEEDED have them.
+func QuotaNames() (names []string) {
+	var q Quotas
+	for _, kind := range []quota{q.tasks(), q.deliveries(), q.downloads(), q.workspaces(), q.members(), q.books(), q.tokens()} {
+		names = append(names, kind.name)
+	}
+	return names
 }
 
 // room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place of is whose
@@ -120,6 +134,7 @@ func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota,
 		{q.members(), `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
 			GROUP BY 1 HAVING count(*) > $1) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`},
 		{q.books(), `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > $1`},
+		{q.tokens(), `SELECT user_id, count(*) FROM tokens WHERE ` + liveToken + ` GROUP BY 1 HAVING count(*) > $1`},
 	} {
 		if kind.maximum == 0 {
 			continue

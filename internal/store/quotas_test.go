@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -253,7 +254,12 @@ func TestWhoIsAboveALimit(t *testing.T) {
 	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.anna.ID))
 	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.boss.ID))
 
-	w.Quotas = store.Quotas{Tasks: 2, Deliveries: 2, Downloads: 2, Workspaces: 2, Members: 2, Books: 3}
+	for range 3 {
+		w.must(w.token(w.anna, nil))
+		w.must(w.token(w.boss, nil))
+	}
+
+	w.Quotas = store.Quotas{Tasks: 2, Deliveries: 2, Downloads: 2, Workspaces: 2, Members: 2, Books: 3, Tokens: 2}
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -263,7 +269,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		}
 		got[a.Limit]++
 	}
-	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1}; !maps.Equal(got, want) {
+	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1}; !maps.Equal(got, want) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
 
@@ -307,4 +313,46 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 			w.must(w.AddMember(t.Context(), w.boss.ID, room, people[i].ID))
 		}
 	}
+}
+
+// token makes a token of a user, which ends at a time.
+func (w *world) token(user store.User, ends *time.Time) error {
+	_, err := w.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "t", Scopes: []store.Scope{store.ScopeRead}, ExpiresAt: ends}, store.NewToken())
+	return err
+}
+
+// TestTokensOfAUserAreBounded makes twenty at once. What was revoked or is past its end makes room; administrators have as many as they want.
+func TestTokensOfAUserAreBounded(t *testing.T) {
+	t.Parallel()
+	const maximum = 5
+	w := newQuotaRig(t, 0)
+	w.Quotas.Tokens = maximum
+
+	errs := make([]error, 20)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { errs[i] = w.token(w.anna, nil) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			wantQuota(t, err, "tokens", maximum)
+		}
+	}
+	tokens, err := w.Tokens(t.Context(), w.anna.ID, 0, 100)
+	w.must(err)
+	if len(tokens) != maximum {
+		t.Fatalf("%d tokens", len(tokens))
+	}
+
+	w.must(w.RevokeToken(t.Context(), w.anna.ID, tokens[0].ID, w.boss.ID))
+	w.must(w.token(w.anna, nil))
+	wantQuota(t, w.token(w.anna, nil), "tokens", maximum)
+	w.exec(fmt.Sprintf(`UPDATE tokens SET expires_at = now() - interval '1 second' WHERE id = %d`, tokens[1].ID))
+	w.must(w.token(w.anna, nil))
+	wantQuota(t, w.token(w.anna, nil), "tokens", maximum)
+	for range maximum + 1 {
+		w.must(w.token(w.boss, nil))
+	}
+	w.must(w.token(w.bob, nil))
 }

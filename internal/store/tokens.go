@@ -66,6 +66,9 @@ func (t Token) Grants(role string) []Scope {
 const (
 	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at`
 
+	// liveToken is true of a token that may be used.
+	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
+
 	// useNoted is how old the time of a token's last use may become before it is written anew.
 	useNoted = time.Minute
 )
@@ -155,10 +158,17 @@ type heldToken struct {
 	Stale   bool `db:"stale"` // its last use has to be written
 }
 
-// CreateToken adds a token to a user.
-func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (Token, error) {
-	return one[Token](ctx, s, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
-		RETURNING `+tokenColumns, t.UserID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+// CreateToken adds a token to a user, unless they have as many as they may.
+func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if err := s.Quotas.tokens().check(ctx, tx, t.UserID, 1); err != nil {
+			return err
+		}
+		made, err = oneIn[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
+			RETURNING `+tokenColumns, t.UserID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+		return err
+	})
+	return made, err
 }
 
 // Tokens lists a user's tokens that are not revoked, with ids above after, ascending.

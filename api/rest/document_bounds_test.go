@@ -1,0 +1,120 @@
+package rest_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEverythingSentIsBounded walks through what each operation takes: a text has a longest length, a list a largest number of items, an
+// object known fields or a number of them. Paths hold ids, which are read or refused whole, within the server's bound of 64 KiB for
+// the head of a request; a body has its bound of 1 MiB.
+func TestEverythingSentIsBounded(t *testing.T) {
+	t.Parallel()
+	rules := newDocumentRules(t)
+	b := bounds{documentRules: rules, seen: map[string]bool{}}
+
+	paths := rules.document["paths"].(object)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		for method, operation := range paths[path].(object) {
+			b.operation(strings.ToUpper(method)+" "+path, operation.(object))
+		}
+	}
+	if len(b.seen) < 100 {
+		t.Errorf("only %d values were looked at", len(b.seen))
+	}
+}
+
+type bounds struct {
+	*documentRules
+	seen map[string]bool
+}
+
+func (b bounds) operation(name string, operation object) {
+	parameters, _ := operation["parameters"].([]any)
+	for _, one := range parameters {
+		parameter := one.(object)
+		if parameter["in"] != "path" {
+			b.value(fmt.Sprintf("%s: %s", name, parameter["name"]), parameter["schema"].(object))
+		}
+	}
+
+	body, _ := operation["requestBody"].(object)
+	content, _ := body["content"].(object)
+	for _, media := range content {
+		b.value(name+": body", media.(object)["schema"].(object))
+	}
+}
+
+// patternIsOpen finds what lets a pattern allow a text of any length.
+var patternIsOpen = regexp.MustCompile(`[*+]|,\}`)
+
+func (b bounds) value(place string, schema object) {
+	if ref, ok := schema["$ref"].(string); ok {
+		name := ref[strings.LastIndex(ref, "/")+1:]
+		b.value(place, b.document["components"].(object)["schemas"].(object)[name].(object))
+		return
+	}
+	b.seen[place] = true
+	if alternatives, ok := schema["anyOf"].([]any); ok {
+		for _, one := range alternatives {
+			b.value(place, one.(object))
+		}
+		return
+	}
+
+	kinds, several := schema["type"].([]any)
+	if !several {
+		kinds = []any{schema["type"]}
+	}
+	for _, kind := range kinds {
+		switch kind {
+		case "string":
+			b.text(place, schema)
+		case "array":
+			if schema["maxItems"] == nil {
+				b.Errorf("%s: a list without an end", place)
+			}
+			b.value(place+"[]", schema["items"].(object))
+		case "object":
+			b.object(place, schema)
+		case "integer", "number", "boolean", "null":
+		default:
+			b.Errorf("%s: may be anything", place)
+		}
+	}
+}
+
+// text has a longest length, by itself or by what it may be.
+func (b bounds) text(place string, schema object) {
+	pattern, _ := schema["pattern"].(string)
+	switch {
+	case schema["maxLength"] != nil, schema["enum"] != nil, schema["format"] == "date-time":
+	case strings.HasPrefix(pattern, "^") && strings.HasSuffix(pattern, "$") && !patternIsOpen.MatchString(pattern):
+	default:
+		b.Errorf("%s: a text without an end", place)
+	}
+}
+
+func (b bounds) object(place string, schema object) {
+	properties, _ := schema["properties"].(object)
+	for name, property := range properties {
+		b.value(place+"."+name, property.(object))
+	}
+	switch more := schema["additionalProperties"].(type) {
+	case bool:
+		if more {
+			b.Errorf("%s: any fields", place)
+		}
+	case object:
+		if schema["maxProperties"] == nil {
+			b.Errorf("%s: fields without an end", place)
+		}
+		b.value(place+".*", more)
+	default:
+		b.Errorf("%s: any fields", place)
+	}
+}

@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	readyTime  = 2 * time.Second // how long either service may take to say that it is there
+	readyFresh = time.Second     // how long an answer is good: anybody may ask, without a token and as often as they like
+)
+
+type readyBody struct {
+	Postgres bool `json:"postgres"`
+	Temporal bool `json:"temporal"`
+}
+
+// readiness asks PostgreSQL and Temporal once a second at most, however many want to know.
+type readiness struct {
+	mu      sync.Mutex
+	current *readyCheck // the last one; nil: there was none
+}
+
+// readyCheck is one look at both services.
+type readyCheck struct {
+	done  chan struct{} // closed when what follows is known
+	ended time.Time
+	body  readyBody
+	err   error
+}
+
+// stale says whether a check ended too long ago. The lock of its readiness must be held.
+func (c *readyCheck) stale() bool {
+	select {
+	case <-c.done:
+		return time.Since(c.ended) > readyFresh
+	default:
+		return false
+	}
+}
+
+func (s *server) registerReady() {
+	register(s, operation{
+		id: "get-ready", method: http.MethodGet, path: "/ready", tag: "Operations",
+		summary: "Whether PostgreSQL and Temporal can be reached", description: "As it was within the last second.",
+		faults: []fault.Code{fault.TemporalUnavailable},
+	}, s.getReady)
+}
+
+func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[readyBody], error) {
+	check := s.lookReady(ctx)
+	select {
+	case <-check.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if check.err != nil {
+		return nil, check.err
+	}
+	return answered(check.body), nil
+}
+
+// lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others wait for it.
+func (s *server) lookReady(ctx context.Context) *readyCheck {
+	s.ready.mu.Lock()
+	defer s.ready.mu.Unlock()
+	if c := s.ready.current; c != nil && !c.stale() {
+		return c
+	}
+
+	c := &readyCheck{done: make(chan struct{})}
+	s.ready.current = c
+	go func() {
+		ctx, cancel := context.WithTimeout(store.Reserved(context.WithoutCancel(ctx)), readyTime)
+		defer cancel()
+		c.body, c.err = s.checkReady(ctx)
+		c.ended = time.Now()
+		close(c.done)
+	}()
+	return c
+}
+
+// checkReady asks both services.
+func (s *server) checkReady(ctx context.Context) (readyBody, error) {
+	noStore := s.o.Store.Ping(ctx)
+	_, noTemporal := s.o.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+	body := readyBody{Postgres: noStore == nil, Temporal: noTemporal == nil}
+
+	var refusal *fault.Error
+	switch {
+	case noStore != nil:
+		refusal = fault.New(fault.StoreUnavailable, "the database cannot be reached").WithCause(noStore)
+	case noTemporal != nil:
+		refusal = fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached").WithCause(noTemporal)
+	default:
+		return body, nil
+	}
+	return body, refusal.With("postgres", body.Postgres).With("temporal", body.Temporal)
+}

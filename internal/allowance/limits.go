@@ -1,0 +1,41 @@
+package allowance
+
+import (
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// Names of limits beside those of store.Quotas, in details of RATE_LIMITED and in the metric of refused requests.
+const (
+	LimitRequests    = "requests"
+	LimitWrongTokens = "wrong_tokens"
+	LimitNewcomers   = "newcomers"
+	LimitStreams     = "streams"
+	LimitAllStreams  = "all_streams" // of a process
+)
+
+// Limits are these names.
+var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitStreams, LimitAllStreams}
+
+// tooMany refuses a request, or one more guess, for a while.
+func tooMany(limit string, wait time.Duration) error {
+	return fault.New(fault.RateLimited, "too many requests: slow down").With("limit", limit).After(wait)
+}
+
+// LimitOf names the limit that an error says is reached; empty: it says no such thing.
+func LimitOf(err error) string {
+	refusal := fault.As(err)
+	if refusal == nil {
+		return ""
+	}
+	switch refusal.Code {
+	case fault.StreamsFull:
+		return LimitAllStreams
+	case fault.QuotaExceeded, fault.RateLimited:
+		limit, _ := refusal.Details["limit"].(string)
+		return limit
+	default:
+		return ""
+	}
+}
