@@ -77,6 +77,7 @@ type sweeper struct {
 	resets   time.Time                    // terminated runs are looked at from here on
 	suspects map[string]map[string]string // by workload: workflows that showed another state than the record has, and which
 	told     time.Time
+	overdue  map[string]time.Time // by transaction: the time of a retry that its workflow was told to look at
 }
 
 // Reconcile looks again and again for rows and workflows that have lost each other, until the activity's time is nearly over; the
@@ -94,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		defer r.Media.wait()
 	}
 	defer stop() // before it is waited for them
-	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}}
+	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}, overdue: map[string]time.Time{}}
 	for time.Now().Before(deadline) {
 		activity.RecordHeartbeat(ctx)
 		err := s.look(ctx)

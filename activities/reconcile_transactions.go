@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -54,6 +55,9 @@ func (s *sweeper) transactions(ctx context.Context) error {
 func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Transaction) error {
 	f := store.Finding{Workload: v.workload, Entity: t.Hash, WorkflowID: t.WorkflowID()}
 	if listed, runs := v.meet(f.WorkflowID); runs {
+		if err := s.remind(ctx, t); err != nil {
+			return err
+		}
 		return s.refresh(ctx, v, f, listed, string(t.Status), func() error { return s.Transactions.Refresh(ctx, t.Hash) })
 	}
 	now, err := s.describe(ctx, f.WorkflowID)
@@ -87,6 +91,19 @@ func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Tran
 	})
 }
 
+// overdueAfter is how late a planned retry is when its workflow is told to look at the record.
+const overdueAfter = 5 * time.Minute
+
+// remind tells a workflow once of a planned retry whose time is over: a worker of 0.1.0 that was told of the failure waits for an operator.
+func (s *sweeper) remind(ctx context.Context, t store.Transaction) error {
+	at := t.NextRetry()
+	if at == nil || time.Since(*at) < overdueAfter || s.overdue[t.Hash].Equal(*at) {
+		return nil
+	}
+	s.overdue[t.Hash] = *at
+	return s.Transactions.Refresh(ctx, t.Hash)
+}
+
 // closeAlerts closes the alerts about transactions in a state that none is in any more.
 func (s *sweeper) closeAlerts(ctx context.Context) error {
 	for kind, filter := range map[string]store.TransactionFilter{
@@ -100,6 +117,13 @@ func (s *sweeper) closeAlerts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	givenUp, err := s.Records.Store.AnyGivenUp(ctx)
+	if err == nil && !givenUp {
+		err = s.Records.Store.ResolveAlert(ctx, store.AlertTransactionGivenUp)
+	}
+	if err != nil {
+		return err
 	}
 	deferred, err := s.Records.Store.AnyDeferred(ctx)
 	if err == nil && !deferred {

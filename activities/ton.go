@@ -313,7 +313,11 @@ func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (boo
 	if err != nil || transaction.Status != store.TransactionProcessing || transaction.Attempt != o.Attempt {
 		return false, err
 	}
-	return time.Since(*transaction.ProcessingSince) < c.Settings.RetryFor, nil
+	since := *transaction.ProcessingSince
+	if began := transaction.FailingSince; began != nil && began.Before(since) {
+		since = *began
+	}
+	return time.Since(since) < c.Settings.RetryFor, nil
 }
 
 // waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may be the reason.

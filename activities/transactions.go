@@ -30,7 +30,8 @@ type TransactionSettings struct {
 	PaymentTTL     time.Duration // how long a signed payment can be carried out
 	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
 	HoldRetry      time.Duration // after a hold began, when one purchase may try; the pauses grow
-	RetryFor       time.Duration // in processing: while Fragment is away an order waits for so long instead of spending its tries
+	RetryFor       time.Duration // how long an order waits while Fragment is away, and how long a failed one is tried again by itself
+	RetryPause     time.Duration // before a failed order is tried again by itself; doubled for each time after
 	PollInterval   time.Duration // between two looks at the chain
 	MinDeposit     int64         // a smaller transfer is no order
 	WholeHistory   bool          // transfers from before the first start are orders too
@@ -94,13 +95,35 @@ func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure
 	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: store.ErrorClass(known.Class)}
 	if failure.Class == store.NonRetryable {
 		failure.Refund = t.Settings.Refund
+	} else {
+		failure.Retry = t.Settings.retryPolicy(known)
 	}
 	standing, err := t.Store.FailTransaction(ctx, failure)
 	if isRefusal(err, fault.PaymentUndecided) {
 		return t.LookAtTransaction(ctx, f.Hash)
 	}
+	if err == nil && standing.GivenUp {
+		err = t.Store.RaiseAlert(ctx, store.AlertTransactionGivenUp)
+	}
 	countEnd(t.Metrics, standing, err)
 	return t.position(ctx, standing, err)
+}
+
+// unknownRetries is how often the system tries again what nobody can explain.
+const unknownRetries = 3
+
+// retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does not.
+func (s TransactionSettings) retryPolicy(f *stars.Failure) store.RetryPolicy {
+	policy := store.RetryPolicy{Ask: !f.ByOperator}
+	if f.Final {
+		return policy
+	}
+
+	policy.For, policy.Pause, policy.Waited = s.RetryFor, s.RetryPause, f.Away
+	if f.Class == stars.Unknown {
+		policy.Tries = unknownRetries
+	}
+	return policy
 }
 
 // WriteOffRefund gives up what is owed to the sender, or refuses.
@@ -125,13 +148,18 @@ func (t *Transactions) CancelTransaction(ctx context.Context, hash string) (Posi
 	return t.stop(ctx, hash, stars.Cancelled)
 }
 
-// stop fails a transaction that has not ended, unless a purchase is signed or paid.
+// stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried again by the system.
 func (t *Transactions) stop(ctx context.Context, hash string, why *stars.Failure) (Position, error) {
 	position, err := t.LockTransaction(ctx, hash) // one that is pending has to pass through processing
-	if err != nil || position.Status != store.TransactionProcessing {
+	switch {
+	case err != nil:
 		return position, err
+	case position.Status == store.TransactionProcessing:
+		return t.FailTransaction(ctx, TransactionFailure{Hash: hash, Attempt: position.Attempt, Message: why.Message})
+	default:
+		standing, err := t.Store.StopRetrying(ctx, hash)
+		return t.position(ctx, standing, err)
 	}
-	return t.FailTransaction(ctx, TransactionFailure{Hash: hash, Attempt: position.Attempt, Message: why.Message})
 }
 
 // TransactionReview says why an operator has to look.
@@ -173,6 +201,7 @@ type TransactionRequest struct {
 	Payment string                  `json:"payment,omitempty"` // that was lost, by its hash on the chain
 	// RequestID is the update's: the answer is kept under its key.
 	RequestID string `json:"request_id,omitempty"`
+	System    bool   `json:"system,omitempty"` // nobody asks: the time of a planned retry has come
 }
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
@@ -218,7 +247,7 @@ func (t *Transactions) saveOrder(ctx context.Context, r TransactionRequest) erro
 
 // admit lets administrators through, and operators who are none of our users.
 func (t *Transactions) admit(ctx context.Context, r TransactionRequest) (store.TransactionRequest, error) {
-	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID}
+	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System}
 	if r.Actor == 0 {
 		return request, nil
 	}

@@ -31,6 +31,8 @@ type transaction struct {
 	DustNano                int64                   `json:"dust_nano"`
 	NeedsReview             bool                    `json:"needs_review"`
 	ReviewReason            string                  `json:"review_reason"`
+	RetryAt                 *time.Time              `json:"retry_at"`    // by the system
+	GivenUpAt               *time.Time              `json:"given_up_at"` // by the system
 	Actions                 []string                `json:"allowed_actions"`
 	WorkflowID              string                  `json:"workflow_id"`
 	CreatedAt               time.Time               `json:"created_at"`
@@ -76,6 +78,12 @@ func (t transaction) remark() string {
 	if t.ErrorMessage != "" {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
 	}
+	if t.RetryAt != nil {
+		remarks = append(remarks, "tried again by itself at "+when(*t.RetryAt))
+	}
+	if t.GivenUpAt != nil {
+		remarks = append(remarks, "given up: retry it, or end it")
+	}
 	if t.NeedsReview {
 		remarks = append(remarks, "needs review: "+cmp.Or(reviews[t.ReviewReason], t.ReviewReason))
 	}
@@ -116,7 +124,7 @@ func newTx() *cobra.Command {
 
 func newTxList(t *target) *cobra.Command {
 	var status, hash string
-	var review, stuck, owed bool
+	var review, stuck, owed, retryable bool
 	cmd := listingAs(t.asAdmin, "list", "List transactions, the newest first", between(0, 0),
 		func([]string) string { return "/v1/transactions" },
 		func() map[string]string {
@@ -130,12 +138,16 @@ func newTxList(t *target) *cobra.Command {
 			if owed {
 				filters["owed"] = "true"
 			}
+			if retryable {
+				filters["retryable"] = "true"
+			}
 			return filters
 		}, showTransactions)
 	cmd.Flags().StringVar(&status, "in-status", "", "only those in this status: pending, processing, processed or failed")
 	cmd.Flags().StringVar(&hash, "hash", "", "only those whose hash begins like this")
 	cmd.Flags().BoolVar(&review, "needs-review", false, "only those that an administrator has to resolve")
 	cmd.Flags().BoolVar(&owed, "owed", false, "only those whose sender is owed money that is not on its way")
+	cmd.Flags().BoolVar(&retryable, "retryable", false, "only failed ones that may be tried again")
 	cmd.Flags().BoolVar(&stuck, "stuck", false, "only those that are in processing for too long")
 	return cmd
 }

@@ -92,6 +92,10 @@ func transactionNewsText(language string, t store.Transaction, event store.Strea
 	message := cmp.Or(t.ErrorMessage, event.Comment)
 	next := textMoneyWaits
 	switch {
+	case event.Type == store.TransactionGivenUp:
+		next = textGivenUp
+	case event.Type == store.TransactionFailure && (t.NextRetry() != nil || t.Status == store.TransactionProcessing):
+		next = textTriedAgain
 	case t.RefundDueNano > 0:
 		next = textMoneyBack
 	case event.Type == store.TransactionResolved || t.ErrorClass == store.NonRetryable:

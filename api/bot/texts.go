@@ -205,6 +205,10 @@ var alertTexts = map[string]text{
 		"A transaction needs review: it is never bought again before you resolve it. Look at it: /tx",
 		"Транзакция требует разбора: до вашего решения её не купят повторно. Посмотрите: /tx",
 	},
+	store.AlertTransactionGivenUp: {
+		"An order could not be carried out, and is not tried again by itself any more. The payer waits: look at it with /tx, mend the reason, and retry it.",
+		"Заказ не удалось выполнить, и сам он больше не повторяется. Плательщик ждёт: посмотрите в /tx, устраните причину и повторите.",
+	},
 	store.AlertRefund: {
 		"A refund could not be paid. Look at the transactions: /tx",
 		"Не удалось вернуть деньги. Посмотрите транзакции: /tx",
@@ -272,14 +276,15 @@ var alertOverTexts = map[string]text{
 
 	store.AlertMediaMissing: {"The files of the books are looked after again.", "За файлами книг снова следят."},
 
-	store.AlertFragmentSession:   {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
-	store.AlertPaymentRefused:    {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
-	store.AlertDailyLimit:        {"Payments are below the limit for a day again.", "Платежи снова в пределах дневного лимита."},
-	store.AlertWalletEmpty:       {"There is enough GRAM in the wallet again.", "В кошельке снова достаточно GRAM."},
-	store.AlertTransactionStuck:  {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
-	store.AlertTransactionReview: {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
-	store.AlertRefund:            {"Refunds are paid again.", "Возвраты снова проходят."},
-	store.AlertChain:             {"The wallet is followed again.", "За кошельком снова удаётся следить."},
+	store.AlertFragmentSession:    {"Fragment accepts our session again: purchases of Stars go on.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
+	store.AlertPaymentRefused:     {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
+	store.AlertDailyLimit:         {"Payments are below the limit for a day again.", "Платежи снова в пределах дневного лимита."},
+	store.AlertWalletEmpty:        {"There is enough GRAM in the wallet again.", "В кошельке снова достаточно GRAM."},
+	store.AlertTransactionStuck:   {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
+	store.AlertTransactionReview:  {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
+	store.AlertTransactionGivenUp: {"No failed order waits for a decision any more.", "Неудавшихся заказов, ждущих решения, больше нет."},
+	store.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
+	store.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 
 	store.AlertChainClock: {"The time that toncenter tells is right again.", "Время, которое сообщает toncenter, снова верно."},
 

@@ -38,6 +38,8 @@ var (
 	textStarsBought      = text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
 	textStarsNotBought   = text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
 	textMoneyWaits       = text{"There is no need to pay again: the administrators see it, and the purchase may be tried again.", "Платить ещё раз не нужно: администраторы это видят, покупку могут повторить."}
+	textTriedAgain       = text{"There is no need to pay again: the purchase will be tried again by itself.", "Платить ещё раз не нужно: покупка повторится сама."}
+	textGivenUp          = text{"It was tried again several times. There is no need to pay again: the administrators have been told and look at it.", "Попытки повторялись, но безуспешно. Платить ещё раз не нужно: администраторам сообщено, они разбираются."}
 	textMoneyBack        = text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
 	textMoneyAsk         = text{"It will not be tried again. About the money, please write to an administrator.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
 	textTransferTooSmall = text{
@@ -82,6 +84,8 @@ var (
 	textNoTransactions = text{"No transaction needs anybody.", "Ни одна транзакция не требует внимания."}
 	textTransaction    = text{"%s came in. Stars: %s, for %s. Tries: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
 	textNeedsReview    = text{"🔎 Needs review: %s It is resolved over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Решение принимают через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
+	textNextRetry      = text{"🔁 It is tried again by itself at %s", "🔁 Повторится сама в %s"}
+	textNoMoreRetries  = text{"🙋 It is not tried again by itself: decide about it.", "🙋 Сама больше не повторяется: нужно ваше решение."}
 	textRefundDue      = text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
 	textRefundKept     = text{"Not sent back, for it is not worth its gas: %s", "Не возвращено, комиссия дороже: %s"}
 	textPaidBy         = text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}

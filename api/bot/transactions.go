@@ -181,6 +181,12 @@ func transactionView(language string, t store.Transaction) view {
 	if t.ErrorMessage != "" {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
 	}
+	switch at := t.NextRetry(); {
+	case at != nil:
+		lines = append(lines, textNextRetry.in(language, clockIn(*at)))
+	case t.GivenUp():
+		lines = append(lines, textNoMoreRetries.in(language))
+	}
 	if t.NeedsReview {
 		why := html.EscapeString(t.ReviewReason) + "."
 		if known, ok := reviewTexts[t.ReviewReason]; ok {

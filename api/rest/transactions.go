@@ -34,6 +34,8 @@ type TransactionBody struct {
 	WorkflowID              string                    `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
 	ProcessingSince         *time.Time                `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
 	DeadlineAt              *time.Time                `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
+	RetryAt                 *time.Time                `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
+	GivenUpAt               *time.Time                `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
 	CreatedAt               time.Time                 `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt               time.Time                 `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
@@ -70,6 +72,7 @@ type listTransactionsInput struct {
 	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
 	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
 	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
+	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
 }
 
 type transactionInput struct {
@@ -145,7 +148,7 @@ func (s *server) registerTransactions() {
 }
 
 func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
-	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
+	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, MayRetry: in.Retryable, HashBegins: in.Hash}
 	if in.Stuck {
 		filter.StuckFor = s.o.Transactions.StuckAfter
 	}
@@ -203,14 +206,19 @@ func (s *server) changed(ctx context.Context, op operation, t store.Transaction,
 }
 
 func (s *server) transactionFrom(t store.Transaction) TransactionBody {
-	return TransactionBody{
+	body := TransactionBody{
 		Hash: t.Hash, Status: t.Status, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
 		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano, DustNano: t.DustNano,
 		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: transaction.Actions(t), WorkflowID: t.WorkflowID(),
-		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
+		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), RetryAt: optionalUTC(t.NextRetry()),
+		CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}
+	if t.GivenUp() {
+		body.GivenUpAt = optionalUTC(t.GivenUpAt)
+	}
+	return body
 }
 
 func paymentFrom(p store.Payment) paymentBody {

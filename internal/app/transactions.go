@@ -21,7 +21,7 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 	settings := activities.TransactionSettings{
 		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
 		Limits:     store.Limits{PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit},
-		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor, PollInterval: c.PollInterval,
+		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor, RetryPause: c.RetryPause, PollInterval: c.PollInterval,
 		MinDeposit: c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
 	}
 	wallet, err := a.wallet()

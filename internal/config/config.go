@@ -215,6 +215,7 @@ type Transactions struct {
 	StuckAfter       time.Duration
 	HoldRetry        time.Duration
 	RetryFor         time.Duration
+	RetryPause       time.Duration
 	Refund           bool
 }
 

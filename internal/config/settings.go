@@ -157,7 +157,8 @@ func (c *Config) settings() []Setting {
 		duration(&c.Transactions.ConfirmPatience, "STAGECOACH_TX_CONFIRM_PATIENCE", "10m", second, day, "how long a paid purchase may take before an operator is asked"),
 		duration(&c.Transactions.StuckAfter, "STAGECOACH_TX_STUCK_AFTER", "30m", second, 30*day, "a transaction that is processed for longer raises an alert"),
 		duration(&c.Transactions.HoldRetry, "STAGECOACH_TX_HOLD_RETRY", "5m", 10*time.Millisecond, day, "after purchases were held, when one is let through to see"),
-		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "while Fragment cannot be reached an order waits for so long before it fails and an operator is asked; 0: it fails after its tries"),
+		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long an order that may still succeed is kept at: while Fragment cannot be reached it waits, after other failures it is tried again by itself; then an operator is asked; 0: it fails after its tries, and an operator is asked at once"),
+		duration(&c.Transactions.RetryPause, "STAGECOACH_TX_RETRY_PAUSE", "1m", 10*time.Millisecond, time.Hour, "before a failed order is tried again by itself; doubled for each time after, up to an hour"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
 
 		days(&c.Retention.Deliveries, "STAGECOACH_RETENTION_DELIVERIES", "365", "deliveries that have ended, with their events"),

@@ -37,6 +37,10 @@ type Failure struct {
 	Category Category
 	// Final failures are not tried again by themselves, whatever their class: a repetition would only repeat them.
 	Final bool
+	// Away failures mean that Fragment serves nobody now: an order waits for that without failing, as long as its time lasts.
+	Away bool
+	// ByOperator failures are what an operator has done: nobody needs to be asked about them.
+	ByOperator bool
 }
 
 // Error gives the message.
@@ -52,8 +56,8 @@ var (
 	InvalidComment        = &Failure{Message: "Invalid comment format", Class: NonRetryable, Category: OtherError, Final: true}
 	InsufficientAmount    = &Failure{Message: "Insufficient amount", Class: NonRetryable, Category: StarsAmountError, Final: true}
 
-	Network        = &Failure{Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError}
-	Unavailable    = &Failure{Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError}
+	Network        = &Failure{Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError, Away: true}
+	Unavailable    = &Failure{Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError, Away: true}
 	WalletRefused  = &Failure{Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError}
 	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: FragmentError}
 	CannotGift     = &Failure{Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable, Category: FragmentError}
@@ -65,10 +69,10 @@ var (
 	Refused      = &Failure{Message: "Fragment API error: an unknown reason", Class: Unknown, Category: FragmentError}
 	Suspicious   = &Failure{Message: "Fragment API error: the payment link failed a check", Class: Unknown, Category: FragmentError, Final: true}
 	AboveLimit   = &Failure{Message: "Purchase exceeds the limit of one payment", Class: Unknown, Category: OtherError, Final: true}
-	Unconfirmed  = &Failure{Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true}
+	Unconfirmed  = &Failure{Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true, ByOperator: true}
 	Unexplained  = &Failure{Message: "Unknown error", Class: Unknown, Category: OtherError}
-	Cancelled    = &Failure{Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true}
-	Terminated   = &Failure{Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true}
+	Cancelled    = &Failure{Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true}
+	Terminated   = &Failure{Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true}
 	WorkflowLost = &Failure{Message: "workflow_lost", Class: Unknown, Category: OtherError, Final: true}
 )
 

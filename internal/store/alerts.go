@@ -31,15 +31,16 @@ const (
 	AlertDownloadsSpace = "downloads_space_low"
 	AlertMediaMissing   = "media_missing" // more than a sweep may mark
 
-	AlertFragmentSession   = "fragment_session_expired" // purchases are held until it is renewed
-	AlertPaymentRefused    = "payment_check_failed"     // Fragment wants something paid that we do not pay
-	AlertDailyLimit        = "daily_limit_reached"      // purchases are held for a while
-	AlertWalletEmpty       = "wallet_balance_low"
-	AlertTransactionStuck  = "transaction_stuck"
-	AlertTransactionReview = "transaction_needs_review"
-	AlertRefund            = "refund_not_possible"
-	AlertChain             = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
-	AlertChainClock        = "chain_clock_wrong"  // the time that toncenter tells is too far from ours
+	AlertFragmentSession    = "fragment_session_expired" // purchases are held until it is renewed
+	AlertPaymentRefused     = "payment_check_failed"     // Fragment wants something paid that we do not pay
+	AlertDailyLimit         = "daily_limit_reached"      // purchases are held for a while
+	AlertWalletEmpty        = "wallet_balance_low"
+	AlertTransactionStuck   = "transaction_stuck"
+	AlertTransactionReview  = "transaction_needs_review"
+	AlertTransactionGivenUp = "transaction_given_up" // the system has tried it again for long enough: an operator decides
+	AlertRefund             = "refund_not_possible"
+	AlertChain              = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
+	AlertChainClock         = "chain_clock_wrong"  // the time that toncenter tells is too far from ours
 
 	AlertQueue        = "queue_overflow"       // too much waits, or for too long
 	AlertNoWorker     = "workers_silent"       // none is heard of
@@ -55,7 +56,7 @@ const (
 var AlertKinds = []string{
 	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
 	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
-	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertRefund, AlertChain, AlertChainClock,
+	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock,
 	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
 	AlertDatabaseAway,
 }

@@ -80,6 +80,13 @@ type Transaction struct {
 	CreatedAt               time.Time         `db:"created_at"`
 	UpdatedAt               time.Time         `db:"updated_at"`
 	RowVersion              int64             `db:"row_version"` // the number of its last event
+
+	// What follows a failure: see NextRetry and GivenUp.
+	RetryOf      int        `db:"retry_of"` // the attempt that the others are about
+	FailingSince *time.Time `db:"failing_since"`
+	Retries      int        `db:"retries"` // by the system, since then
+	RetryAt      *time.Time `db:"retry_at"`
+	GivenUpAt    *time.Time `db:"given_up_at"`
 }
 
 // WorkflowID is the id of the workflow that drives the transaction.
@@ -108,6 +115,8 @@ type Standing struct {
 	Refund      *PaymentRef       `json:"refund,omitempty"`     // the live one, else the last
 	RefundDue   int64             `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
 	Turn        *Turn             `json:"turn,omitempty"`       // its place in the queue; nil: none
+	RetryAt     *time.Time        `json:"retry_at,omitempty"`   // when the system tries a failed one again; nil: it does not
+	GivenUp     bool              `json:"given_up,omitempty"`   // of a failed one: an operator is asked
 }
 
 // mark tells senders apart without naming them.
@@ -134,6 +143,7 @@ const (
 	TransactionWriteOff = "written_off"
 	TransactionDust     = "refund_kept" // what was owed is not worth its gas
 	TransactionStuck    = "stuck"
+	TransactionGivenUp  = "given_up" // the system tries no more: an operator is asked
 	TransactionSigned   = "payment_signed"
 	TransactionPaid     = "payment_paid"
 	TransactionKept     = "payment_kept"
@@ -145,7 +155,8 @@ var noTransaction = fault.New(fault.TransactionNotFound, "there is no such trans
 
 const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
-	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano`
+	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
+	failing_since, retries, retry_at, given_up_at`
 
 // TransactionByHash finds a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
@@ -180,11 +191,12 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]Streame
 	return s.EventsOf(ctx, transactions, hash)
 }
 
-// LiveTransactions lists transactions that a workflow has to drive (pending, processing, or with a refund to give) and that
+// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to be tried again) and that
 // were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
 			SELECT hash FROM transactions WHERE status IN ('pending', 'processing') OR refund_due_nano > 0
+			UNION SELECT hash FROM transactions WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL
 			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }
@@ -215,6 +227,7 @@ func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error)
 	standing := Standing{
 		Revision: t.RowVersion, Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Lost: t.ReviewReason == ReviewLost, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
 	if t.Status == TransactionProcessing {
 		standing.Sender = mark(t.Sender)

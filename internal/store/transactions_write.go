@@ -83,11 +83,12 @@ func (w *writing) save(ctx context.Context, e Event) error {
 func (w *writing) queueRow(batch *pgx.Batch) {
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
-		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20
+		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
+		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25
 		WHERE hash = $1`,
 		w.Hash, w.Username, w.UserID, w.Stars, w.QuoteNano, w.Recipient, w.Status, w.Attempt, w.ErrorMessage, w.ErrorClass,
 		w.FragmentTransactionHash, w.RefundDueNano, w.NeedsReview, w.ReviewReason, w.ProcessingSince, w.StuckAlertedAt, w.RowVersion, w.now,
-		w.RefundApproved, w.DustNano)
+		w.RefundApproved, w.DustNano, w.RetryOf, w.FailingSince, w.Retries, w.RetryAt, w.GivenUpAt)
 }
 
 // process enters processing.
@@ -219,6 +220,7 @@ type Failure struct {
 	Message string // for people, spelled as the specification spells it
 	Class   ErrorClass
 	Refund  bool // owe the amount to the sender, when the class is non-retryable
+	Retry   RetryPolicy
 }
 
 // FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
@@ -238,7 +240,13 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (Standing, error
 				return err
 			}
 		}
-		return w.end(ctx, TransactionFailed, Event{Type: TransactionFailure, Comment: f.Message})
+		if f.Class != NonRetryable {
+			w.planRetry(f.Retry)
+		}
+		if err := w.end(ctx, TransactionFailed, Event{Type: TransactionFailure, Comment: f.Message}); err != nil {
+			return err
+		}
+		return w.noteGivenUp(ctx)
 	})
 }
 
@@ -272,12 +280,20 @@ type TransactionRequest struct {
 	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
 	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
 	RequestID string
+	System    bool // it is the system's, as it was planned; for RetryTransaction
 }
 
 // RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
-// failure, and while a purchase is signed or paid. The same request again changes nothing.
+// failure, and while a purchase is signed or paid. The same request again changes nothing, and so does the system's when that is
+// not planned any more.
 func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Standing, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
+		if r.System {
+			if due, err := w.retryBySystem(ctx, r.Attempt); err != nil || !due {
+				return err
+			}
+		}
+
 		switch {
 		case w.during(r.Attempt + 1):
 			return nil
@@ -289,7 +305,8 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Sta
 		if err := w.nothingSpent(ctx); err != nil {
 			return err
 		}
-		if err := w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
+		w.startRetry(r.System)
+		if err := w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil || r.System {
 			return err
 		}
 		return w.fulfil(ctx, r, TransactionActionRetry, "")
@@ -316,7 +333,7 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
 	}
-	w.NeedsReview, w.ReviewReason = true, reason
+	w.NeedsReview, w.ReviewReason, w.RetryAt = true, reason, nil
 	if err := w.leave(ctx, Purchase, Refund); err != nil {
 		return err
 	}

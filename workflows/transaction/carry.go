@@ -56,12 +56,13 @@ func (t *transaction) handOver(ctx workflow.Context) error {
 }
 
 // waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of 0.1.0 handed over
-// those that wait for people only; awaitsPeople tells them.
+// those that wait for people only; awaitsPeople tells them, and what 0.1.0 did not know.
 var waiting = map[step]bool{
-	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepAwaitReview: true, stepProveRefund: true,
+	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true,
+	stepProveRefund: true,
 }
 
-var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepAwaitReview: true}
+var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
 
 // handsOver says whether the next run goes on with a step: this run's history is long, and nothing is under way.
 func (t *transaction) handsOver(ctx workflow.Context, step step) bool {

@@ -69,6 +69,8 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			c.note(errand{hash: hash, update: store.TransactionActionResolve, input: transaction.Input{Actor: c.lab.admin.ID, Outcome: outcome}})
 		case t.Status == store.TransactionProcessing:
 			settled = false
+		case t.NextRetry() != nil: // by the system
+			settled = false
 		case t.Status == store.TransactionFailed && t.ErrorClass != store.NonRetryable:
 			settled = false
 			if c.retried[hash]++; c.retried[hash] > 5 {
@@ -144,6 +146,12 @@ func (c *chaos) refunds(t store.Transaction) bool {
 func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []sim.Purchase) {
 	refunded := 0
 	c.tally[string(t.Status)]++
+	if t.Retries > 0 {
+		c.tally["retries by the system"]++
+	}
+	if t.NextRetry() != nil {
+		c.complain("%.8s is still to be tried again", t.Hash)
+	}
 	for _, p := range payments {
 		c.tally[string(p.Kind)+" "+string(p.State)]++
 		switch {

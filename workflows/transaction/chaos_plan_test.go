@@ -17,6 +17,7 @@ import (
 // plan is what happens in a history from outside.
 type plan struct {
 	refunds bool // the setting
+	retries time.Duration
 	moves   []move
 }
 
@@ -30,7 +31,7 @@ type move struct {
 func (m move) String() string { return fmt.Sprintf("after %s: %s %d %d", m.after, m.what, m.n, m.m) }
 
 func (p plan) String() string {
-	lines := []string{fmt.Sprintf("refunds: %t", p.refunds)}
+	lines := []string{fmt.Sprintf("refunds: %t, tried again for %s", p.refunds, p.retries)}
 	for _, m := range p.moves {
 		lines = append(lines, m.String())
 	}
@@ -45,7 +46,7 @@ func (p plan) without(i int) plan {
 // newPlan draws a plan: one deposit at first, then faults, deeds and up to two more deposits.
 func newPlan(seed, number uint64) plan {
 	r := rand.New(rand.NewPCG(seed, number))
-	p := plan{refunds: r.IntN(2) == 0}
+	p := plan{refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3]}
 	draw := func(what string) {
 		m := move{what: what, n: r.IntN(1000), m: r.IntN(1000)}
 		if r.IntN(2) == 0 { // else at once

@@ -219,7 +219,8 @@ func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 // after ten tries.
 func (c *chaos) unfinished(ctx context.Context, hash string) (bool, error) {
 	at, err := c.lab.store.StandingOf(ctx, hash)
-	return at.Status == store.TransactionPending || at.Status == store.TransactionProcessing || at.RefundDue > 0 || at.Refund != nil && !at.Refund.Kept, err
+	return at.Status == store.TransactionPending || at.Status == store.TransactionProcessing || at.RefundDue > 0 ||
+		at.RetryAt != nil || at.Refund != nil && !at.Refund.Kept, err
 }
 
 func (c *chaos) move(_ context.Context, i int) error {

@@ -72,7 +72,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 	labs.Wait()
 	t.Logf("%d sequences of seed %d: %v", lived.Load(), seed, tally)
 	for _, what := range []string{
-		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead", "dead workers", "lost workflows", "reviews", "retries",
+		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead", "dead workers", "lost workflows", "reviews", "retries", "retries by the system",
 	} {
 		if tally[what] == 0 && count >= chaosSequences {
 			t.Errorf("so many sequences, and none had: %s", what)
@@ -196,7 +196,7 @@ func (c *chaos) build() error {
 	}
 	settings := activities.TransactionSettings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
-		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: time.Minute,
+		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries, RetryPause: 10 * time.Second,
 		PollInterval: time.Minute, MinDeposit: 50_000_000,
 	}
 	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New()

@@ -28,6 +28,7 @@ const (
 	stepAwaitTurn    step = "await turn"    // others are before it
 	stepPay          step = "pay"           // sign the one payment
 	stepAwaitRetry   step = "await retry"   // it failed, and an operator may try again
+	stepRetryLater   step = "retry later"   // it failed, and is tried again when its time comes
 	stepProveRefund  step = "prove refund"  // as prove, for the money that goes back
 	stepSettleRefund step = "settle refund" // the money is on its way back
 	stepQueueRefund  step = "queue refund"
@@ -91,6 +92,8 @@ func nextFailed(at activities.Position, s situation) step {
 		return stepPayRefund
 	case at.ErrorClass == store.NonRetryable, s.Cancelled:
 		return stepOver
+	case at.RetryAt != nil && s.ByItself:
+		return stepRetryLater
 	default:
 		return stepAwaitRetry
 	}
@@ -116,6 +119,7 @@ var steps = map[step]func(*transaction, workflow.Context) error{
 	stepAwaitTurn:    (*transaction).awaitTurn,
 	stepPay:          (*transaction).pay,
 	stepAwaitRetry:   (*transaction).awaitChange,
+	stepRetryLater:   (*transaction).retryLater,
 	stepProveRefund:  func(t *transaction, ctx workflow.Context) error { return t.prove(ctx, store.Refund) },
 	stepSettleRefund: (*transaction).settleRefund,
 	stepQueueRefund:  func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Refund) },
@@ -350,28 +354,4 @@ func (t *transaction) settleRefund(ctx workflow.Context) error {
 		return err
 	}
 	return t.learn(ctx, position)
-}
-
-// awaitChange waits for a person, or for a hint that the record has changed.
-func (t *transaction) awaitChange(ctx workflow.Context) error {
-	looks := t.looks
-	err := workflow.Await(ctx, func() bool {
-		return t.looks != looks || t.told() || t.retries.Len() > 0 || t.mayContinue(ctx)
-	})
-	switch {
-	case err != nil:
-		return err
-	case t.told():
-		t.heard()
-		return t.look(ctx)
-	case t.retries.Len() > 0:
-		var in Input
-		if !t.retries.ReceiveAsync(&in) {
-			return nil // it said what cannot be read
-		}
-		if _, err := t.request(ctx, store.TransactionActionRetry, in, ""); err != nil {
-			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
-		}
-	}
-	return nil
 }

@@ -24,7 +24,7 @@ func TestNext(t *testing.T) {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
-						for bits := range 256 {
+						for bits := range 1024 {
 							at := activities.Position{Standing: store.Standing{
 								Status: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
@@ -32,7 +32,10 @@ func TestNext(t *testing.T) {
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
-							s := situation{Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
+							if bits&256 > 0 && status == store.TransactionFailed {
+								at.RetryAt = &now
+							}
+							s := situation{ByItself: bits&512 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
 							got := next(at, s)
 							seen[got]++
 							if why := wrong(at, s, got); why != "" {
@@ -81,7 +84,11 @@ func wrong(at activities.Position, s situation, got step) string {
 		return "it is not over"
 	case got == stepOver && at.Status == store.TransactionFailed && at.RefundDue > 0:
 		return "money is owed"
-	case got == stepAwaitRetry && (at.Status != store.TransactionFailed || at.ErrorClass == store.NonRetryable):
+	case got == stepRetryLater && (at.RetryAt == nil || at.RefundDue > 0 || !s.ByItself || s.Cancelled):
+		return "the system does not retry that"
+	case got == stepAwaitRetry && at.RetryAt != nil && s.ByItself:
+		return "the system retries that"
+	case (got == stepAwaitRetry || got == stepRetryLater) && (at.Status != store.TransactionFailed || at.ErrorClass == store.NonRetryable):
 		return "nobody can retry that"
 	}
 	return ""

@@ -37,6 +37,7 @@ var waits = map[step]string{
 	stepAwaitTurn:    "the wallet's turn",
 	stepPay:          "the payment's signature",
 	stepAwaitRetry:   "an operator, who may retry it",
+	stepRetryLater:   "the time of the next try; an operator may retry it at once",
 	stepProveRefund:  "the chain: the refund is signed",
 	stepSettleRefund: "the sender, who gets the refund",
 	stepPayRefund:    "the refund's signature",
@@ -69,11 +70,15 @@ func (t *transaction) show(ctx workflow.Context, moved bool) {
 		why = t.at.Error
 	}
 	lifecycle.ShowDetails(ctx, title(t.hash),
-		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]), alarm(t.deadline()))
+		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]), alarm(step, t.deadline()))
 }
 
-// deadline is when administrators are told that the transaction is stuck in processing; nil: they are not, or were told.
+// deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it is stuck in
+// processing; nil: nothing.
 func (t *transaction) deadline() *time.Time {
+	if next(t.at, t.situation()) == stepRetryLater {
+		return t.at.RetryAt
+	}
 	if t.at.Status != store.TransactionProcessing || t.at.Since == nil || t.stuck {
 		return nil
 	}
@@ -81,10 +86,13 @@ func (t *transaction) deadline() *time.Time {
 	return &at
 }
 
-// alarm is the paragraph that says when administrators are told; empty when they are not.
-func alarm(at *time.Time) string {
-	if at == nil {
+// alarm is the paragraph that says what happens by itself, and when; empty: nothing.
+func alarm(step step, at *time.Time) string {
+	switch {
+	case at == nil:
 		return ""
+	case step == stepRetryLater:
+		return "It is tried again at " + at.Format(time.RFC3339) + "."
 	}
 	return "Administrators are told when it is still in processing at " + at.Format(time.RFC3339) + "."
 }

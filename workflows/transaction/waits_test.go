@@ -56,6 +56,12 @@ var waitsIn = map[step]struct {
 		b.quote = func() (activities.Position, error) { b.at.NeedsReview = true; return b.at, nil }
 	}},
 	stepAwaitRetry: {SettledSignal, func(b *book) { b.process(1); b.failed("Something", store.UnknownError) }},
+	stepRetryLater: {SettledSignal, func(b *book) {
+		b.process(1)
+		b.failed("Something", store.Retryable)
+		later := b.Now().Add(48 * time.Hour)
+		b.at.RetryAt = &later
+	}},
 	stepProveRefund: {SettledSignal, func(b *book) {
 		b.process(1)
 		b.failed("Invalid username", store.NonRetryable)

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -45,6 +46,7 @@ type transaction struct {
 	unquoted    bool          // Fragment could not quote: the order waits for its turn without
 	cancelled   bool          // by an operator, and not retried since
 	reviewFirst bool          // see situation.ReviewFirst
+	byItself    bool          // planned retries are this run's to begin
 	changed     bool          // by a person, so that what it waits for may never come
 
 	stuck     bool
@@ -146,6 +148,11 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 	if position.NeedsReview && position.RefundDue > 0 { // runs from before kept asking for the refund
 		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
 	}
+	if position.RetryAt != nil && !t.byItself {
+		// Of a failure that a worker of 0.1.0 was told of first, that worker waits for an operator: from the next look on it is retried.
+		change := fmt.Sprintf("retry by itself, look %d", t.looks)
+		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
+	}
 	if before.Status == position.Status && sameTime(before.Since, position.Since) {
 		t.show(ctx, false)
 		return
@@ -192,8 +199,9 @@ type situation struct {
 	Unquoted    bool
 	Rest        bool
 	ReviewFirst bool // nothing is given back before a person has looked
+	ByItself    bool // a planned retry is begun when its time comes
 }
 
 func (t *transaction) situation() situation {
-	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst}
+	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself}
 }

@@ -34,7 +34,8 @@ type book struct {
 	taken     bool     // others have the turn
 	messages  []string // of failures
 	failedAt  time.Time
-	reasons   []string // of reviews
+	retryIn   []time.Duration // after each failure; none left: an operator is asked
+	reasons   []string        // of reviews
 	attention []bool
 	stages    []string
 
@@ -92,6 +93,7 @@ func newBook(t *testing.T) *book {
 	b.OnActivity(transactions.LookAtTransaction, mock.Anything, hash).Return(answer("look", func() {})).Maybe()
 	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(answer("alert", func() {})).Maybe()
 	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
+		b.at.RetryAt = nil
 		if b.at.Status == store.TransactionProcessing && stateOf(b.at.Purchase) != store.PaymentSigned && stateOf(b.at.Purchase) != store.PaymentPaid {
 			b.failed("Cancelled by operator", store.UnknownError)
 		}
@@ -117,7 +119,11 @@ func newBook(t *testing.T) *book {
 		return b.at, nil
 	}).Maybe()
 	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
-		b.did("retry")
+		if r.System {
+			b.did("retry-by-system")
+		} else {
+			b.did("retry")
+		}
 		if r.Actor == 13 {
 			return activities.Position{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
 		}
@@ -167,6 +173,10 @@ func (b *book) process(attempt int) {
 func (b *book) failed(message string, class store.ErrorClass) {
 	b.messages, b.failedAt = append(b.messages, message), b.Now()
 	b.at.Status, b.at.Error, b.at.ErrorClass, b.at.Turn = store.TransactionFailed, message, class, nil
+	if len(b.retryIn) > 0 && class != store.NonRetryable {
+		at := b.Now().Add(b.retryIn[0])
+		b.at.RetryAt, b.retryIn = &at, b.retryIn[1:]
+	}
 }
 
 func (b *book) purchase(state store.PaymentState) {

@@ -1,0 +1,71 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+)
+
+// failsAgain fails a transaction's try under a policy, and lets the system retry it if it may.
+func (w *world) failsAgain(hash string, p store.RetryPolicy) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	t, err := w.store.TransactionByHash(ctx, hash)
+	if err == nil {
+		_, err = w.store.FailTransaction(ctx, store.Failure{
+			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: store.Retryable, Retry: p,
+		})
+	}
+	if err == nil {
+		_, err = w.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, System: true})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestRetriesAreToldOnce lets an order fail again and again: its user is told once that it is tried again, and once of the end, in their
+// language; so it stays when an operator retries it in vain.
+func TestRetriesAreToldOnce(t *testing.T) {
+	t.Parallel()
+	for language, texts := range map[string][3]string{
+		"en": {"cannot be given Stars", "will be tried again by itself", "the administrators have been told"},
+		"ru": {"нельзя подарить", "покупка повторится сама", "администраторам сообщено"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.run(w.bot())
+			w.opens()
+			w.calledSo(anna, language, "anna", "/start")
+			w.eventually("the name", func() bool { return w.user(anna).Username == "anna" })
+			goesOn := store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
+			over := store.RetryPolicy{Ask: true}
+
+			hash := w.deposits(1, "anna")
+			w.failsAgain(hash, goesOn)
+			w.sees(anna, texts[0], texts[1])
+			w.failsAgain(hash, goesOn)
+			w.failsAgain(hash, over)
+			w.sees(anna, texts[0], texts[2])
+
+			given, err := w.store.TransactionByHash(t.Context(), hash)
+			if err != nil || !given.GivenUp() {
+				t.Fatal(given, err)
+			}
+			if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: given.Attempt}); err != nil {
+				t.Fatal(err)
+			}
+			w.failsAgain(hash, goesOn)
+			w.failsAgain(hash, over)
+			time.Sleep(3 * noticeTick)
+			if n := w.shows(anna, texts[0]); n != 2 {
+				t.Errorf("told %d times, want 2", n)
+			}
+			w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent" })
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// failFor fails a transaction's try so that the system goes on for a time.
+func (b *bank) failFor(hash string, p store.RetryPolicy) store.Standing {
+	b.t.Helper()
+	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{
+		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction", Class: store.Retryable, Retry: p,
+	}))
+}
+
+func (b *bank) retry(hash string, bySystem bool) store.Standing {
+	b.t.Helper()
+	return b.ok(b.RetryTransaction(b.t.Context(), store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem}))
+}
+
+// TestRetriesGrowApart fails an order again and again: each pause is twice as long as the one before, and none longer than an hour.
+func TestRetriesGrowApart(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	policy := store.RetryPolicy{For: 24 * time.Hour, Pause: 10 * time.Minute, Ask: true}
+	for tries, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
+		standing := b.failFor(hash, policy)
+		failed := b.tx(hash)
+		if standing.RetryAt == nil || failed.Retries != tries || standing.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || standing.GivenUp {
+			t.Fatalf("after %d tries: %+v, want a pause of %s", tries, standing, want)
+		}
+		if again := b.retry(hash, true); again.Status != store.TransactionProcessing || again.RetryAt != nil {
+			t.Fatalf("not tried again: %+v", again)
+		}
+	}
+	b.balanced()
+}
+
+// TestRetriesEnd asks an operator when the time or the number of tries is over, and begins anew when the operator retries.
+func TestRetriesEnd(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	for name, c := range map[string]struct {
+		policy store.RetryPolicy
+		tries  int
+	}{
+		"no time":            {store.RetryPolicy{Pause: time.Minute, Ask: true}, 0},
+		"three tries":        {store.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 3, Ask: true}, 3},
+		"it waited for that": {store.RetryPolicy{For: time.Microsecond, Pause: time.Minute, Waited: true, Ask: true}, 0},
+	} {
+		hash := b.ordered(name, 3*coin)
+		for range 2 {
+			for range c.tries {
+				if b.failFor(hash, c.policy).RetryAt == nil {
+					t.Fatalf("%s: too early", name)
+				}
+				b.retry(hash, true)
+			}
+			if last := b.failFor(hash, c.policy); last.RetryAt != nil || !last.GivenUp {
+				t.Errorf("%s: %+v", name, last)
+			}
+			if asked, err := b.AnyGivenUp(t.Context()); err != nil || !asked {
+				t.Errorf("%s: asked %t, %v", name, asked, err)
+			}
+			if still := b.retry(hash, true); still.Status != store.TransactionFailed {
+				t.Errorf("%s: the system retries what it has given up: %+v", name, still)
+			}
+			b.retry(hash, false)
+		}
+		if asked, err := b.AnyGivenUp(t.Context()); err != nil || asked {
+			t.Errorf("%s: still asked %t, %v", name, asked, err)
+		}
+	}
+}
+
+// TestTheLastTryIsAtTheEnd shortens the pause that would go beyond the end.
+func TestTheLastTryIsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	standing := b.failFor(hash, store.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
+	if failed := b.tx(hash); standing.RetryAt == nil || !standing.RetryAt.Equal(failed.FailingSince.Add(10*time.Minute)) {
+		t.Errorf("%+v", standing)
+	}
+}
+
+// TestSystemRetriesOnlyWhatIsPlanned lets the time come for a transaction that has changed meanwhile: nothing happens to it.
+func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
+	t.Parallel()
+	policy := store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
+	for name, change := range map[string]func(b *bank, hash string){
+		"under review": func(b *bank, hash string) {
+			b.must(b.tryExec(`UPDATE transactions SET needs_review = true, review_reason = 'r' WHERE hash = '` + hash + `'`))
+		},
+		"ended by an operator": func(b *bank, hash string) { b.ok(b.StopRetrying(b.t.Context(), hash)) },
+		"failed by a process of 0.1.0": func(b *bank, hash string) {
+			b.must(b.tryExec(`UPDATE transactions SET attempt = attempt + 1 WHERE hash = '` + hash + `'`))
+		},
+		"failed for good": func(b *bank, hash string) {
+			b.must(b.tryExec(`UPDATE transactions SET error_class = 'non-retryable' WHERE hash = '` + hash + `'`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBank(t)
+			hash := b.ordered("ann", 3*coin)
+			b.failFor(hash, policy)
+			change(b, hash)
+			before := b.tx(hash)
+			if got := b.retry(hash, true); got.Status != store.TransactionFailed || got.Revision != before.RowVersion {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+
+	b := newBank(t)
+	hash := b.ordered("bob", 3*coin)
+	failed := b.failFor(hash, policy)
+	for range 2 { // the answer of the first was lost
+		again := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: failed.Attempt, System: true}))
+		if again.Attempt != failed.Attempt+1 || again.Status != store.TransactionProcessing {
+			t.Errorf("%+v", again)
+		}
+	}
+	if events := strings.Join(b.events(hash), " "); strings.Count(events, "retried") != 1 {
+		t.Errorf("events: %s", events)
+	}
+}
+
+// TestOldFailuresAreNotRetried wants nothing planned for a failure whose writer says nothing of retries, as 0.1.0 does.
+func TestOldFailuresAreNotRetried(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+	b.must(b.tryExec(`UPDATE transactions SET retry_of = 0, failing_since = NULL WHERE hash = '` + hash + `'`))
+	standing, err := b.StandingOf(t.Context(), hash)
+	live, liveErr := b.LiveTransactions(t.Context(), 0, 0, 10)
+	if err != nil || liveErr != nil || standing.RetryAt != nil || standing.GivenUp || len(live) != 0 {
+		t.Errorf("%+v, live %d, %v %v", standing, len(live), err, liveErr)
+	}
+}
+
+// TestWhatIsToBeTriedAgainIsLive wants a workflow for each planned retry.
+func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.failFor(hash, store.RetryPolicy{For: time.Hour, Pause: time.Minute})
+	for _, want := range []int{1, 0} {
+		live, err := b.LiveTransactions(t.Context(), 0, 0, 10)
+		if err != nil || len(live) != want {
+			t.Errorf("live %d, %v, want %d", len(live), err, want)
+		}
+		b.ok(b.StopRetrying(t.Context(), hash))
+	}
+}

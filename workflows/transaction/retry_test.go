@@ -1,0 +1,135 @@
+package transaction_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// retries sets how long a failed order is tried again by itself, and the first pause.
+func retries(most, pause time.Duration) func(*setup) {
+	return func(s *setup) { s.settings.RetryFor, s.settings.RetryPause = most, pause }
+}
+
+// TestFailureMendsItself lets orders fail for each reason that may pass, and the reason pass: they are bought once without a person's help.
+func TestFailureMendsItself(t *testing.T) {
+	t.Parallel()
+	for name, trouble := range map[string]struct {
+		begin, end func(*world)
+		message    string
+	}{
+		"the account cannot be gifted": {
+			func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) },
+			func(w *world) { w.fragment.ClearFaults() },
+			"Fragment API error: the account cannot be gifted Stars at this moment",
+		},
+		"the wallet cannot be asked": {
+			func(w *world) { w.chain.AddFault(sim.Fault{Match: "/walletInformation", Kind: "503"}) },
+			func(w *world) { w.chain.ClearFaults() },
+			"Wallet service error: Could not send transaction",
+		},
+		"the price moves": {
+			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.InitPercent = 130 }) },
+			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.InitPercent = 100 }) },
+			"Fragment API error: the price has moved",
+		},
+		"the link ends too soon": {
+			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.LinkSeconds = 3 }) },
+			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.LinkSeconds = 600 }) },
+			"Fragment API error: the payment link has expired",
+		},
+		"an unknown reason": {
+			func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) },
+			func(w *world) { w.fragment.ClearFaults() },
+			"Fragment API error: an unknown reason",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, retries(time.Hour, 2*time.Second))
+			trouble.begin(w)
+			hash := w.deposit(1, "durov 50")
+			w.eventually("it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
+			trouble.end(w)
+
+			w.becomes(hash, store.TransactionProcessed)
+			if events := w.events(hash); !strings.Contains(events, "failed retried") {
+				t.Errorf("events: %s", events)
+			}
+			w.wantSold(1)
+			w.balances()
+		})
+	}
+}
+
+// sells changes how Fragment sells.
+func (w *world) sells(change func(*sim.FragmentSettings)) {
+	w.Helper()
+	settings := w.fragment.CurrentSettings()
+	change(&settings)
+	w.must(w.fragment.Set(settings))
+}
+
+// TestGivenUp lets failures last: what may pass is tried until the time is over, what nobody can explain three times, and what a repetition
+// would only repeat not at all. Then an operator is asked, once.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		most    time.Duration
+		trouble func(*world)
+		least   int // retries, and at most
+		greater int
+	}{
+		"the time is over": {
+			3 * time.Second, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
+		},
+		"nobody can explain it": {
+			time.Hour, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 3, 3,
+		},
+		"no time is set": {
+			0, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 0, 0,
+		},
+		"fragment was away for all of it": {
+			3 * time.Second, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 0, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, retries(c.most, 100*time.Millisecond))
+			c.trouble(w)
+			hash := w.deposit(1, "durov 50")
+			w.eventually("it is given up", func() bool { return w.get(hash).GivenUp() })
+			w.wantAlert(store.AlertTransactionGivenUp, true)
+			events := w.events(hash)
+			if n := strings.Count(events, "retried"); n < c.least || n > c.greater || strings.Count(events, "given_up") != 1 {
+				t.Errorf("events: %s", events)
+			}
+
+			w.fragment.ClearFaults()
+			_, err := w.client.Retry(t.Context(), w.admin, hash, "it works again", "")
+			w.must(err)
+			w.becomes(hash, store.TransactionProcessed)
+			w.wantSold(1)
+			w.balances()
+		})
+	}
+}
+
+// TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is asked.
+func TestCancelledIsNotRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, retries(time.Hour, 5*time.Second))
+	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
+	hash := w.deposit(1, "durov 50")
+	w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
+	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(hash), ""))
+	_ = w.over(hash)
+	if got := w.get(hash); got.Status != store.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {
+		t.Errorf("%+v", got)
+	}
+	w.wantAlert(store.AlertTransactionGivenUp, false)
+	w.wantSold(0)
+}

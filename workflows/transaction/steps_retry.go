@@ -1,0 +1,66 @@
+package transaction
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/lifecycle"
+)
+
+// awaitChange waits for a person, or for a hint that the record has changed.
+func (t *transaction) awaitChange(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, t.mayHaveChanged(ctx)); err != nil {
+		return err
+	}
+	return t.followChange(ctx)
+}
+
+// retryLater waits until the time of a planned retry, and then begins it. A person may be faster.
+func (t *transaction) retryLater(ctx workflow.Context) error {
+	changed, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout:      max(t.at.RetryAt.Sub(workflow.Now(ctx)), time.Millisecond),
+		TimerOptions: workflow.TimerOptions{Summary: "pause before it is tried again"},
+	}, t.mayHaveChanged(ctx))
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		return t.followChange(ctx)
+	}
+
+	err = ask(ctx, t, transactions.RetryTransaction, activities.TransactionRequest{Hash: t.hash, Attempt: t.at.Attempt, System: true})
+	if lifecycle.RefusalIn(err) == nil {
+		return err
+	}
+	t.byItself = false // only a worker of 0.1.0 refuses: an operator has to look
+	return t.look(ctx)
+}
+
+// mayHaveChanged says whether something has come since now that a failed transaction has to look at.
+func (t *transaction) mayHaveChanged(ctx workflow.Context) func() bool {
+	looks := t.looks
+	return func() bool {
+		return t.looks != looks || t.told() || t.retries.Len() > 0 || t.mayContinue(ctx)
+	}
+}
+
+// followChange looks at the record after a hint, and does what a signal asks for.
+func (t *transaction) followChange(ctx workflow.Context) error {
+	switch {
+	case t.told():
+		t.heard()
+		return t.look(ctx)
+	case t.retries.Len() > 0:
+		var in Input
+		if !t.retries.ReceiveAsync(&in) {
+			return nil // it said what cannot be read
+		}
+		if _, err := t.request(ctx, store.TransactionActionRetry, in, ""); err != nil {
+			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
+		}
+	}
+	return nil
+}

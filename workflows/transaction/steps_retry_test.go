@@ -1,0 +1,114 @@
+package transaction
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/activities"
+	"stagecoach/internal/store"
+)
+
+// unpaidUntil lets the wallet refuse every payment before a time.
+func (b *book) unpaidUntil(at time.Time) {
+	b.pay = func(activities.Order) (activities.Payment, error) {
+		if b.Now().Before(at) {
+			b.at.Turn = nil
+			return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+		}
+		b.purchase(store.PaymentPaid)
+		return activities.Payment{Position: b.at}, nil
+	}
+}
+
+// TestRetriesAtTheirTimes lets an order fail twice: it is tried again at the times that were planned, and nobody is asked to look.
+func TestRetriesAtTheirTimes(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	begin := b.Now()
+	b.retryIn = []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute}
+	b.unpaidUntil(begin.Add(3 * time.Minute))
+	var shown View
+	b.later(90*time.Second, func() {
+		answer, err := b.QueryWorkflow(StateQuery)
+		if err != nil || answer.Get(&shown) != nil {
+			t.Error(err)
+		}
+	})
+	const try = "quote queue pay"
+	if err := b.run(t, "lock "+try+" fail retry-by-system "+try+" fail retry-by-system "+try+" confirm"); err != nil {
+		t.Error(err)
+	}
+	if at := begin.Add(3 * time.Minute); shown.DeadlineAt == nil || shown.DeadlineAt.Sub(at).Abs() > 5*time.Second {
+		t.Errorf("shown was %+v, want the deadline %s", shown, at)
+	}
+	if len(b.attention) != 0 {
+		t.Errorf("attention was shown as %v", b.attention)
+	}
+}
+
+// TestOperatorComesBeforeTheRetry retries by hand, and by signal, while a planned retry waits: there is one try for each.
+func TestOperatorComesBeforeTheRetry(t *testing.T) {
+	t.Parallel()
+	for name, retry := range map[string]func(*testing.T, *book){
+		"update": func(t *testing.T, b *book) { b.ask(t, "retry", Input{Actor: 7}, "") },
+		"signal": func(_ *testing.T, b *book) { b.SignalWorkflow(RetrySignal, Input{Actor: 7}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			b.retryIn = []time.Duration{time.Hour}
+			b.unpaidUntil(b.Now().Add(time.Minute))
+			b.later(2*time.Minute, func() { retry(t, b) })
+			if err := b.run(t, "lock quote queue pay fail retry quote queue pay confirm"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCancelEndsRetries cancels a failed transaction that was to be tried again.
+func TestCancelEndsRetries(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.retryIn = []time.Duration{time.Hour}
+	b.unpaidUntil(b.Now().Add(time.Minute))
+	b.later(2*time.Minute, b.CancelWorkflow)
+	err := b.run(t, "lock quote queue pay fail cancel")
+	if _, cancelled := errors.AsType[*temporal.CanceledError](err); !cancelled {
+		t.Error(err)
+	}
+}
+
+// TestReviewEndsThePlan lets the record withdraw a planned retry: the time comes, and nothing is bought.
+func TestReviewEndsThePlan(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.retryIn = []time.Duration{time.Hour}
+	b.unpaidUntil(b.Now().Add(24 * time.Hour))
+	b.later(time.Minute, func() {
+		b.at.NeedsReview, b.at.RetryAt = true, nil
+		b.SignalWorkflow(SettledSignal, nil)
+	})
+	b.later(5*time.Hour, b.CancelWorkflow)
+	_ = b.run(t, "lock quote queue pay fail look cancel")
+	if len(b.attention) != 1 || !b.attention[0] {
+		t.Errorf("attention was shown as %v", b.attention)
+	}
+}
+
+// TestFailureThatAnOldWorkerWasTold replays what a worker of 0.1.0 did: it waited for an operator, and the next look plans the retry.
+func TestFailureThatAnOldWorkerWasTold(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.OnGetVersion("retry by itself, look 5", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion).Once()
+	b.retryIn = []time.Duration{time.Minute}
+	b.unpaidUntil(b.Now().Add(time.Minute))
+	b.later(time.Hour, func() { b.SignalWorkflow(SettledSignal, nil) })
+	if err := b.run(t, "lock quote queue pay fail look retry-by-system quote queue pay confirm"); err != nil {
+		t.Error(err)
+	}
+}
