@@ -46,7 +46,7 @@ func (c *Config) settings() []Setting {
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "least time between two edits of a progress message"),
-		integer(&c.API.StreamsPerUser, "STAGECOACH_LIMIT_STREAMS", "10", 0, 1_000_000, "event streams of one user in each API process, administrators left out; 0: no limit"),
+		integer(&c.API.StreamsPerUser, "STAGECOACH_LIMIT_STREAMS", "10", 0, 1_000_000, "event streams of one user, of all APIs together, administrators left out; 0: no limit"),
 		integer(&c.API.Streams, "STAGECOACH_EVENT_STREAMS", "2000", 0, 1_000_000, "event streams of all users in each API process; administrators may open twenty more; 0: no limit"),
 		integer(&c.API.CatchUp, "STAGECOACH_EVENTS_CATCH_UP", "100000", 0, 1<<40, "events that a stream may go back at its start; who is further behind is told where to begin; 0: no limit"),
 

@@ -5,8 +5,10 @@ package feed
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -28,7 +30,7 @@ const (
 // Options configure a Feed.
 type Options struct {
 	Store   *store.Store
-	PerUser int // followers of one user who is no administrator; 0: no limit
+	PerUser int // followers of one user who is no administrator, of all processes; 0: no limit
 	Total   int // followers; administrators have a few more; 0: no limit
 	CatchUp int // events that a follower may be behind at its start; 0: no limit
 	Log     *slog.Logger
@@ -61,7 +63,11 @@ type batch struct {
 
 // Feed is the process's one reader of events. It is safe for concurrent use.
 type Feed struct {
-	o     Options
+	o       Options
+	process string       // names it among all processes
+	leasing sync.RWMutex // held for writing while the record is told of all leases
+	ended   atomic.Bool  // followers have left whose leases are still held
+
 	pages chan struct{} // slots of those who catch up
 	rate  *rate.Limiter
 
@@ -83,6 +89,7 @@ type Feed struct {
 
 // person is a user who follows.
 type person struct {
+	admin     bool // as the last one who joined: without a limit
 	followers int
 	turn      chan struct{} // to catch up: one follower at a time
 }
@@ -91,7 +98,7 @@ type person struct {
 func New(o Options) *Feed {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Feed{
-		o: o, pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
+		o: o, process: rand.Text(), pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
 		changed: make(chan struct{}), followers: map[*Follower]bool{}, users: map[int64]*person{},
 	}
 }
@@ -100,6 +107,10 @@ func New(o Options) *Feed {
 func (f *Feed) Run(ctx context.Context) {
 	defer f.end()
 	ctx = store.Reserved(ctx) // one reader, whatever the users do
+	var leases sync.WaitGroup
+	defer leases.Wait()
+	leases.Go(func() { f.keepLeases(ctx) })
+
 	r := reader{feed: f, read: time.Now()}
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()

@@ -19,15 +19,13 @@ const (
 // place may be deleted, or is too much.
 func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *store.Cursor) (*Follower, error) {
 	w := &Follower{feed: f, user: user, token: token}
-	if err := f.enrol(w); err != nil {
+	streams, err := f.enrol(w)
+	if err != nil {
 		return nil, err
 	}
 
-	var err error
-	if from == nil {
-		w.cursor, err = f.o.Store.EventsNow(ctx)
-	} else {
-		w.cursor, err = *from, f.check(ctx, *from)
+	if err = f.lease(ctx, user, streams); err == nil {
+		w.cursor, err = f.begin(ctx, from)
 	}
 	if err != nil {
 		w.Leave()
@@ -36,8 +34,16 @@ func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *
 	return w, nil
 }
 
-// enrol counts a follower, unless there are too many.
-func (f *Feed) enrol(w *Follower) error {
+// begin gives the place where a follower begins.
+func (f *Feed) begin(ctx context.Context, from *store.Cursor) (store.Cursor, error) {
+	if from == nil {
+		return f.o.Store.EventsNow(ctx)
+	}
+	return *from, f.check(ctx, *from)
+}
+
+// enrol counts a follower, unless this process has too many, and gives how many of its user there are now.
+func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	total := f.o.Total
@@ -45,11 +51,11 @@ func (f *Feed) enrol(w *Follower) error {
 		total += adminReserve
 	}
 	if f.o.Total > 0 && len(f.followers) >= total {
-		return fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
+		return 0, fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
 	}
 	of := f.users[w.user.ID]
 	if of != nil && f.o.PerUser > 0 && of.followers >= f.o.PerUser && !w.user.IsAdmin() {
-		return fault.New(fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser).With("limit", "streams").With("maximum", f.o.PerUser)
+		return 0, f.tooMany()
 	}
 
 	if of == nil {
@@ -57,10 +63,15 @@ func (f *Feed) enrol(w *Follower) error {
 		f.users[w.user.ID], f.asked = of, nil
 	}
 	of.followers++
+	of.admin = w.user.IsAdmin()
 	f.followers[w] = true
 	w.joined, w.looks = f.number, f.looks
 	f.count()
-	return nil
+	return of.followers, nil
+}
+
+func (f *Feed) tooMany() error {
+	return fault.New(fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser).With("limit", "streams").With("maximum", f.o.PerUser)
 }
 
 // Leave ends a follower.
@@ -68,6 +79,7 @@ func (w *Follower) Leave() {
 	f := w.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.ended.Store(true)
 	delete(f.followers, w)
 	if of := f.users[w.user.ID]; of.followers > 1 {
 		of.followers--

@@ -1,0 +1,84 @@
+package feed
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	renewEvery = store.StreamLease / 3
+	flushEvery = time.Second     // how soon other processes hear that a stream has ended
+	renewTime  = 5 * time.Second // that PostgreSQL may take
+)
+
+// lease asks for one more stream of a user, who has so many in this process then, where users are limited. The quota is that of all
+// processes together.
+func (f *Feed) lease(ctx context.Context, user store.User, streams int) error {
+	if f.o.PerUser == 0 || user.IsAdmin() {
+		return nil
+	}
+	// A renewal tells the numbers that it has read before: one that is asked for meanwhile would be lost.
+	f.leasing.RLock()
+	defer f.leasing.RUnlock()
+	granted, err := f.o.Store.LeaseStreams(ctx, f.process, user.ID, streams, f.o.PerUser)
+	if err == nil && !granted {
+		err = f.tooMany()
+	}
+	return err
+}
+
+// keepLeases tells the record how many streams of users this process has: soon after some have ended, and again and again, until ctx
+// ends. Then it gives all back. When PostgreSQL cannot be reached for long they lapse, and nobody is dismissed for that.
+func (f *Feed) keepLeases(ctx context.Context) {
+	if f.o.PerUser == 0 {
+		return
+	}
+	defer func() { _ = f.renew(context.WithoutCancel(ctx), true) }() // else they lapse
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+
+	for renewed := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !f.ended.Swap(false) && time.Since(renewed) < renewEvery {
+			continue
+		}
+		if err := f.renew(ctx, false); err != nil {
+			f.ended.Store(true) // once more, in a second
+			continue
+		}
+		renewed = time.Now()
+	}
+}
+
+// renew tells the record of all streams of users in one statement, or that there are none any more.
+func (f *Feed) renew(ctx context.Context, over bool) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
+	f.leasing.Lock()
+	defer f.leasing.Unlock()
+
+	users, streams := []int64{}, []int{}
+	if !over {
+		users, streams = f.leased()
+	}
+	return f.o.Store.RenewStreams(ctx, f.process, users, streams)
+}
+
+// leased gives the users who are limited, and how many streams each has.
+func (f *Feed) leased() (users []int64, streams []int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	users, streams = make([]int64, 0, len(f.users)), make([]int, 0, len(f.users))
+	for id, of := range f.users {
+		if !of.admin {
+			users, streams = append(users, id), append(streams, of.followers)
+		}
+	}
+	return users, streams
+}
