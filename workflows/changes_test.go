@@ -1,0 +1,109 @@
+package workflows_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// upgrades lists each change of a workflow's commands, and when its old branch may go.
+const upgrades = "../docs/decisions/0009-upgrades-encryption-and-stops.md"
+
+var listedChange = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+
+// TestChangesAreListed compares the changes that the workflows ask GetVersion for with the table of decision 9.
+func TestChangesAreListed(t *testing.T) {
+	t.Parallel()
+	var inCode []string
+	files, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			inCode = append(inCode, changesIn(t, file)...)
+		}
+	}
+
+	text, err := os.ReadFile(upgrades)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, match := range listedChange.FindAllSubmatch(text, -1) {
+		listed = append(listed, string(match[1]))
+	}
+
+	slices.Sort(inCode)
+	slices.Sort(listed)
+	if !slices.Equal(inCode, listed) {
+		t.Errorf("the code has  %q\nlisted are    %q", inCode, listed)
+	}
+}
+
+// changesIn gives the ids of changes that a file asks GetVersion for. An id is a text, a constant or variable of the file with one, or
+// the format of one whose numbers differ: they stand as N.
+func changesIn(t *testing.T, file string) (changes []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	texts := map[string]string{} // by the name of what they are given to
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if i < len(n.Values) {
+					texts[name.Name] = textOf(n.Values[i], nil)
+				}
+			}
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if name, ok := to.(*ast.Ident); ok && i < len(n.Rhs) {
+					texts[name.Name] = textOf(n.Rhs[i], nil)
+				}
+			}
+		}
+		return true
+	})
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if function, ok := call.Fun.(*ast.SelectorExpr); ok && function.Sel.Name == "GetVersion" {
+			change := textOf(call.Args[1], texts)
+			if change == "" {
+				t.Errorf("%s: a change without a text that can be read", file)
+			}
+			changes = append(changes, strings.ReplaceAll(change, "%d", "N"))
+		}
+		return true
+	})
+	return changes
+}
+
+// textOf gives the text of an expression; "" when it has none.
+func textOf(expression ast.Expr, texts map[string]string) string {
+	switch e := expression.(type) {
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value)
+		return text
+	case *ast.Ident:
+		return texts[e.Name]
+	case *ast.CallExpr:
+		if function, ok := e.Fun.(*ast.SelectorExpr); ok && function.Sel.Name == "Sprintf" {
+			return textOf(e.Args[0], texts)
+		}
+	}
+	return ""
+}
