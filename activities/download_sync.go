@@ -66,19 +66,16 @@ const (
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
 // keeps two workers from polling at once, whatever Temporal thinks of them.
 func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
-	defer keepBeating(ctx)()
+	ctx, stop := watched(ctx)
+	defer stop()
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * s.Settings.Every)
 	for time.Now().Before(deadline) {
 		_, err := s.Store.OnlySync(ctx, func(held context.Context) error { return s.loop(held, deadline) })
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("downloads are not watched", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
-			return nil
-		case <-time.After(s.Settings.Every): // the lock is another's, or was lost
+		if !rest(ctx, time.After(s.Settings.Every)) { // the lock is another's, or was lost
+			return outcomeOf(ctx)
 		}
 	}
 	return nil
@@ -88,6 +85,7 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 	s.looping.Lock()
 	defer s.looping.Unlock()
+	progressed(ctx)
 	ticker := time.NewTicker(s.Settings.Every)
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
@@ -98,12 +96,8 @@ func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 			s.sweepTags(ctx)
 		}
 		s.report(ctx, poll)
-		select {
-		case <-ctx.Done():
+		if !rest(ctx, ticker.C) {
 			return nil
-		case <-activity.GetWorkerStopChannel(ctx):
-			return nil
-		case <-ticker.C:
 		}
 	}
 	return nil
@@ -132,10 +126,15 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 		s.Log.Warn("downloads cannot be read", "error", poll.Err)
 		return poll
 	}
-	torrents, err := s.Torrents.List(ctx)
+	var torrents []qbittorrent.Torrent
+	err := step(ctx, func(ctx context.Context) (err error) {
+		torrents, err = s.Torrents.List(ctx)
+		return err
+	})
 	if poll.Err = s.noteAnswer(ctx, err); poll.Err != nil {
 		return poll
 	}
+	progressed(ctx)
 	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
 	watched := newWatch(torrents)
 	present := make(map[int64]bool, len(jobs))
@@ -146,6 +145,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 			present[job.ID] = s.present[job.ID] || watched.of(job) != nil
 		}
 		written, told := s.batch(ctx, watched, batch)
+		progressed(ctx)
 		poll.Written += written
 		poll.Told += told
 	}
@@ -159,6 +159,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 func (s *DownloadSync) jobs(ctx context.Context) (jobs []store.WatchedDownload, err error) {
 	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
 		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
+		progressed(ctx)
 		if jobs = append(jobs, page...); err != nil || len(page) < watchPage {
 			return jobs, err
 		}
@@ -226,6 +227,7 @@ func (s *DownloadSync) batch(ctx context.Context, watched *watch, jobs []store.W
 	}
 	if len(seen) > 0 {
 		written = s.save(ctx, seen)
+		progressed(ctx)
 	}
 	return written, s.tell(ctx, untold)
 }
@@ -241,6 +243,7 @@ func (s *DownloadSync) save(ctx context.Context, seen []store.DownloadProgress) 
 	}
 	for i := range seen {
 		written += s.save(ctx, seen[i:i+1])
+		progressed(ctx)
 	}
 	return written
 }

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/qbittorrent"
@@ -13,6 +14,7 @@ import (
 // torrent to go on with; what was canceled and came back by a late request is removed.
 func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
+	progressed(ctx)
 	if err != nil || len(ended) == 0 {
 		s.untidy(err)
 		return
@@ -31,7 +33,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 			if deletes++; deletes > tidyDeletes {
 				continue
 			}
-			if err := s.Torrents.Delete(ctx, t, end.KeepFiles); err != nil {
+			if err := step(ctx, func(ctx context.Context) error { return s.Torrents.Delete(ctx, t, end.KeepFiles) }); err != nil {
 				s.untidy(err)
 				return
 			}
@@ -45,12 +47,14 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 			}
 		}
 	}
-	for _, step := range []func() error{
-		func() error { return s.Torrents.Stop(ctx, stop) },
-		func() error { return s.Torrents.Finish(ctx, done) },
-		func() error { return s.Torrents.DeleteTags(ctx, tags...) },
+	for _, settle := range []func() error{
+		func() error { return step(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, stop) }) },
+		func() error {
+			return step(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, done) })
+		},
+		func() error { return s.dropTags(ctx, tags) },
 	} {
-		if err := step(); err != nil {
+		if err := settle(); err != nil {
 			s.tagsLeft = true // in the done category no later poll meets them
 			s.untidy(err)
 			return
@@ -117,25 +121,46 @@ func (s *DownloadSync) sweepTags(ctx context.Context) {
 	}
 	stray, err := s.strayTags(ctx)
 	if err == nil {
-		err = s.Torrents.DeleteTags(ctx, stray...)
+		err = s.dropTags(ctx, stray)
 	}
 	s.tagsLeft = err != nil
 	s.untidy(err)
 }
 
+// tagsAtOnce is how many tags are dropped in one step: each costs qBittorrent a request.
+const tagsAtOnce = 10
+
+func (s *DownloadSync) dropTags(ctx context.Context, tags []string) error {
+	for some := range slices.Chunk(tags, tagsAtOnce) {
+		if err := step(ctx, func(ctx context.Context) error { return s.Torrents.DeleteTags(ctx, some...) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // strayTags finds tags of such jobs that no torrent in the active category carries.
 func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error) {
-	tags, err := s.Torrents.Tags(ctx)
+	var tags []string
+	err = step(ctx, func(ctx context.Context) (err error) {
+		tags, err = s.Torrents.Tags(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
+	progressed(ctx)
 	for _, job := range ended {
 		if job.Status == store.DownloadCompleted {
 			continue
 		}
 		tag := store.Download{ID: job.ID}.Tag()
-		holder, err := s.Torrents.Find(ctx, tag, "", "")
+		var holder *qbittorrent.Torrent
+		err := step(ctx, func(ctx context.Context) (err error) {
+			holder, err = s.Torrents.Find(ctx, tag, "", "")
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -179,7 +179,9 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 	group.SetLimit(tellAtOnce)
 	for _, n := range all {
 		group.Go(func() error {
-			err := s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", s.Settings.ObservedSignal, n.observation)
+			err := step(ctx, func(ctx context.Context) error {
+				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", s.Settings.ObservedSignal, n.observation)
+			})
 			if err != nil {
 				if _, gone := errors.AsType[*serviceerror.NotFound](err); !gone && ctx.Err() == nil {
 					s.Log.Warn("download not told", "download", n.job.ID, "error", err)

@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
 	defer ticker.Stop()
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := watched(ctx)
 	if r.Counts != nil {
 		defer r.Counts.wait()
 	}
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer stop() // before it is waited for them
 	s := &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour), suspects: map[string]map[string]string{}, overdue: map[string]time.Time{}}
 	for time.Now().Before(deadline) {
-		activity.RecordHeartbeat(ctx)
+		progressed(ctx)
 		err := s.look(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("reconciler could not look", "error", err) // an outage: the next look sees all
@@ -105,34 +105,42 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		if r.OnSweep != nil {
 			r.OnSweep(err)
 		}
-		if r.Counts != nil {
-			r.Counts.keep(ctx)
-		}
-		if r.Media != nil {
-			r.Media.keep(ctx)
-		}
-		if r.Watch != nil {
-			if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
-				r.Log.Warn("alerts were not looked after", "error", err)
-			}
-		}
+		progressed(ctx)
+		r.keep(ctx)
 		s.tell(ctx)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
-			return nil
-		case <-ticker.C:
+		if !rest(ctx, ticker.C) {
+			return outcomeOf(ctx)
 		}
 	}
 	return nil
+}
+
+// keep does what is done beside each look.
+func (r *Reconciler) keep(ctx context.Context) {
+	if r.Counts != nil {
+		r.Counts.keep(ctx)
+		progressed(ctx)
+	}
+	if r.Media != nil {
+		r.Media.keep(ctx)
+	}
+	if r.Watch != nil {
+		if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("alerts were not looked after", "error", err)
+		}
+		progressed(ctx)
+	}
 }
 
 // look is one sweep over all workloads.
 func (s *sweeper) look(ctx context.Context) error {
 	began := time.Now()
 	s.sweep = Sweep{At: began.UTC(), Live: map[string]int{}, Running: map[string]int{}}
-	err := errors.Join(s.losses(ctx), s.deliveries(ctx), s.tasks(ctx), s.downloads(ctx), s.transactions(ctx))
+	var err error
+	for _, part := range []func(context.Context) error{s.losses, s.deliveries, s.tasks, s.downloads, s.transactions} {
+		err = errors.Join(err, part(ctx))
+		progressed(ctx)
+	}
 	if err == nil {
 		s.resets = began.Add(-time.Minute) // Temporal's lists lag
 		err = s.Records.Store.CloseVanishedFindings(ctx, vanished)
@@ -171,10 +179,11 @@ func sweep[E any](ctx context.Context, page func(after int64) ([]E, error), sett
 		if err != nil || len(live) == 0 {
 			return err
 		}
+		progressed(ctx)
 		for _, entity := range live {
 			after = settle(entity)
+			progressed(ctx)
 		}
-		activity.RecordHeartbeat(ctx)
 	}
 }
 
@@ -185,6 +194,7 @@ func (s *sweeper) mend(ctx context.Context, f store.Finding, do func() (done str
 	if err != nil {
 		return err
 	}
+	progressed(ctx)
 	if fresh {
 		s.sweep.Findings++
 		if s.OnFinding != nil {
@@ -195,6 +205,7 @@ func (s *sweeper) mend(ctx context.Context, f store.Finding, do func() (done str
 		return nil // it was told: who does not listen is not shouted at
 	}
 	done, err := do()
+	progressed(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"go.temporal.io/sdk/activity"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
@@ -55,7 +53,7 @@ func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Downl
 	listed, runs := v.meet(id)
 	switch {
 	case job.WorkflowStartedAt == nil: // what runs under its id may be the job before, which is waited for
-		activity.RecordHeartbeat(ctx)
+		progressed(ctx)
 		f.Finding = store.FindingNotStarted
 		return s.mend(ctx, f, launch)
 	case runs && job.CancelRequestedAt != nil && job.CancelToldAt == nil:

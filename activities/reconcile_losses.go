@@ -8,7 +8,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/fault"
@@ -34,7 +33,7 @@ func (s *sweeper) losses(ctx context.Context) error {
 }
 
 func (s *sweeper) loss(ctx context.Context, job store.SilentJob) error {
-	activity.RecordHeartbeat(ctx)
+	progressed(ctx)
 	description, err := s.Temporal.DescribeWorkflowExecution(ctx, job.WorkflowID(), "")
 	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
 		return nil // the sweep over the deliveries settles it

@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/store"
@@ -96,7 +95,7 @@ func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.W
 			return nil
 		}
 		request.NextPageToken = page.NextPageToken
-		activity.RecordHeartbeat(ctx)
+		progressed(ctx)
 	}
 }
 
@@ -110,7 +109,7 @@ func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
 
 // describe asks how a workflow's newest run is: the list lags.
 func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
-	activity.RecordHeartbeat(ctx)
+	progressed(ctx)
 	description, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
 		return execution{}, nil
@@ -209,7 +208,7 @@ func (s *sweeper) strays(ctx context.Context, v *workflowView) error {
 				s.Log.Warn("workflow not reconciled", "workload", v.workload, "workflow", key, "error", err)
 			}
 		}
-		activity.RecordHeartbeat(ctx)
+		progressed(ctx)
 	}
 	return nil
 }

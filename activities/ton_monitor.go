@@ -58,16 +58,15 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 	if wallet != m.Wallet.Raw() {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
 	}
-	defer beat(ctx)()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, stop := watched(ctx)
+	defer stop()
 	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastLook)
 	defer over.Stop()
-	wakes := m.Store.WakesOf(ctx, wallet)
-	complete := time.Now()
 	next := time.NewTimer(m.Settings.PollInterval)
 	defer next.Stop()
-	for look := true; ; {
+	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.WakesOf(ctx, wallet)}
+	complete := time.Now()
+	for look, goesOn := true, true; goesOn; look, goesOn = pause.wait(ctx) {
 		if look {
 			err := m.follow(ctx)
 			if err == nil {
@@ -79,6 +78,7 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			}
 			next.Reset(m.pause(ctx))
 		}
+		progressed(ctx)
 		more, err := m.tell(ctx)
 		if err != nil && ctx.Err() == nil {
 			m.Log.Warn("workflows were not told", "error", err) // the next look tells them
@@ -86,19 +86,37 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 		if more {
 			next.Reset(0)
 		}
+	}
+	return outcomeOf(ctx)
+}
+
+// monitorPause is what ends a monitor's wait between two rounds.
+type monitorPause struct {
+	over, next <-chan time.Time // the activity's time, and the poll interval
+	wakes      store.Wakes
+}
+
+// wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the attempt ends, the
+// worker does, or the activity's time is over.
+func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
+	alive := whileWaiting(ctx)
+	defer alive.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, false
 		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
-			return nil
-		case <-over.C:
-			return nil
-		case <-wakes.Turns:
-			look = false
-		case <-wakes.Payments:
-			look = true
-		case <-next.C:
-			look = true
+			return false, false
+		case <-p.over:
+			return false, false
+		case <-alive.C:
+			progressed(ctx)
+		case <-p.wakes.Turns:
+			return false, true
+		case <-p.wakes.Payments:
+			return true, true
+		case <-p.next:
+			return true, true
 		}
 	}
 }
@@ -139,16 +157,19 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	progressed(ctx)
 	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
 	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
 		return clockErr
 	}
 	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
+		progressed(ctx)
 		found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
 		if err != nil {
 			return err
 		}
+		progressed(ctx)
 		page := make([]store.ChainTransaction, 0, len(found))
 		for _, t := range found {
 			if t.Finality != toncenter.Finalized {
@@ -165,6 +186,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 				return err
 			}
 		}
+		progressed(ctx)
 		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
 		m.note(brought)
 		if err == nil {
@@ -318,7 +340,9 @@ func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 	starts, startCtx := errgroup.WithContext(ctx)
 	starts.SetLimit(startsAtAll)
 	for _, hash := range untold.Starts {
-		starts.Go(func() error { return m.Start(startCtx, hash) })
+		starts.Go(func() error {
+			return step(startCtx, func(ctx context.Context) error { return m.Start(ctx, hash) })
+		})
 	}
 	err = errors.Join(err, starts.Wait())
 	return err == nil && len(untold.Starts) == untoldPage, err
@@ -331,13 +355,16 @@ func (m *TonMonitor) settleForsaken(ctx context.Context) error {
 	for _, payment := range forsaken {
 		_, failed := settleDestination(ctx, m.Chain, m.Store, payment, m.Settings.Refund)
 		err = errors.Join(err, failed)
+		progressed(ctx)
 	}
 	return err
 }
 
 // signal tells a workflow to look at the record. One that does not run looks when it is started again.
 func (m *TonMonitor) signal(ctx context.Context, hash, name string, told func() error) error {
-	err := m.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", name, nil)
+	err := step(ctx, func(ctx context.Context) error {
+		return m.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", name, nil)
+	})
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
 		return err
 	}

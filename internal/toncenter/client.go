@@ -43,7 +43,7 @@ type Options struct {
 	URL               string           // base address; default https://toncenter.com
 	APIKey            string           // optional: more requests per second
 	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration    // for one call with its answer; default 15 s
+	CallTimeout       time.Duration    // for one call with its wait for the rate and its answer; default 15 s
 	RequestsPerSecond float64          // 0: 1 without a key, 10 with one
 	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
 
@@ -311,11 +311,11 @@ func (c *Client) send(ctx context.Context, op, method, address string, body []by
 }
 
 func (c *Client) request(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
-	if err := c.limiter.Wait(ctx); err != nil {
-		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
-	}
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
+	if err := c.limiter.Wait(callCtx); err != nil {
+		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
+	}
 	if c.o.OnLatency != nil {
 		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
 	}

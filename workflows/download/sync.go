@@ -18,7 +18,7 @@ func Sync(ctx workflow.Context) error {
 	watching := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: time.Hour,
-		HeartbeatTimeout:    20 * time.Second, // how long nobody watches when a worker dies
+		HeartbeatTimeout:    30 * time.Second, // how long nobody watches when a worker dies; longer than one call may take
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "watch over all downloads",
 	})

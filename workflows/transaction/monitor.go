@@ -12,7 +12,10 @@ import (
 
 var monitor *activities.TonMonitor
 
-const monitorTitle = "Watches the wallet on the chain"
+const (
+	monitorTitle     = "Watches the wallet on the chain"
+	monitorHeartbeat = 30 * time.Second // how long nobody watches when a worker dies; longer than one call may take
+)
 
 // Monitor lets one activity watch the wallet for an hour, then continues as new: its history stays small however long it
 // runs. Where it stopped stands in the record.
@@ -20,7 +23,7 @@ func Monitor(ctx workflow.Context, wallet string) error {
 	watching := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           PaymentQueue,
 		StartToCloseTimeout: time.Hour,
-		HeartbeatTimeout:    heartbeatTimeout,
+		HeartbeatTimeout:    monitorHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "follow the wallet on the chain",
 	})
