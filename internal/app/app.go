@@ -59,7 +59,7 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 }
 
 // Version is the program's version, for the documentation it serves.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // processMetrics are shared by the services of one process: starter dev runs both.
 var (

@@ -21,7 +21,7 @@ import (
 )
 
 // ourImage is the image that the Dockerfile makes: what runs from it is tested here as the compose file has it.
-const ourImage = "stagecoach:0.1.0"
+const ourImage = "stagecoach:0.2.0"
 
 // composed is docker-compose.yml with the variables of one environment.
 type composed struct {
