@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -131,22 +130,17 @@ func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 		return err
 	}
 	for {
-		events, err := follower.Next(ctx, pingEvery)
+		text, err := follower.Next(ctx, pingEvery)
 		if err != nil {
 			return err
 		}
-		if len(events) == 0 {
-			if err := out.place("ping", follower.Cursor()); err != nil {
-				return err
-			}
-			continue
-		}
 
-		var text bytes.Buffer
-		for _, event := range events {
-			text.Write(event.Text)
+		if len(text) == 0 {
+			err = out.place("ping", follower.Cursor())
+		} else {
+			err = out.send(text)
 		}
-		if err := out.send(text.Bytes()); err != nil {
+		if err != nil {
 			return err
 		}
 	}

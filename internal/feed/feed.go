@@ -45,17 +45,17 @@ type Options struct {
 	OnFollowers func(n int)
 }
 
-// Event is an event with its text.
-type Event struct {
+// event is an event with the place of its text in that of its batch.
+type event struct {
 	store.StreamedEvent
-	Text []byte
+	begin, end int
 }
 
 // batch is a page of events as it was read, with who may see them.
 type batch struct {
 	number   int // of all that were ever read
-	size     int // bytes
-	events   []Event
+	events   []event
+	text     []byte       // of all events: who sees them all shares it
 	through  store.Cursor // the place after the last one
 	audience store.Audience
 	asked    map[int64]bool // the users that the audience was asked for
@@ -64,21 +64,22 @@ type batch struct {
 // Feed is the process's one reader of events. It is safe for concurrent use.
 type Feed struct {
 	o       Options
-	process string       // names it among all processes
-	leasing sync.RWMutex // held for writing while the record is told of all leases
-	ended   atomic.Bool  // followers have left whose leases are still held
+	process string        // names it among all processes
+	leasing sync.RWMutex  // held for writing while the record is told of all leases
+	ended   atomic.Bool   // followers have left whose leases are still held
+	news    chan struct{} // holds one when there is a batch that not all followers were woken for
 
 	pages chan struct{} // slots of those who catch up
 	rate  *rate.Limiter
 
 	mu        sync.Mutex // guards what follows
 	begun     bool
-	over      bool          // Run has ended
-	start     store.Cursor  // the place before the first batch
-	batches   []batch       // the window, oldest first
-	kept      int           // bytes in it
-	number    int           // of the last batch
-	changed   chan struct{} // closed when a batch comes, or a follower is dismissed
+	over      bool         // Run has ended
+	start     store.Cursor // the place before the first batch
+	batches   []batch      // the window, oldest first
+	kept      int          // bytes in it
+	number    int          // of the last batch
+	groups    []*group
 	followers map[*Follower]bool
 	users     map[int64]*person
 	asked     map[int64]bool          // ids of users; made anew when users come or go, never changed
@@ -99,7 +100,7 @@ func New(o Options) *Feed {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Feed{
 		o: o, process: rand.Text(), pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
-		changed: make(chan struct{}), followers: map[*Follower]bool{}, users: map[int64]*person{},
+		news: make(chan struct{}, 1), followers: map[*Follower]bool{}, users: map[int64]*person{},
 	}
 }
 
@@ -107,9 +108,10 @@ func New(o Options) *Feed {
 func (f *Feed) Run(ctx context.Context) {
 	defer f.end()
 	ctx = store.Reserved(ctx) // one reader, whatever the users do
-	var leases sync.WaitGroup
-	defer leases.Wait()
-	leases.Go(func() { f.keepLeases(ctx) })
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { f.keepLeases(ctx) })
+	beside.Go(func() { f.keepWaking(ctx) })
 
 	r := reader{feed: f, read: time.Now()}
 	poll := time.NewTicker(pollEvery)
@@ -136,13 +138,7 @@ func (f *Feed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
-	f.wake()
-}
-
-// wake lets all followers look again. The lock must be held.
-func (f *Feed) wake() {
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.wakeAll()
 }
 
 // through is the place up to which events were read. The lock must be held.
@@ -160,13 +156,16 @@ func (f *Feed) add(b batch) {
 	f.number++
 	b.number = f.number
 	f.batches = append(f.batches, b)
-	f.kept += b.size
+	f.kept += b.size()
 
 	for f.kept > window && len(f.batches) > 1 {
 		f.start = f.batches[0].through
-		f.kept -= f.batches[0].size
+		f.kept -= f.batches[0].size()
 		f.batches[0] = batch{}
 		f.batches = f.batches[1:]
 	}
-	f.wake()
+	select {
+	case f.news <- struct{}{}:
+	default: // those who wake are told already
+	}
 }

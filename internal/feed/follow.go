@@ -65,6 +65,7 @@ func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	of.followers++
 	of.admin = w.user.IsAdmin()
 	f.followers[w] = true
+	w.group = f.join()
 	w.joined, w.looks = f.number, f.looks
 	f.count()
 	return of.followers, nil
@@ -81,6 +82,7 @@ func (w *Follower) Leave() {
 	defer f.mu.Unlock()
 	f.ended.Store(true)
 	delete(f.followers, w)
+	w.group.members--
 	if of := f.users[w.user.ID]; of.followers > 1 {
 		of.followers--
 	} else {

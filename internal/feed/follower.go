@@ -19,6 +19,8 @@ type Follower struct {
 	token  string
 	cursor store.Cursor
 
+	group *group // that it is woken with
+
 	// What was found out before it joined says nothing about it, or is out of date: batches up to this number, looks at the access.
 	joined, looks int
 
@@ -28,9 +30,9 @@ type Follower struct {
 // Cursor is the place up to which the follower has seen what it may see.
 func (w *Follower) Cursor() store.Cursor { return w.cursor }
 
-// Next gives events that the follower may see, and moves its cursor past them and past what it may not see. There are none when it
-// saw nothing for as long as the patience lasts, or when the cursor has moved a page.
-func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]Event, error) {
+// Next gives the texts of events that the follower may see, and moves its cursor past them and past what it may not see. There are none when it
+// saw nothing for as long as the patience lasts, or when the cursor has moved a page. Others read the same text: it must not be changed.
+func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
@@ -41,8 +43,8 @@ func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]Event, e
 		case place == behind:
 			return w.catchUp(ctx)
 		case place == within:
-			if events := w.take(b); len(events) > 0 {
-				return events, nil
+			if text := w.take(b); len(text) > 0 {
+				return text, nil
 			}
 			continue
 		}
@@ -77,7 +79,7 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	case f.over:
 		return batch{}, atEnd, nil, ErrOver
 	case !f.begun || !w.cursor.Before(f.through()):
-		return batch{}, atEnd, f.changed, nil
+		return batch{}, atEnd, w.group.changed, nil
 	case w.cursor.Before(f.start):
 		return batch{}, behind, nil, nil
 	}
@@ -92,20 +94,32 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	return next, within, nil, nil
 }
 
-// take gives what the follower may see of a batch.
-func (w *Follower) take(b batch) (events []Event) {
+// take gives what the follower may see of a batch: a part of the batch's own text, unless what it may not see lies between.
+func (w *Follower) take(b batch) (text []byte) {
+	begin, end := 0, 0 // of the part
 	for _, event := range b.events {
-		if w.cursor.Before(event.Cursor()) && b.audience.Sees(w.user, event.StreamedEvent) {
-			events = append(events, event)
+		if !w.cursor.Before(event.Cursor()) || !b.audience.Sees(w.user, event.StreamedEvent) {
+			continue
+		}
+		switch {
+		case text == nil:
+			begin, end = event.begin, event.end
+			text = b.text[begin:end:end]
+		case end == event.begin:
+			end = event.end
+			text = b.text[begin:end:end]
+		default:
+			end = -1 // from here on it is a copy
+			text = append(text, b.text[event.begin:event.end]...)
 		}
 	}
 	w.cursor = b.through
-	return events
+	return text
 }
 
 // catchUp reads a page of the record for this follower alone. Few do so at a time, of one user only one, and so many pages a second:
 // the others' statements do not wait for those who are behind.
-func (w *Follower) catchUp(ctx context.Context) ([]Event, error) {
+func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	f := w.feed
 	f.mu.Lock()
 	through, turn := f.through(), f.users[w.user.ID].turn

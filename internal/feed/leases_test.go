@@ -37,7 +37,7 @@ func newProcesses(t *testing.T) *processes {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
-	ada, err := s.CreateUser(t.Context(), store.User{Name: "Ada", Status: store.UserActive}, store.NewToken())
+	ada, err := s.CreateUser(t.Context(), store.User{Name: "Ada", Status: store.UserActive}, "Ada")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +57,10 @@ func (p *processes) process(perUser int) (f *feed.Feed, run func() (stop func())
 	}
 }
 
-// follow opens a stream; nil: the limit is reached.
+// follow opens a stream of a user whose token is their name; nil: the limit is reached.
 func (p *processes) follow(f *feed.Feed, user store.User) *feed.Follower {
 	p.Helper()
-	follower, err := f.Follow(p.Context(), user, "token", nil)
+	follower, err := f.Follow(p.Context(), user, user.Name, nil)
 	refusal := fault.As(err)
 	switch {
 	case err == nil:

@@ -59,7 +59,7 @@ func (r *reader) events(ctx context.Context) ([]store.StreamedEvent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun, f.start = true, start
-	f.wake()
+	f.wakeAll()
 	return nil, nil
 }
 
@@ -109,16 +109,20 @@ func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error 
 
 // render fills a batch.
 func (b *batch) render(events []store.StreamedEvent, render func(store.StreamedEvent) ([]byte, error)) error {
-	for _, event := range events {
-		text, err := render(event)
+	for _, one := range events {
+		text, err := render(one)
 		if err != nil {
 			return err
 		}
-		b.events = append(b.events, Event{event, text})
-		b.size += len(text) + overhead
+		begin := len(b.text)
+		b.text = append(b.text, text...)
+		b.events = append(b.events, event{one, begin, len(b.text)})
 	}
 	return nil
 }
+
+// size is about how many bytes a batch takes.
+func (b *batch) size() int { return cap(b.text) + overhead*len(b.events) }
 
 // lookAtAccess dismisses the followers whose token has nobody any more or whose user may not follow. It does so before the events are
 // published that were read before it: who was blocked does not see what comes after.
@@ -145,9 +149,9 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 		holder, known := holders[follower.token]
 		if err := f.permit(holder, known); err != nil && tokens[follower.token] {
 			follower.dismissed = err
+			follower.group.wake()
 		}
 	}
-	f.wake()
 	return nil
 }
 

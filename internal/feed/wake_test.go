@@ -1,0 +1,139 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/internal/feed"
+	"stagecoach/internal/store"
+)
+
+// TestFollowersWakeUpInGroups lets two hundred followers wait for an event: they get it one group after the other, and all of them the same
+// bytes. One follower gets it as soon as it was read.
+func TestFollowersWakeUpInGroups(t *testing.T) {
+	t.Parallel()
+	const followers, least = 200, 25 * time.Millisecond // eight groups, five milliseconds between two
+	p := newProcesses(t)
+	f := p.reading(nil)
+	boss := p.boss()
+
+	type arrival struct {
+		at   time.Time
+		text []byte
+	}
+	arrivals := make([]arrival, followers)
+	var ready, all sync.WaitGroup
+	for i := range followers {
+		ready.Add(1)
+		all.Go(func() {
+			follower := p.follow(f, boss)
+			defer follower.Leave()
+			ready.Done()
+			text, err := follower.Next(t.Context(), time.Minute)
+			if err != nil || len(text) == 0 {
+				t.Errorf("no event: %q, %v", text, err)
+				return
+			}
+			arrivals[i] = arrival{time.Now(), text}
+		})
+	}
+	ready.Wait()
+	time.Sleep(100 * time.Millisecond) // so that they wait
+	p.write(boss, 1)
+	all.Wait()
+
+	first, last := arrivals[0].at, arrivals[0].at
+	for _, a := range arrivals {
+		if t.Failed() {
+			return
+		}
+		if &a.text[0] != &arrivals[0].text[0] {
+			t.Error("the event was rendered for each")
+		}
+		if a.at.Before(first) {
+			first = a.at
+		}
+		if a.at.After(last) {
+			last = a.at
+		}
+	}
+	if took := last.Sub(first); took < least {
+		t.Errorf("all %d woke up within %s", followers, took)
+	}
+}
+
+// TestATextHoldsWhatOneMaySee mixes events of two users in one page, in runs and one by one.
+func TestATextHoldsWhatOneMaySee(t *testing.T) {
+	t.Parallel()
+	p := newProcesses(t)
+	boss := p.boss()
+	f := p.reading(nil)
+	hers, his := p.follow(f, p.ada), p.follow(f, boss)
+	next := func(follower *feed.Follower) string {
+		t.Helper()
+		text, err := follower.Next(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+
+	p.write(p.ada, 1, 2)
+	if got := next(hers); got != "1 2 " {
+		t.Errorf("she sees %q", got)
+	}
+	if got := next(his); got != "1 2 " {
+		t.Errorf("he sees %q", got)
+	}
+	p.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
+		SELECT 'delivery', '9', n, CASE WHEN n IN (12, 13, 15, 18) THEN $1::bigint END, 'x', 'y' FROM generate_series(11, 19) n`, p.ada.ID)
+	if got := next(his); got != "11 12 13 14 15 16 17 18 19 " {
+		t.Errorf("he sees %q", got)
+	}
+	if got := next(hers); got != "12 13 15 18 " {
+		t.Errorf("she sees %q", got)
+	}
+}
+
+// reading runs a feed whose texts are the numbers of events.
+func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
+	o := feed.Options{
+		Store: p.store, Permit: func(store.Holder) error { return nil },
+		Render: func(e store.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
+	}
+	if change != nil {
+		change(&o)
+	}
+	f := feed.New(o)
+	ctx, cancel := context.WithCancel(p.Context())
+	done := make(chan struct{})
+	go func() { f.Run(ctx); close(done) }()
+	p.Cleanup(func() { cancel(); <-done })
+	return f
+}
+
+// boss is an administrator.
+func (p *processes) boss() store.User {
+	p.Helper()
+	boss, err := p.store.CreateUser(p.Context(), store.User{Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive}, "Boss")
+	if err != nil {
+		p.Fatal(err)
+	}
+	return boss
+}
+
+// write adds events of an owner in one transaction.
+func (p *processes) write(owner store.User, seqs ...int64) {
+	p.Helper()
+	p.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`, owner.ID, seqs)
+}
+
+func (p *processes) exec(sql string, args ...any) {
+	p.Helper()
+	if _, err := p.db.Exec(p.Context(), sql, args...); err != nil {
+		p.Fatal(err)
+	}
+}
