@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"stagecoach/internal/dev"
 	"stagecoach/internal/store"
@@ -21,11 +23,17 @@ type machine struct {
 	key      []byte // seals tokens in the record
 	postgres *dev.Postgres
 	store    *store.Store
+	progress io.Writer
 	serial   atomic.Int64 // numbers users, files and requests over the whole run
 }
 
-func newMachine(ctx context.Context) (m *machine, err error) {
-	m = &machine{key: make([]byte, 32)}
+// say tells how far a figure that takes long is.
+func (m *machine) say(format string, args ...any) {
+	fmt.Fprintf(m.progress, "\n  %s  "+format, append([]any{time.Now().UTC().Format(time.TimeOnly)}, args...)...)
+}
+
+func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error) {
+	m = &machine{key: make([]byte, 32), progress: progress}
 	rand.Read(m.key)
 	if m.dir, err = os.MkdirTemp("", "stagecoach-bench-"); err != nil {
 		return m, err

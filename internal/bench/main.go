@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	if err != nil {
 		return report(progress, err)
 	}
-	m, err := newMachine(ctx)
+	m, err := newMachine(ctx, progress)
 	if err != nil {
 		return report(progress, errors.Join(err, m.close()))
 	}

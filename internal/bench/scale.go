@@ -21,12 +21,15 @@ import (
 const (
 	scaleVariable = "STAGECOACH_SCALE" // how many events there are
 	scaleDefault  = 1_000_000
-	scaleRuns     = 20
+	scaleTurns    = 5  // of the baseline, and between them
+	scaleRuns     = 20 // of ours
 	scaleAim      = 50 // milliseconds
+	scalePage     = 51 // rows of a list
+	scaleBack     = 10_000
 )
 
-// measureScale fills the record with events of three months and measures what reads it all the time: status, metrics, live messages
-// and notices. The baseline of a status is to count the rows.
+// measureScale fills the record with events of three months and measures what reads it all the time: status, metrics, live messages,
+// notices and lists. Each stands beside what it would cost to read the rows, by turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events := scaleDefault
 	if text := os.Getenv(scaleVariable); text != "" {
@@ -37,54 +40,81 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	if err := fillScale(ctx, m, events); err != nil {
 		return nil, err
 	}
-	reporter := func() *status.Reporter { // a new one each time: one keeps what it has made for a second
-		return status.New(status.Options{
-			Store: m.store, Temporal: silentTemporal{}, Queue: delivery.Queue,
-		})
-	}
-	counting, err := scaleSamples(func() error { return countRows(ctx, m) }, 3)
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range scaleParts(ctx, m, reporter) {
-		samples, err := scaleSamples(part.do, scaleRuns)
+	defer func() { _ = conn.Close(ctx) }()
+
+	m.store.Quotas = store.Quotas{Tasks: 5000, Deliveries: 1000, Downloads: 100, Workspaces: 50, Members: 500, Books: 1000} // the status names who is above
+	for _, part := range scaleParts(ctx, m) {
+		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
+		ours, scans, err := scaleSamples(part.do, baseline)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", part.name, err)
 		}
-		r := measured(fmt.Sprintf("%s with %d events", part.name, events), "ms", samples...).atMost(scaleAim)
-		if part.counts {
-			r = r.against("counting the rows", counting...)
-		}
-		rows = append(rows, r)
+		m.say("%s: p50 %.2f ms, p95 %.2f ms, without counts and indexes %.1f ms", part.name, median(ours), quantile(ours, 0.95), median(scans))
+		name := fmt.Sprintf("%s with %d events", part.name, events)
+		rows = append(rows,
+			measured(name+", p50", "ms", ours...).against(part.against, scans...).atMost(scaleAim),
+			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim))
 	}
 	return rows, nil
 }
 
 // scalePart is one thing that is done again and again.
 type scalePart struct {
-	name   string
-	counts bool // counting the rows is its baseline
-	do     func() error
+	name    string
+	do      func() error
+	scan    string // the same without counts or indexes for it
+	against string // what that is
 }
 
-func scaleParts(ctx context.Context, m *machine, reporter func() *status.Reporter) []scalePart {
+// Baselines: what release 0.1.0 asked, or a first version of this one.
+const (
+	countingRows = `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
+		SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`
+	wholeLine = `WITH turns AS (
+			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM jobs WHERE state = 'QUEUED'
+		) SELECT max(place) FROM (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns) line`
+	allNotices = `SELECT DISTINCT ON (user_id) user_id, workload, entity_id, array_agg(seq ORDER BY seq), min(due_at) FROM news
+		WHERE state = 'due' AND due_at <= now() GROUP BY user_id, workload, entity_id ORDER BY user_id, min(due_at), workload, entity_id`
+	allDeliveries = `SELECT id FROM jobs WHERE state || '' = 'EXPIRED' ORDER BY id DESC LIMIT 51`
+	allTasks      = `SELECT id FROM tasks t WHERE creator_id = 0 OR assignee_id = 0 OR (visibility = 'public' AND EXISTS (
+		SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = 0)) ORDER BY id DESC LIMIT 51`
+	allEvents = `SELECT xid::text::bigint AS given, id FROM events ORDER BY given DESC, id DESC OFFSET 10000 LIMIT 1`
+)
+
+func scaleParts(ctx context.Context, m *machine) []scalePart {
+	reporter := func() *status.Reporter { // a new one each time: one keeps what it has made for a second
+		return status.New(status.Options{
+			Store: m.store, Temporal: silentTemporal{}, Queue: delivery.Queue,
+		})
+	}
 	return []scalePart{
-		{"status", true, func() error { _, err := reporter().Now(ctx); return err }},
-		{"metrics", true, func() error {
+		{"status", func() error { _, err := reporter().Now(ctx); return err }, countingRows, "counting the rows"},
+		{"metrics", func() error {
 			r := reporter()
 			registry := prometheus.NewRegistry()
 			registry.MustRegister(r, status.NewGauges(r))
 			_, err := registry.Gather()
 			return err
-		}},
-		{"a live message", false, func() error { return showBoard(ctx, m.store) }},
-		{"notices", false, func() error {
+		}, countingRows, "counting the rows"},
+		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
+		{"a live message", func() error { return showBoard(ctx, m.store) }, wholeLine, "numbering all that wait"},
+		{"notices", func() error {
 			_, err := m.store.DueNotices(ctx, []string{store.TaskNotices, store.DownloadNotices, store.TransactionNotices}, 50)
 			return err
-		}},
-		{"alerts", false, func() error { _, err := m.store.TakeUnsentAlerts(ctx, store.AlertCalm); return err }},
-		{"statistics of transactions", true, func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }},
-		{"adding up counts", false, func() error { return m.store.FoldCounts(ctx) }},
+		}, allNotices, "sorting all that are due"},
+		{"a list of expired deliveries", func() error {
+			_, err := m.store.Jobs(ctx, store.JobFilter{State: store.JobExpired, Limit: scalePage})
+			return err
+		}, allDeliveries, "looking at each delivery"},
+		{"a list of what a user sees of tasks", func() error {
+			_, err := m.store.Tasks(ctx, store.TaskFilter{Viewer: scaleUsers, Limit: scalePage})
+			return err
+		}, allTasks, "looking at each task"},
+		{"where event streams may begin", func() error { _, err := m.store.EventsBack(ctx, scaleBack); return err }, allEvents, "sorting the events"},
 	}
 }
 
@@ -122,28 +152,29 @@ func showBoard(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// countRows is what a status did before counts were kept.
-func countRows(ctx context.Context, m *machine) error {
-	conn, err := pgx.Connect(ctx, m.postgres.URL)
-	if err != nil {
+// scaleSamples gives how long each run took in milliseconds, of ours after some that fill the caches, and of the baseline.
+func scaleSamples(do, baseline func() error) (ours, scans []float64, err error) {
+	timed := func(what func() error, to *[]float64) error {
+		began := time.Now()
+		err := what()
+		*to = append(*to, milliseconds(time.Since(began)))
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
-		SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`)
-	return err
-}
-
-// scaleSamples gives how long each run took in milliseconds, after some that fill the caches.
-func scaleSamples(do func() error, runs int) (samples []float64, err error) {
-	for i := range runs + 2 {
-		began := time.Now()
-		if err := do(); err != nil {
-			return nil, err
+	var warm []float64
+	for range scaleTurns {
+		if err := timed(baseline, &scans); err != nil {
+			return nil, nil, err
 		}
-		if i >= 2 {
-			samples = append(samples, milliseconds(time.Since(began)))
+		for range 2 {
+			if err := timed(do, &warm); err != nil {
+				return nil, nil, err
+			}
+		}
+		for range scaleRuns {
+			if err := timed(do, &ours); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	return samples, nil
+	return ours, scans, nil
 }

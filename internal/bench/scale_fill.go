@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,8 +16,9 @@ const (
 	scalePerEntity = 6 // events
 	scaleDays      = 90
 	scaleUsers     = 1000
-	scaleWaiting   = 5000 // deliveries that wait, and live messages of them
-	scaleDue       = 20   // things that each user is to be told
+	scaleWaiting   = 5000      // deliveries that wait, and live messages of them
+	scaleDue       = 20        // things that each user is to be told
+	scaleTold      = 1_000_000 // rows between two words of how far a table is
 )
 
 // scaleShares are how the events are shared out.
@@ -47,9 +50,11 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 		return err
 	}
 
+	m.say("vacuum")
 	if err := scaleSQL(ctx, m, `DELETE FROM count_checks; VACUUM ANALYZE`); err != nil {
 		return err
 	}
+	m.say("counts")
 	if _, err := m.store.CheckCounts(ctx); err != nil {
 		return err
 	}
@@ -86,6 +91,9 @@ func copyRows(ctx context.Context, m *machine, table string, columns []string, n
 		if i++; i > n {
 			return nil, nil
 		}
+		if i%scaleTold == 0 {
+			m.say("%s: %d of %d rows", table, i, n)
+		}
 		return row(i), nil
 	}))
 	return err
@@ -105,7 +113,7 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 				if i > n-min(scaleWaiting, n/2) {
 					state = "QUEUED"
 				}
-				return []any{fmt.Sprintf("%064x", i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
+				return []any{scaleHash(i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
 			})
 		if err != nil {
 			return err
@@ -132,7 +140,7 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 	default:
 		return copyRows(ctx, m, "transactions", []string{"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since", "error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at"},
 			n, func(i int) []any {
-				hash, at := fmt.Sprintf("%064x", i), scaleTime(i, n)
+				hash, at := scaleHash(i), scaleTime(i, n)
 				status, message, class, paid := "processed", "", "", hash
 				if i%20 == 0 {
 					status, message, class, paid = "failed", "Username not found", "non-retryable", ""
@@ -142,6 +150,9 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 	}
 }
 
+// scaleHash is the hash of the ith transaction.
+func scaleHash(i int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(i)))) }
+
 // copyEvents writes the events; one of thirty is an error.
 func copyEvents(ctx context.Context, m *machine, workload string, entities int) error {
 	n := entities * scalePerEntity
@@ -149,7 +160,7 @@ func copyEvents(ctx context.Context, m *machine, workload string, entities int) 
 		entity := (i-1)/scalePerEntity + 1
 		id := fmt.Sprint(entity)
 		if workload == "transaction" {
-			id = fmt.Sprintf("%064x", entity)
+			id = scaleHash(entity)
 		}
 		kind, comment := "status_changed", ""
 		if i%30 == 0 {
