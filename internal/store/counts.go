@@ -51,23 +51,27 @@ type Count struct {
 // while another process does it.
 func (s *Store) FoldCounts(ctx context.Context) error {
 	for {
-		var folded int64
-		err := s.inTx(ctx, func(tx pgx.Tx) error {
-			if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
-				return err
-			}
-
-			return tx.QueryRow(ctx, `WITH gone AS (
-					DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
-				), added AS (
-					INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
-					ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
-				) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
-		})
-		if err != nil || folded < foldBatch {
+		if folded, err := s.foldBatch(ctx); err != nil || folded < foldBatch {
 			return err
 		}
 	}
+}
+
+// foldBatch adds up one batch and says of how many changes.
+func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
+			return err
+		}
+
+		return tx.QueryRow(ctx, `WITH gone AS (
+				DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
+			), added AS (
+				INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
+				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
+			) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
+	})
+	return folded, err
 }
 
 // CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It gives

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,6 +52,36 @@ func TestCountsFollowTheRows(t *testing.T) {
 	}
 	if differences := checkAgain(t, s, url); len(differences) != 0 {
 		t.Errorf("added up, the counts differ from the rows: %v", differences)
+	}
+}
+
+// TestLooksAddUpCounts lets changes pile up while no worker adds them up, and wants those who look at the counts to do it.
+func TestLooksAddUpCounts(t *testing.T) {
+	t.Parallel()
+	s, url := countsRig(t)
+	before, err := s.CountWhole(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillWith(t, url, `INSERT INTO count_changes SELECT 'delivery', 'QUEUED', 1 FROM generate_series(1, 25000)`)
+
+	for range 3 {
+		after, err := s.CountWhole(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := after.Jobs[store.JobQueued] - before.Jobs[store.JobQueued]; got != 25_000 {
+			t.Errorf("25000 were added, %d are counted", got)
+		}
+	}
+	var left int
+	if err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+		return tx.QueryRow(t.Context(), `SELECT count(*) FROM count_changes`).Scan(&left)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if left >= 10_000 {
+		t.Errorf("%d changes have not been added up", left)
 	}
 }
 

@@ -71,15 +71,17 @@ type WholeCounts struct {
 }
 
 // CountWhole counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
-// those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes.
+// those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes. While many
+// changes have not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each time.
 func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, error) {
 	rows, err := list[Count](ctx, s, counted+`
+		UNION ALL SELECT 'changes', '', count(*) FROM (SELECT 1 FROM count_changes LIMIT `+maxCounted+`) c
 		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT `+maxCounted+`) r
 		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT `+maxCounted+`) o
 		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT `+maxCounted+`) f`,
 		[]string{deliveries, downloads, tasks, transactions, countQueue}, since)
 
-	counts := WholeCounts{
+	changes, counts := int64(0), WholeCounts{
 		Jobs: map[JobState]int64{}, Downloads: map[DownloadStatus]int64{}, Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{},
 	}
 	for _, row := range rows {
@@ -94,6 +96,8 @@ func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, e
 			counts.Transactions[TransactionStatus(row.Key)] = row.N
 		case countQueue:
 			counts.PaymentQueue += row.N
+		case "changes":
+			changes = row.N
 		case "review":
 			counts.NeedsReview = row.N
 		case "open":
@@ -101,6 +105,9 @@ func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, e
 		case "recent":
 			counts.RecentFindings = row.N
 		}
+	}
+	if err == nil && changes >= foldBatch {
+		_, err = s.foldBatch(ctx)
 	}
 	return counts, err
 }
