@@ -136,11 +136,12 @@ var bins = map[string]string{
 }
 
 // DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short database
-// transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left.
+// transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left. PostgreSQL plans it for that limit each
+// time: for any number of rows it would read the tables.
 func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
 	age := time.Duration(old.Days) * 24 * time.Hour
 	if bin, ok := bins[old.Kind]; ok {
-		tag, err := s.pool.Exec(ctx, bin, limit, age)
+		tag, err := s.pool.Exec(ctx, bin, pgx.QueryExecModeCacheDescribe, limit, age)
 		if tag.RowsAffected() == int64(limit) {
 			next = 1
 		}
@@ -160,7 +161,7 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 			Made time.Time `db:"made"`
 			Old  bool      `db:"old"`
 		}
-		page, err := listIn[row](ctx, tx, shelf.page, after, limit, before)
+		page, err := listIn[row](ctx, tx, shelf.page, pgx.QueryExecModeCacheDescribe, after, limit, before)
 		if err != nil {
 			return err
 		}

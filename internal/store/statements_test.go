@@ -29,13 +29,13 @@ import (
 type checkedRun struct{ *testing.M }
 
 func (r *checkedRun) Run() int {
-	seen := &statements{types: map[string][]map[reflect.Type]bool{}}
+	seen := &statements{types: map[string][]map[reflect.Type]bool{}, chosen: map[string]bool{}}
 	store.Trace(seen)
 	code := r.M.Run()
 	if code != 0 || testing.Short() || flag.Lookup("test.list").Value.String() != "" || len(seen.types) == 0 {
 		return code
 	}
-	faults := seen.mistyped()
+	faults := append(seen.mistyped(), seen.scans()...)
 	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" {
 		faults = append(faults, seen.missing()...)
 	}
@@ -48,19 +48,26 @@ func (r *checkedRun) Run() int {
 
 // statements collects the statements of all tests with the Go types of their arguments.
 type statements struct {
-	mu    sync.Mutex
-	types map[string][]map[reflect.Type]bool // by statement, for each parameter
+	mu     sync.Mutex
+	types  map[string][]map[reflect.Type]bool // by statement, for each parameter
+	chosen map[string]bool                    // planned for their values, each time
 }
 
 func (s *statements) add(sql string, args []any) {
+	chosen := false
 	if len(args) > 0 {
 		switch args[0].(type) {
-		case pgx.QueryResultFormatsByOID, pgx.QueryExecMode: // how, and not what; the first is of database/sql, which migrates
+		case pgx.QueryResultFormatsByOID: // of database/sql, which migrates
 			args = args[1:]
+		case pgx.QueryExecMode:
+			args, chosen = args[1:], true
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if chosen {
+		s.chosen[sql] = true
+	}
 	known, found := s.types[sql]
 	if !found {
 		known = make([]map[reflect.Type]bool, len(args))
