@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 const (
@@ -123,13 +123,13 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 		return nil, transportFault(ctx, err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, outbound.ErrTooLong):
 		return nil, transportFault(ctx, err)
 	case response.StatusCode != http.StatusOK:
 		return nil, statusFault(response.StatusCode, answer)
-	case len(answer) > maxAnswer:
+	case err != nil:
 		return nil, protocolFault("an answer that is too long")
 	}
 	return answer, nil

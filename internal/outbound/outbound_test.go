@@ -1,17 +1,24 @@
 package outbound_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/mymmrac/telego"
 	"golang.org/x/oauth2"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/outbound"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/ton"
@@ -33,51 +40,54 @@ type accessToken string
 
 func (t accessToken) AccessToken(context.Context, string) (string, error) { return string(t), nil }
 
+// calls asks each outside system for something, by each way of reading its answers.
+var calls = map[string]func(ctx context.Context, url string) error{
+	"toncenter": func(ctx context.Context, url string) error {
+		_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Head(ctx)
+		return err
+	},
+	"toncenter, a broadcast": func(ctx context.Context, url string) error {
+		_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Broadcast(ctx, []byte("planted"))
+		return err
+	},
+	"fragment": func(ctx context.Context, url string) error {
+		shop := fragment.New(fragment.Options{
+			URL: url, Cookies: fragment.Cookies{"stel_ssid": "planted"}, RequestsPerSecond: 1e6, Wallet: fragment.Account{Address: ton.Address{}},
+		})
+		_, err := shop.Price(ctx, 50)
+		return err
+	},
+	"yandex": func(ctx context.Context, url string) error {
+		_, err := yandex.New(yandex.Options{APIURL: url, Root: "disk:/", Tokens: accessToken("planted")}).Open(ctx, "/file", 0)
+		return err
+	},
+	"yandex, a token": func(ctx context.Context, url string) error {
+		_, err := yandex.NewRotating(yandex.RotatingOptions{
+			TokenURL: url, ClientID: "id", ClientSecret: "planted", Store: oneToken{oauth2.Token{RefreshToken: "planted"}},
+		}).AccessToken(ctx, "")
+		return err
+	},
+	"telegram": func(ctx context.Context, url string) error {
+		bot, err := telegram.New(telegram.Options{
+			Token: "1000000:planted-planted-planted-planted-pla", APIURL: url, RequestsPerSecond: 1e6, ConnectTimeout: time.Minute,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = bot.SendMessage(ctx, &telego.SendMessageParams{ChatID: telego.ChatID{ID: 1}, Text: "planted"})
+		return err
+	},
+	"qbittorrent": func(ctx context.Context, url string) error {
+		_, err := qbittorrent.New(qbittorrent.Options{URL: url, Username: "admin", Password: "planted", ActiveCategory: "a"}).List(ctx)
+		return err
+	},
+}
+
 // TestSecretsFollowNoRedirect answers each client with a redirect that keeps method and body: whoever is named there is asked nothing.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	t.Parallel()
 
-	for name, ask := range map[string]func(ctx context.Context, url string) error{
-		"toncenter": func(ctx context.Context, url string) error {
-			_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Head(ctx)
-			return err
-		},
-		"toncenter, a broadcast": func(ctx context.Context, url string) error {
-			_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Broadcast(ctx, []byte("planted"))
-			return err
-		},
-		"fragment": func(ctx context.Context, url string) error {
-			shop := fragment.New(fragment.Options{
-				URL: url, Cookies: fragment.Cookies{"stel_ssid": "planted"}, RequestsPerSecond: 1e6, Wallet: fragment.Account{Address: ton.Address{}},
-			})
-			_, err := shop.Price(ctx, 50)
-			return err
-		},
-		"yandex": func(ctx context.Context, url string) error {
-			_, err := yandex.New(yandex.Options{APIURL: url, Root: "disk:/", Tokens: accessToken("planted")}).Open(ctx, "/file", 0)
-			return err
-		},
-		"yandex, a token": func(ctx context.Context, url string) error {
-			_, err := yandex.NewRotating(yandex.RotatingOptions{
-				TokenURL: url, ClientID: "id", ClientSecret: "planted", Store: oneToken{oauth2.Token{RefreshToken: "planted"}},
-			}).AccessToken(ctx, "")
-			return err
-		},
-		"telegram": func(ctx context.Context, url string) error {
-			bot, err := telegram.New(telegram.Options{
-				Token: "1000000:planted-planted-planted-planted-pla", APIURL: url, RequestsPerSecond: 1e6, ConnectTimeout: time.Minute,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = bot.SendMessage(ctx, &telego.SendMessageParams{ChatID: telego.ChatID{ID: 1}, Text: "planted"})
-			return err
-		},
-		"qbittorrent": func(ctx context.Context, url string) error {
-			_, err := qbittorrent.New(qbittorrent.Options{URL: url, Username: "admin", Password: "planted", ActiveCategory: "a"}).List(ctx)
-			return err
-		},
-	} {
+	for name, ask := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked, led atomic.Int64
@@ -99,5 +109,80 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 				t.Errorf("%d requests, and %d went elsewhere", asked.Load(), led.Load())
 			}
 		})
+	}
+}
+
+// TestAnswersAreBounded answers each client with bytes that never end: it stops reading, and fails with a code.
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 100 << 20 // bytes that any client may take, with what the system's buffers hold
+
+	type want struct {
+		code  fault.Code
+		retry bool
+	}
+	wants := map[string]want{
+		"toncenter":              {fault.ChainProtocol, true},
+		"toncenter, a broadcast": {fault.ChainProtocol, true},
+		"fragment":               {fault.FragmentProtocol, true},
+		"yandex":                 {fault.YandexProtocol, false},
+		"yandex, a token":        {fault.YandexUnavailable, true},
+		"telegram":               {fault.TelegramUnavailable, true},
+		"qbittorrent":            {fault.ProviderUnavailable, true},
+	}
+	for name, ask := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sent atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/auth/login") {
+					http.SetCookie(w, &http.Cookie{Name: "SID", Value: "planted"})
+					_, _ = w.Write([]byte("Ok."))
+					return
+				}
+				piece := []byte(`[{"name":"` + strings.Repeat("a", 1<<20))
+				for {
+					n, err := w.Write(piece)
+					if sent.Add(int64(n)); err != nil || sent.Load() > 2*most {
+						return
+					}
+					piece = bytes.Repeat([]byte("a"), 1<<20)
+				}
+			}))
+			defer server.Close()
+
+			err := telegramFault(ask(t.Context(), server.URL))
+			if want := wants[name]; fault.CodeOf(err) != want.code || fault.As(err).Retryable != want.retry {
+				t.Errorf("%v, want %s, to be tried again %v", err, want.code, want.retry)
+			}
+			if sent.Load() > most {
+				t.Errorf("it took more than %d bytes", sent.Load())
+			}
+		})
+	}
+}
+
+// telegramFault gives the fault behind what telego wraps.
+func telegramFault(err error) error {
+	if known := fault.As(err); known != nil {
+		return known
+	}
+	return telegram.Classify(err)
+}
+
+// TestAnAnswerAtTheLimit reads answers that are as long as they may be.
+func TestAnAnswerAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: outbound.ErrTooLong, 1000: outbound.ErrTooLong} {
+		text := strings.Repeat("a", length)
+		data, err := outbound.ReadAnswer(strings.NewReader(text), 10)
+		if !errors.Is(err, want) || err == nil && string(data) != text {
+			t.Errorf("of %d bytes: %q, %v", length, data, err)
+		}
+		answer := outbound.Bounded(&http.Response{Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(text)))}, 10)
+		data, err = io.ReadAll(answer.Body)
+		if !errors.Is(err, want) || string(data) != text[:min(length, 10)] {
+			t.Errorf("of %d bytes: %q, %v", length, data, err)
+		}
 	}
 }

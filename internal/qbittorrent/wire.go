@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"stagecoach/internal/outbound"
 )
 
 // wire stands between the library and the network, and makes plain what the library would not see.
@@ -32,6 +34,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	response = outbound.Bounded(response, maxAnswer)
 	if strings.HasSuffix(r.URL.Path, "/torrents/add") && response.StatusCode == http.StatusOK {
 		return addAnswer(response)
 	}
@@ -62,12 +65,14 @@ func addAnswer(response *http.Response) (*http.Response, error) {
 // refused is how qBittorrent says no.
 const refused = "Fails."
 
-// shortAnswer is more than any answer that is read here.
-const shortAnswer = 1 << 20
+const (
+	shortAnswer = 1 << 20  // bytes; more than any answer that is read here
+	maxAnswer   = 64 << 20 // bytes of any answer; a list of 10,000 torrents takes 13 MB
+)
 
 // readShort reads a small body and leaves it to be read again.
 func readShort(response *http.Response) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(response.Body, shortAnswer))
+	text, err := outbound.ReadAnswer(response.Body, shortAnswer)
 	_ = response.Body.Close() // all that matters is read
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	return string(text), err

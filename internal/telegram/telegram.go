@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,8 +22,10 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// Telegram lets a bot make about this many requests a second over all chats.
-const defaultRate = 30
+const (
+	defaultRate = 30       // Telegram lets a bot make about this many requests a second over all chats
+	maxAnswer   = 32 << 20 // bytes of one answer; a hundred updates take about a MiB
+)
 
 // Options say which bot this is and where its server is.
 type Options struct {
@@ -123,8 +124,11 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 		return nil, networkFault(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 32<<20))
-	if err != nil {
+	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
+	switch {
+	case errors.Is(err, outbound.ErrTooLong): // Telegram never answers so
+		return nil, foreignAnswer(response.StatusCode)
+	case err != nil:
 		return nil, networkFault(err)
 	}
 	var parsed telegoapi.Response

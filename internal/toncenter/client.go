@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -334,12 +333,12 @@ func (c *Client) request(ctx context.Context, op, method, address string, body [
 		return 0, nil, nil, transportFault(ctx, err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
+	case errors.Is(err, outbound.ErrTooLong):
+		return 0, nil, nil, protocolFault("the answer is too long")
 	case err != nil:
 		return 0, nil, nil, transportFault(ctx, err)
-	case len(answer) > maxAnswer:
-		return 0, nil, nil, protocolFault("the answer is too long")
 	}
 	return response.StatusCode, response.Header, answer, nil
 }

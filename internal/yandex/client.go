@@ -304,14 +304,14 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 		return transportFault(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	answer, err := outbound.ReadAnswer(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return statusFault(resp.StatusCode, resp.Header, answer)
+	case errors.Is(err, outbound.ErrTooLong):
+		return protocolFault().WithCause(err)
 	case err != nil:
 		return transportFault(ctx, err)
-	case len(answer) > maxAnswer:
-		return protocolFault().WithCause(errors.New("the answer is too long"))
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return protocolFault().WithCause(scrub(err))
