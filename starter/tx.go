@@ -110,7 +110,7 @@ func newTx() *cobra.Command {
 	var t target
 	cmd := group(&cobra.Command{
 		Use: "tx", Short: "Look after purchases of Telegram Stars and the wallet that pays for them (for administrators)",
-		Example: "  starter tx list --in-status failed\n  starter tx retry 9f2c… Fragment is back\n  starter tx pause the wallet is being moved",
+		Example: "  starter tx list --in-status failed\n  starter tx retry 9f2c… Fragment is back\n  starter tx retry --all --given-up\n  starter tx pause the wallet is being moved",
 	},
 		newTxList(&t),
 		askingAs(t.asAdmin, "show HASH", "Show one transaction, what happened to it and what was paid for it", between(1, 1), func(args []string) (call, error) {
@@ -149,16 +149,6 @@ func newTxList(t *target) *cobra.Command {
 	cmd.Flags().BoolVar(&owed, "owed", false, "only those whose sender is owed money that is not on its way")
 	cmd.Flags().BoolVar(&retryable, "retryable", false, "only failed ones that may be tried again")
 	cmd.Flags().BoolVar(&stuck, "stuck", false, "only those that are in processing for too long")
-	return cmd
-}
-
-func newTxRetry(t *target) *cobra.Command {
-	var key string
-	cmd := askingAs(t.asAdmin, "retry HASH [COMMENT]", "Try again to buy the Stars of a failed transaction", between(1, 1000), func(args []string) (call, error) {
-		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return call{method: http.MethodPost, path: txPath(args[0]) + "/retry", body: body, idempotencyKey: key}, nil
-	}, showTransaction)
-	addKeyFlag(cmd, &key)
 	return cmd
 }
 

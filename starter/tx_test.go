@@ -36,6 +36,7 @@ func TestTransactionCommands(t *testing.T) {
 	answers := map[string][]string{
 		"GET /v1/transactions?limit=50": {"200 " + list(txIn("failed"))},
 		"GET /v1/transactions?hash=9f2c&limit=1&needs_review=true&owed=true&status=failed&stuck=true": {`200 {"items":[` + txIn("failed") + `],"next_cursor":"c2"}`},
+		"GET /v1/transactions?limit=50&retryable=true":                                                {"200 " + list(txIn("failed"))},
 		"GET " + tx:                           {"200 " + wholeTxJSON},
 		"POST " + tx + "/retry":               {"200 " + txIn("processing")},
 		"POST " + tx + "/resolve":             {"200 " + txIn("processed")},
@@ -51,6 +52,7 @@ func TestTransactionCommands(t *testing.T) {
 	runCommands(t, answers, []commandTest{
 		{line: "tx list", want: []string{txHash, "failed", "1.5 GRAM", "durov", "Failed to fetch: Network error (retryable)"}, json: list(txIn("failed"))},
 		{line: "tx list --in-status FAILED --needs-review --stuck --owed --hash 9F2C --limit 1", want: []string{"--cursor c2"}},
+		{line: "tx list --retryable", want: []string{txHash}, json: list(txIn("failed"))},
 		{line: "tx show " + strings.ToUpper(txHash), want: []string{"50 Stars for durov", "0.4609 GRAM", "purchase 5", "dead", "not found on the chain", "detected", "retry"}, json: wholeTxJSON},
 		{line: "tx retry " + txHash, want: []string{"processing"}, json: txIn("processing"), body: `{"comment":""}`},
 		{line: "tx retry " + txHash + " Fragment is back", body: `{"comment":"Fragment is back"}`},
@@ -110,7 +112,7 @@ func TestTransactionUsage(t *testing.T) {
 	noList := filepath.Join(t.TempDir(), "no list")
 	put(t, noList, []byte(`{"purchases":[]}`))
 	for _, line := range []string{
-		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx resolve a", "tx resolve a maybe", "tx write-off", "tx queue a", "tx resume a", "tx ledger a",
+		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up", "tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off", "tx queue a", "tx resume a", "tx ledger a",
 		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)

@@ -73,6 +73,10 @@ type listTransactionsInput struct {
 	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
 	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
 	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
+
+	Error    string    `query:"error" maxLength:"1000" doc:"Only those that may be tried again and have failed with this message"`
+	Seen     time.Time `query:"seen_from" doc:"Only those that may be tried again and were detected at or after this time"`
+	SeenTill time.Time `query:"seen_until" doc:"Only those that may be tried again and were detected before this time"`
 }
 
 type transactionInput struct {
@@ -148,7 +152,9 @@ func (s *server) registerTransactions() {
 }
 
 func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
-	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, MayRetry: in.Retryable, HashBegins: in.Hash}
+	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
+	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
+	filter.MayRetry = in.Retryable || filter.Error != "" || filter.SeenFrom != nil || filter.SeenUntil != nil
 	if in.Stuck {
 		filter.StuckFor = s.o.Transactions.StuckAfter
 	}
@@ -156,6 +162,14 @@ func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput
 		filter.Before, filter.Limit = before, limit
 		return s.o.Transactions.List(ctx, filter)
 	}, func(t store.Transaction) int64 { return t.ID }, s.transactionFrom)
+}
+
+// unlessZero is nil for a time that was not given.
+func unlessZero(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
 }
 
 func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*answer[wholeTransactionBody], error) {

@@ -167,7 +167,10 @@ func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction
 type TransactionFilter struct {
 	Status      TransactionStatus
 	NeedsReview bool
-	MayRetry    bool          // failed, and not for good
+	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next three narrow
+	Error       string        // with this message
+	SeenFrom    *time.Time    // detected at or after
+	SeenUntil   *time.Time    // detected before
 	Owed        bool          // money is owed to the sender, and not on its way
 	HashBegins  string        // hex digits in lower case
 	StuckFor    time.Duration // processing for longer
@@ -183,7 +186,9 @@ func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transa
 		AND ($3::interval = '0' OR (status = 'processing' AND processing_since < now() - $3::interval))
 		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (status = 'failed' AND error_class <> 'non-retryable'))
 		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
-		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins)
+		AND ($9 = '' OR error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
+		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins,
+		f.Error, f.SeenFrom, f.SeenUntil)
 }
 
 // EventsOfTransaction lists a transaction's events from the first.

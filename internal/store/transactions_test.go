@@ -287,6 +287,7 @@ func TestLists(t *testing.T) {
 	b.fail(hashes[3], "Username not found", store.NonRetryable, true)
 	b.quoted(hashes[4], coin)
 	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
+	seen := b.tx(hashes[2]).CreatedAt
 	find := func(f store.TransactionFilter) (found []int) {
 		t.Helper()
 		f.Limit = 10
@@ -305,6 +306,10 @@ func TestLists(t *testing.T) {
 		"a page":       {store.TransactionFilter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
 		"failed":       {store.TransactionFilter{Status: store.TransactionFailed}, []int{3, 2}},
 		"may be tried": {store.TransactionFilter{MayRetry: true}, []int{2}},
+		"so":           {store.TransactionFilter{MayRetry: true, Error: "Failed to fetch: Network error"}, []int{2}},
+		"not so":       {store.TransactionFilter{MayRetry: true, Error: "Unknown error"}, nil},
+		"since then":   {store.TransactionFilter{MayRetry: true, SeenFrom: &seen}, []int{2}},
+		"until then":   {store.TransactionFilter{MayRetry: true, SeenUntil: &seen}, nil},
 		"review":       {store.TransactionFilter{NeedsReview: true}, []int{4}},
 		"stuck":        {store.TransactionFilter{StuckFor: time.Microsecond}, []int{4, 1}},
 		"not so stuck": {store.TransactionFilter{StuckFor: time.Hour}, nil},

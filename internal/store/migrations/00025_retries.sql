@@ -13,10 +13,8 @@ ALTER TABLE transactions
 -- Made beside the writers. What a run that was stopped has left is no use.
 DROP INDEX CONCURRENTLY IF EXISTS transactions_retry;
 DROP INDEX CONCURRENTLY IF EXISTS transactions_given_up;
-DROP INDEX CONCURRENTLY IF EXISTS transactions_retryable;
 CREATE INDEX CONCURRENTLY transactions_retry ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
 CREATE INDEX CONCURRENTLY transactions_given_up ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL;
-CREATE INDEX CONCURRENTLY transactions_retryable ON transactions (id) WHERE status = 'failed' AND error_class <> 'non-retryable';
 
 RESET statement_timeout;
 
