@@ -23,6 +23,7 @@ type Cashier struct {
 	Store    *store.Store
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
+	Second   *SecondSource // nil: no deposit is checked
 	Fragment *fragment.Client
 	Allow    []ton.Address // that may be paid for Stars
 	Settings TransactionSettings
@@ -140,6 +141,9 @@ func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prep
 		position, err = c.look(ctx, o.Hash)
 		if err != nil || !c.hasTurn(position, o, kind) {
 			return Payment{Position: position}, err
+		}
+		if position.Unconfirmed {
+			return Payment{}, c.leaveUnconfirmed(ctx, o, kind)
 		}
 		payment, err = c.sign(ctx, o, kind, prepare)
 	}

@@ -37,12 +37,16 @@ type TransactionSettings struct {
 	WholeHistory   bool          // transfers from before the first start are orders too
 	Refund         bool          // non-retryable failures give the money back
 	RefundLeast    int64         // a refund that would bring the sender less is not made
+	SecondSource   bool          // a second source is asked for deposits
+	SecondFrom     int64         // … of so much, or more
 }
 
 // Position is where the record stands with a transaction, and what the settings say to that.
 type Position struct {
 	store.Standing
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
+	// Unconfirmed: nothing is paid for it before a second source agrees about the deposit, or a person answers for it.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 func (t *Transactions) position(ctx context.Context, s store.Standing, err error) (Position, error) {
@@ -53,7 +57,11 @@ func (t *Transactions) position(ctx context.Context, s store.Standing, err error
 }
 
 func (s TransactionSettings) position(standing store.Standing) Position {
-	return Position{Standing: standing, Again: standing.Signed < s.Attempts}
+	due := standing.Status == store.TransactionProcessing || standing.RefundDue > 0
+	return Position{
+		Standing: standing, Again: standing.Signed < s.Attempts,
+		Unconfirmed: s.SecondSource && due && standing.DepositNano >= s.SecondFrom && !standing.DepositConfirmed,
+	}
 }
 
 // LockTransaction takes a pending transaction into processing.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,10 +155,10 @@ func newTxList(t *target) *cobra.Command {
 
 func newTxResolve(t *target) *cobra.Command {
 	var key, payment string
-	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed [COMMENT]", "End a transaction that needs review as you have found out", between(2, 1000), func(args []string) (call, error) {
+	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed|processing [COMMENT]", "End a transaction that needs review as you have found out; processing: its deposit is right, it goes on", between(2, 1000), func(args []string) (call, error) {
 		outcome := store.TransactionStatus(strings.ToLower(args[1]))
-		if outcome != store.TransactionProcessed && outcome != store.TransactionFailed {
-			return call{}, usageError{"the outcome is processed or failed, not " + args[1]}
+		if !slices.Contains(store.TransactionOutcomes, outcome) {
+			return call{}, usageError{"the outcome is processed, failed or processing, not " + args[1]}
 		}
 		body := map[string]string{"outcome": string(outcome), "comment": strings.Join(args[2:], " ")}
 		if payment != "" {
@@ -186,6 +187,7 @@ var reviews = map[string]string{
 	store.ReviewMismatch:     "the chain paid something else than what was signed",
 	store.ReviewLate:         "a payment that had passed for dead was paid after all",
 	store.ReviewRefundLimit:  "the refund is above the limit for one: resolve it as failed to allow it, or write it off",
+	store.ReviewDisputed:     "a second source does not know the deposit, or tells it otherwise: resolve it as processing when it is right, else as failed",
 	store.ReviewLost:         "the chain has a payment that the record does not know: it may have been for this one",
 }
 

@@ -221,6 +221,14 @@ var alertTexts = map[string]text{
 		"The time that toncenter tells is more than two minutes from ours. Nothing is taken for true that depends on it: purchases wait. Check this machine's clock, then toncenter.",
 		"Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всё, что от него зависит, не принимается: покупки ждут. Проверьте часы этой машины, затем toncenter.",
 	},
+	store.AlertDeposit: {
+		"Two sources tell different things about a large deposit: nothing is paid for it before you resolve it. Look at it: /tx",
+		"Два источника сообщают о крупном переводе разное: до вашего решения по нему ничего не платят. Посмотрите: /tx",
+	},
+	store.AlertSecondSource: {
+		"The second source of the chain has not answered for some minutes: large deposits wait for it.",
+		"Второй источник блокчейна не отвечает уже несколько минут: крупные переводы ждут.",
+	},
 	store.AlertTokenEnding: {
 		"The storage's token ends within a week and nothing renews it: deliveries stop then. Authorise the service anew.",
 		"Токен хранилища истекает в течение недели, и его нечем обновить: потом доставки остановятся. Выдайте доступ заново.",
@@ -287,6 +295,9 @@ var alertOverTexts = map[string]text{
 	store.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 
 	store.AlertChainClock: {"The time that toncenter tells is right again.", "Время, которое сообщает toncenter, снова верно."},
+
+	store.AlertDeposit:      {"No deposit is disputed any more.", "Спорных переводов больше нет."},
+	store.AlertSecondSource: {"The second source of the chain answers again.", "Второй источник блокчейна снова отвечает."},
 
 	store.AlertTokenEnding:  {"The storage's token does not end soon any more.", "Токен хранилища больше не истекает в ближайшее время."},
 	store.AlertQueue:        {"The queues are short again.", "Очереди снова короткие."},

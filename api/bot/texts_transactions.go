@@ -75,6 +75,7 @@ var reviewTexts = map[string]text{
 	store.ReviewMismatch:     {"the chain paid something else than what was signed.", "в блокчейне прошёл не тот платёж, который был подписан."},
 	store.ReviewLate:         {"a payment that had passed for dead was paid after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
 	store.ReviewRefundLimit:  {"the refund is above the limit for one: resolve it as failed to allow it, or write it off.", "возврат больше допустимого: завершите разбор как failed, чтобы разрешить его, или спишите."},
+	store.ReviewDisputed:     {"a second source does not know the deposit, or tells it otherwise: resolve it as processing when it is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
 	store.ReviewLost:         {"the chain has a payment that the record does not know: it may have been for this one.", "в блокчейне есть платёж, которого нет в записях: возможно, он был за эту покупку."},
 }
 

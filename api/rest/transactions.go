@@ -103,7 +103,7 @@ type resolveTransactionInput struct {
 	Keyed
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body struct {
-		Outcome string `json:"outcome" enum:"processed,failed" doc:"What you have found out"`
+		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_disputed: the deposit is right, and the order goes on"`
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
 		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
 	} `nameHint:"TransactionResolution"`
@@ -128,7 +128,7 @@ var (
 	resolveTransaction = operation{
 		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "End a transaction that needs review as you have found out",
-		description: "It is never bought again after that. While a payment of it is signed and the chain has not decided, nobody can.",
+		description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		faults:      transactionFaults,
 	}
 	writeOffTransaction = operation{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"stagecoach/activities"
 	"stagecoach/internal/fragment"
@@ -23,13 +24,14 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 		Limits:     store.Limits{PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit},
 		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor, RetryPause: c.RetryPause, PollInterval: c.PollInterval,
 		MinDeposit: c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
+		SecondSource: a.config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
 	}
 	wallet, err := a.wallet()
 	if err != nil {
 		return activities.Main{}, err
 	}
 	cashier := &activities.Cashier{
-		Store: a.store, Wallet: wallet, Chain: a.chain(), Settings: settings, Metrics: a.metrics, Log: a.log,
+		Store: a.store, Wallet: wallet, Chain: a.chain(), Second: a.secondSource(), Settings: settings, Metrics: a.metrics, Log: a.log,
 	}
 	shop := activities.Main{Transactions: &activities.Transactions{Store: a.store, Settings: settings, Metrics: a.metrics, Log: a.log}, Cashier: cashier}
 	if wallet == nil {
@@ -102,6 +104,22 @@ func (a *common) chain() *toncenter.Client {
 		Reserve:   sharedRate(a.store, "toncenter", c.ToncenterURL, c.ToncenterKey),
 		OnLatency: outsideCall("toncenter", a.metrics.ToncenterLatency), OnResult: a.pulse.Noting(pulse.Toncenter),
 	})
+}
+
+// secondSource is another operator's view of the chain; nil: none is configured. Its calls get less time than those of the first one: the
+// order waits anyway.
+func (a *common) secondSource() *activities.SecondSource {
+	c := a.config.TON
+	if c.SecondURL == "" {
+		return nil
+	}
+	return &activities.SecondSource{
+		Wait: a.config.Transactions.SecondWait, Note: a.pulse.Noting(pulse.Toncenter2),
+		Chain: toncenter.New(toncenter.Options{
+			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
+			Reserve: sharedRate(a.store, "toncenter-2", c.SecondURL, c.SecondKey),
+		}),
+	}
 }
 
 // fragment makes a client of the configured site. Prices are for everybody, also without a session.

@@ -181,6 +181,9 @@ type TON struct {
 
 	ToncenterURL, ToncenterKey string
 	ToncenterRate              float64 // requests per second
+
+	SecondURL, SecondKey string  // of a toncenter of another operator; no URL: none is asked
+	SecondRate           float64 // requests per second
 }
 
 // Fragment says where Stars are bought, and whose session that is.
@@ -217,6 +220,8 @@ type Transactions struct {
 	RetryFor         time.Duration
 	RetryPause       time.Duration
 	Refund           bool
+	SecondFrom       int64 // deposits that the second source is asked for
+	SecondWait       time.Duration
 }
 
 // Media configure the look at the files of media.
@@ -278,7 +283,20 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 			problems = append(problems, fmt.Errorf("%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS", setting.Name))
 		}
 	}
+	if sameHost(c.TON.ToncenterURL, c.TON.SecondURL) {
+		problems = append(problems, errors.New("STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host"))
+	}
 	return c, errors.Join(problems...)
+}
+
+// sameHost says whether two addresses lead to one host and port.
+func sameHost(a, b string) bool {
+	first, err := url.Parse(a)
+	if err != nil || b == "" {
+		return false
+	}
+	second, err := url.Parse(b)
+	return err == nil && strings.EqualFold(first.Host, second.Host)
 }
 
 // mayCarrySecrets says whether a key may travel to an address: nobody on the way can read it, or the operator trusts the way.

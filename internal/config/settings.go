@@ -131,6 +131,9 @@ func (c *Config) settings() []Setting {
 		guarded(address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "who knows the chain"), &c.TON.ToncenterURL),
 		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "its API key; empty: one request per second"),
 		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to it; 0: 1 without a key, 10 with one"),
+		guarded(optionalAddress(&c.TON.SecondURL, "STAGECOACH_TONCENTER_2_URL", "a second toncenter, of another operator, that is asked for large deposits before anything is paid for them; empty: none is. Every worker needs it"), &c.TON.SecondURL),
+		secret(&c.TON.SecondKey, "STAGECOACH_TONCENTER_2_API_KEY", "its API key; empty: one request per second"),
+		number(&c.TON.SecondRate, "STAGECOACH_TONCENTER_2_RATE", "0", "requests per second to it; 0: 1 without a key, 10 with one"),
 		guarded(address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "where Stars are bought"), &c.Fragment.URL),
 		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session there: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to it; 0: 2"),
@@ -160,6 +163,8 @@ func (c *Config) settings() []Setting {
 		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long an order that may still succeed is kept at: while Fragment cannot be reached it waits, after other failures it is tried again by itself; then an operator is asked; 0: it fails after its tries, and an operator is asked at once"),
 		duration(&c.Transactions.RetryPause, "STAGECOACH_TX_RETRY_PAUSE", "1m", 10*time.Millisecond, time.Hour, "before a failed order is tried again by itself; doubled for each time after, up to an hour"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
+		amount(&c.Transactions.SecondFrom, "STAGECOACH_TX_SECOND_SOURCE_FROM", "50", "GRAM (ex TON); the second toncenter is asked for deposits of so much or more; 0: for all"),
+		duration(&c.Transactions.SecondWait, "STAGECOACH_TX_SECOND_SOURCE_WAIT", "2m", 0, day, "how much further than a deposit the second toncenter must be on the chain before one that it does not know is held"),
 
 		days(&c.Retention.Deliveries, "STAGECOACH_RETENTION_DELIVERIES", "365", "deliveries that have ended, with their events"),
 		days(&c.Retention.Downloads, "STAGECOACH_RETENTION_DOWNLOADS", "365", "downloads that have ended, with their events; books and files stay"),

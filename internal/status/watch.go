@@ -29,7 +29,11 @@ func (r *Reporter) Watch(ctx context.Context) error {
 		store.AlertStuckJobs:    s.Stuck(),
 		store.AlertStorageAway:  s.away("yandex"),
 		store.AlertFragmentAway: s.away("fragment"),
+		store.AlertSecondSource: s.away("toncenter-2"),
 		store.AlertFindings:     s.RecentFindings > 0,
+	}
+	if causes[store.AlertDeposit], err = r.o.Store.AnyDisputed(ctx); err != nil {
+		return err
 	}
 	if !s.TemporalAnswers {
 		delete(causes, store.AlertQueue) // not known

@@ -42,6 +42,9 @@ const (
 	AlertChain              = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
 	AlertChainClock         = "chain_clock_wrong"  // the time that toncenter tells is too far from ours
 
+	AlertDeposit      = "deposit_disputed"          // a second source does not tell a large deposit as the first one did
+	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
+
 	AlertQueue        = "queue_overflow"       // too much waits, or for too long
 	AlertNoWorker     = "workers_silent"       // none is heard of
 	AlertStuckJobs    = "deliveries_stuck"     // in workers' hands, without a heartbeat
@@ -56,7 +59,7 @@ const (
 var AlertKinds = []string{
 	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
 	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
-	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock,
+	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock, AlertDeposit, AlertSecondSource,
 	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
 	AlertDatabaseAway,
 }

@@ -8,6 +8,7 @@ const (
 	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
 	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
 	ReviewRefundLimit  = "refund_limit"     // what is owed is above the limits of refunds: a person allows it, or writes it off
+	ReviewDisputed     = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
 	ReviewLost         = "payment_lost"     // the chain paid something that the record does not know: it may have been for this one
 )
 

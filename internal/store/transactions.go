@@ -74,8 +74,9 @@ type Transaction struct {
 	DustNano                int64             `db:"dust_nano"`                 // was owed, and is kept: to send it costs more than it is worth
 	NeedsReview             bool              `db:"needs_review"`
 	ReviewReason            string            `db:"review_reason"`
-	ProcessingSince         *time.Time        `db:"processing_since"` // the last time it was entered
-	StuckAlertedAt          *time.Time        `db:"stuck_alerted_at"` // since then
+	ProcessingSince         *time.Time        `db:"processing_since"`     // the last time it was entered
+	StuckAlertedAt          *time.Time        `db:"stuck_alerted_at"`     // since then
+	DepositConfirmedAt      *time.Time        `db:"deposit_confirmed_at"` // a second source agrees about the deposit, or a person does
 	WorkflowStartedAt       *time.Time        `db:"workflow_started_at"`
 	CreatedAt               time.Time         `db:"created_at"`
 	UpdatedAt               time.Time         `db:"updated_at"`
@@ -107,7 +108,8 @@ type Standing struct {
 	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
 	Error       string            `json:"error,omitempty"` // its message
 	NeedsReview bool              `json:"needs_review,omitempty"`
-	Lost        bool              `json:"lost,omitempty"` // … because of a payment that the record does not know
+	Lost        bool              `json:"lost,omitempty"`     // … because of a payment that the record does not know
+	Disputed    bool              `json:"disputed,omitempty"` // … because a second source does not agree about the deposit
 	Quoted      bool              `json:"quoted,omitempty"`
 	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed      int               `json:"signed,omitempty"`     // purchases signed since then
@@ -117,6 +119,9 @@ type Standing struct {
 	Turn        *Turn             `json:"turn,omitempty"`       // its place in the queue; nil: none
 	RetryAt     *time.Time        `json:"retry_at,omitempty"`   // when the system tries a failed one again; nil: it does not
 	GivenUp     bool              `json:"given_up,omitempty"`   // of a failed one: an operator is asked
+
+	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
+	DepositConfirmed bool  `json:"-"`
 }
 
 // mark tells senders apart without naming them.
@@ -133,22 +138,23 @@ type Turn struct {
 
 // Types of a transaction's events. The first ones are transitions, the others facts on the way.
 const (
-	TransactionDetected = "detected"
-	TransactionLocked   = "locked"
-	TransactionFinished = "processed"
-	TransactionFailure  = "failed"
-	TransactionRetried  = "retried"
-	TransactionReviewed = "needs_review"
-	TransactionResolved = "resolved"
-	TransactionWriteOff = "written_off"
-	TransactionDust     = "refund_kept" // what was owed is not worth its gas
-	TransactionStuck    = "stuck"
-	TransactionGivenUp  = "given_up" // the system tries no more: an operator is asked
-	TransactionSigned   = "payment_signed"
-	TransactionPaid     = "payment_paid"
-	TransactionKept     = "payment_kept"
-	TransactionDead     = "payment_dead"
-	TransactionBounced  = "payment_bounced"
+	TransactionDetected  = "detected"
+	TransactionLocked    = "locked"
+	TransactionFinished  = "processed"
+	TransactionFailure   = "failed"
+	TransactionRetried   = "retried"
+	TransactionReviewed  = "needs_review"
+	TransactionResolved  = "resolved"
+	TransactionWriteOff  = "written_off"
+	TransactionDust      = "refund_kept" // what was owed is not worth its gas
+	TransactionStuck     = "stuck"
+	TransactionConfirmed = "deposit_confirmed" // a second source agrees about the deposit
+	TransactionGivenUp   = "given_up"          // the system tries no more: an operator is asked
+	TransactionSigned    = "payment_signed"
+	TransactionPaid      = "payment_paid"
+	TransactionKept      = "payment_kept"
+	TransactionDead      = "payment_dead"
+	TransactionBounced   = "payment_bounced"
 )
 
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
@@ -156,7 +162,7 @@ var noTransaction = fault.New(fault.TransactionNotFound, "there is no such trans
 const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
 	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
-	failing_since, retries, retry_at, given_up_at`
+	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at`
 
 // TransactionByHash finds a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
@@ -231,7 +237,8 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
 	standing := Standing{
 		Revision: t.RowVersion, Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
-		Lost: t.ReviewReason == ReviewLost, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince,
+		RefundDue: t.RefundDueNano, DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
 	if t.Status == TransactionProcessing {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -340,14 +341,18 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})
 }
 
+// TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
+var TransactionOutcomes = []TransactionStatus{TransactionProcessed, TransactionFailed, TransactionProcessing}
+
 // ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
-// purchase, or failed, for good and with the given message. While a payment is signed the chain has not decided, and
+// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed: the order goes on.
+// So does, for the refund, failed of one that has failed already. While a payment is signed the chain has not decided, and
 // nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
 // again changes nothing. A review because of a lost payment ends with that payment, when it was for this transaction, or as a
 // failure that may be retried.
 func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
-	if outcome != TransactionProcessed && outcome != TransactionFailed {
-		return Standing{}, fault.New(fault.Validation, "the outcome is processed or failed").WithField("outcome")
+	if !slices.Contains(TransactionOutcomes, outcome) {
+		return Standing{}, fault.New(fault.Validation, "the outcome is one of %v", TransactionOutcomes).WithField("outcome")
 	}
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		event := Event{Type: TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
@@ -361,7 +366,14 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 			return w.impossible(TransactionActionResolve, "it does not need review in this attempt")
 		case spent != nil && spent.State == PaymentSigned:
 			return undecided(*spent)
+		case outcome == TransactionProcessing && w.ReviewReason != ReviewDisputed:
+			return w.impossible(TransactionActionResolve, "its deposit is not disputed")
 		case w.Status == outcome:
+			if w.ReviewReason == ReviewDisputed {
+				if err := w.confirmDeposit(ctx); err != nil {
+					return err
+				}
+			}
 			w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
 			w.NeedsReview, w.ReviewReason = false, ""
 			if err := w.become(ctx, outcome, event); err != nil {
@@ -416,6 +428,9 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Stand
 			return err
 		}
 		w.news = true
+		if w.ReviewReason == ReviewDisputed { // there is nothing left to decide
+			w.NeedsReview, w.ReviewReason = false, ""
+		}
 		if err := w.become(ctx, w.Status, Event{Type: TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func Outcomes(t store.Transaction) []store.TransactionStatus {
 // rowFacts are what the row alone tells. A failed transaction that may be tried again has no live purchase; of one that needs
 // review the workflow knows more.
 func rowFacts(t store.Transaction) Facts {
-	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0}
+	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0, Disputed: t.ReviewReason == store.ReviewDisputed}
 }
 
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
@@ -36,7 +36,8 @@ func (c *Client) Retry(ctx context.Context, user store.User, hash, comment, key 
 	return c.act(ctx, user, hash, store.TransactionActionRetry, Input{Actor: user.ID, Comment: comment}, key)
 }
 
-// Resolve ends a transaction that needs review as the administrator has found out: processed or failed. payment is
+// Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go on, when the review
+// was about its deposit: processing. payment is
 // empty but for processed after a review for payment_lost: the hash on the chain of the payment that bought it.
 func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome store.TransactionStatus, payment, comment, key string) (store.Transaction, error) {
 	return c.act(ctx, user, hash, store.TransactionActionResolve, Input{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)

@@ -35,6 +35,7 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			{"retry", "processing"},
 			{"resolve", "processed"},
 			{"resolve", "failed"},
+			{"resolve", "processing"},
 			{"write_off", "failed"},
 		} {
 			cases++
@@ -69,6 +70,9 @@ var situations = map[string]func(*record){
 	"dead":                         func(r *record) { r.lock(); r.sign(); r.die() },
 	"paid, in review":              func(r *record) { r.lock(); r.sign(); r.pay(); r.review() },
 	"in review":                    func(r *record) { r.lock(); r.review() },
+	"in review for its deposit":    func(r *record) { r.lock(); r.dispute() },
+	"accepted by an operator":      func(r *record) { r.lock(); r.dispute(); r.resolve("processing") },
+	"failed, disputed":             func(r *record) { r.lock(); r.owe(); r.dispute() },
 	"failed, retryable":            func(r *record) { r.lock(); r.fail(stars.Network) },
 	"failed, unknown":              func(r *record) { r.lock(); r.fail(stars.Unexplained) },
 	"failed, non-retryable":        func(r *record) { r.lock(); r.fail(stars.InvalidUsername) },
@@ -187,6 +191,8 @@ func (r *record) die() {
 func (r *record) review() {
 	r.take(r.store.ReviewTransaction(r.Context(), r.hash, r.attempt, "test"))
 }
+
+func (r *record) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.hash)) }
 
 func (r *record) fail(f *stars.Failure) {
 	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: store.ErrorClass(f.Class)}))

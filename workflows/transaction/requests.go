@@ -28,7 +28,7 @@ const MaxComment = 4000
 var Updates = []store.TransactionAction{store.TransactionActionRetry, store.TransactionActionResolve, store.TransactionActionWriteOff}
 
 func checkInput(action store.TransactionAction, in Input) error {
-	outcomes := []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed}
+	outcomes := store.TransactionOutcomes
 	switch {
 	case in.Actor < 0:
 		return fault.New(fault.Validation, "actor is the id of a user").WithField("actor")

@@ -40,6 +40,7 @@ type world struct {
 	server    *testtemporal.Server
 	store     *store.Store
 	chain     *sim.TonCenter
+	second    *sim.SecondTonCenter
 	fragment  *sim.Fragment
 	wallet    *ton.Wallet
 	toncenter *toncenter.Client
@@ -113,6 +114,10 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 
 	w.store = testdb.New(t)
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
+	w.second = sim.NewSecondTonCenter(chainURL)
+	secondURL, stopSecond, err := sim.Start("127.0.0.1:0", w.second)
+	w.must(err)
+	t.Cleanup(func() { stopSecond(); w.second.Close() })
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
 	w.client = &transaction.Client{
@@ -133,6 +138,11 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 				Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet,
 			},
 		}),
+	}
+	if s.settings.SecondSource {
+		w.cashier.Second = &activities.SecondSource{
+			Wait: 2 * time.Second, Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
+		}
 	}
 	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Metrics: counted, Log: log}
 	w.monitor = &activities.TonMonitor{

@@ -14,6 +14,7 @@ type Facts struct {
 	Paid        bool // a purchase was paid
 	Kept        bool // … and its receiver kept the money
 	Owed        bool // money is owed to the sender, and not on its way
+	Disputed    bool // the review is about the deposit: a second source does not tell it as the first one did
 }
 
 type guard = lifecycle.Guard[Facts]
@@ -27,6 +28,7 @@ var (
 	mayPass      = guard{Name: "a retryable or unknown failure", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Class != store.NonRetryable }}
 	noReview     = guard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return !f.NeedsReview }}
 	inReview     = guard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.NeedsReview }}
+	disputed     = guard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Disputed }}
 	owed         = guard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f Facts) bool { return f.Owed }}
 
 	system   = []lifecycle.Role{lifecycle.System}
@@ -59,6 +61,7 @@ var Rules = lifecycle.Table[store.TransactionStatus, store.TransactionAction, Fa
 		{Action: store.TransactionActionReview, From: processing, To: store.TransactionProcessing, Who: system, Event: store.TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionProcessed, Who: admin, Guards: []guard{inReview, decided, paid}, Event: store.TransactionResolved},
 		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionFailed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, for another one was bought"},
+		{Action: store.TransactionActionResolve, From: processing, To: store.TransactionProcessing, Who: admin, Guards: []guard{inReview, disputed, decided}, Event: store.TransactionResolved, Effect: "the operator answers for the deposit: the order goes on"},
 		{Action: store.TransactionActionResolve, From: processed, To: store.TransactionProcessed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: flagOff},
 		{Action: store.TransactionActionResolve, From: failed, To: store.TransactionFailed, Who: admin, Guards: []guard{inReview, decided}, Event: store.TransactionResolved, Effect: flagOff},
 		{Action: store.TransactionActionWriteOff, From: failed, To: store.TransactionFailed, Who: admin, Guards: []guard{owed}, Event: store.TransactionWriteOff, Effect: "what is owed to the sender stays in the wallet"},
@@ -69,7 +72,7 @@ type request = lifecycle.Request[store.TransactionStatus, store.TransactionActio
 
 // factsOf reads what the guards want to know of a standing.
 func factsOf(s store.Standing) Facts {
-	facts := Facts{Class: s.ErrorClass, NeedsReview: s.NeedsReview, Paid: s.Lost, Owed: s.RefundDue > 0} // of a lost one the operator names the payment
+	facts := Facts{Class: s.ErrorClass, NeedsReview: s.NeedsReview, Paid: s.Lost, Owed: s.RefundDue > 0, Disputed: s.Disputed} // of a lost one the operator names the payment
 	if p := s.Purchase; p != nil {
 		facts.Signed, facts.Paid, facts.Kept = p.State == store.PaymentSigned, p.State == store.PaymentPaid, p.Kept
 	}

@@ -14,17 +14,18 @@ import (
 // allowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to, then who.
 // Whatever is not here is refused.
 var allowed = map[string][]lifecycle.Role{
-	" detect pending":              {lifecycle.System},
-	"pending lock processing":      {lifecycle.System},
-	"processing finish processed":  {lifecycle.System},
-	"processing fail failed":       {lifecycle.System},
-	"processing review processing": {lifecycle.System},
-	"failed retry processing":      {lifecycle.Admin, lifecycle.System},
-	"processing resolve processed": {lifecycle.Admin},
-	"processing resolve failed":    {lifecycle.Admin},
-	"processed resolve processed":  {lifecycle.Admin},
-	"failed resolve failed":        {lifecycle.Admin},
-	"failed write_off failed":      {lifecycle.Admin},
+	" detect pending":               {lifecycle.System},
+	"pending lock processing":       {lifecycle.System},
+	"processing finish processed":   {lifecycle.System},
+	"processing fail failed":        {lifecycle.System},
+	"processing review processing":  {lifecycle.System},
+	"failed retry processing":       {lifecycle.Admin, lifecycle.System},
+	"processing resolve processed":  {lifecycle.Admin},
+	"processing resolve failed":     {lifecycle.Admin},
+	"processing resolve processing": {lifecycle.Admin},
+	"processed resolve processed":   {lifecycle.Admin},
+	"failed resolve failed":         {lifecycle.Admin},
+	"failed write_off failed":       {lifecycle.Admin},
 }
 
 // TestEveryCase asks the table about every state × action × target × role × set of facts.
@@ -64,6 +65,8 @@ func expected(from store.TransactionStatus, action store.TransactionAction, to s
 		return fault.PaymentUndecided
 	case action == "retry" && f.Class == store.NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
+	case action == "resolve" && from == "processing" && to == "processing" && !f.Disputed:
+		return fault.InvalidTransition
 	case (action == "fail" || action == "retry") && (f.Signed || f.Paid), action == "resolve" && f.Signed:
 		return fault.PaymentUndecided
 	case action == "resolve" && from == "processing" && to == "processed" && !f.Paid:
@@ -75,8 +78,8 @@ func expected(from store.TransactionStatus, action store.TransactionAction, to s
 
 func allFacts() (all []Facts) {
 	for _, class := range []store.ErrorClass{"", store.Retryable, store.NonRetryable, store.UnknownError} {
-		for bits := range 32 {
-			all = append(all, Facts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0})
+		for bits := range 64 {
+			all = append(all, Facts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0, Disputed: bits&32 > 0})
 		}
 	}
 	return all
@@ -120,6 +123,7 @@ func TestRowFacts(t *testing.T) {
 		{store.Transaction{Status: "pending"}, "[] []"},
 		{store.Transaction{Status: "processing"}, "[] []"},
 		{store.Transaction{Status: "processing", NeedsReview: true}, "[resolve] [processed failed]"},
+		{store.Transaction{Status: "processing", NeedsReview: true, ReviewReason: store.ReviewDisputed}, "[resolve] [processed failed processing]"},
 		{store.Transaction{Status: "processed"}, "[] []"},
 		{store.Transaction{Status: "processed", NeedsReview: true}, "[resolve] [processed]"},
 		{store.Transaction{Status: "failed", ErrorClass: store.Retryable}, "[retry] []"},

@@ -22,6 +22,7 @@ const (
 	stepAwaitReview  step = "await review"  // an operator decides
 	stepStop         step = "stop"          // it was cancelled, and nothing is signed
 	stepGiveUp       step = "give up"       // what was signed has not paid, too often
+	stepVerify       step = "verify"        // does a second source know of the deposit?
 	stepRest         step = "rest"          // something went wrong: later
 	stepQuote        step = "quote"         // what does it ask for, and what does that cost?
 	stepQueue        step = "queue"         // get in line for the wallet
@@ -63,6 +64,8 @@ func nextPurchase(at activities.Position, s situation) step {
 		return stepStop
 	case !at.Again:
 		return stepGiveUp
+	case at.Unconfirmed && s.Verify:
+		return stepVerify
 	case s.Rest:
 		return stepRest
 	case !at.Quoted && !s.Unquoted:
@@ -82,6 +85,8 @@ func nextFailed(at activities.Position, s situation) step {
 		return stepSettleRefund
 	case at.RefundDue > 0 && at.NeedsReview && s.ReviewFirst:
 		return stepAwaitReview
+	case at.RefundDue > 0 && at.Unconfirmed && s.Verify:
+		return stepVerify
 	case at.RefundDue > 0 && s.Rest:
 		return stepRest
 	case at.RefundDue > 0 && at.Turn == nil:
@@ -113,6 +118,7 @@ var steps = map[step]func(*transaction, workflow.Context) error{
 	stepAwaitReview:  (*transaction).awaitChange,
 	stepStop:         func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
 	stepGiveUp:       func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
+	stepVerify:       (*transaction).verify,
 	stepRest:         (*transaction).pause,
 	stepQuote:        (*transaction).quote,
 	stepQueue:        func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Purchase) },
@@ -149,6 +155,28 @@ func (t *transaction) quote(ctx workflow.Context) error {
 	}
 	t.unquoted = !position.Quoted
 	return nil
+}
+
+// verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which add no events, and
+// nobody waits for it: it is not in line.
+func (t *transaction) verify(ctx workflow.Context) error {
+	if t.at.Status == store.TransactionFailed { // what is owed is owed
+		ctx, _ = workflow.NewDisconnectedContext(ctx)
+	}
+	verifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: time.Minute},
+		Summary:     "ask a second source for the deposit",
+	})
+	var position activities.Position
+	err := workflow.ExecuteActivity(verifying, cashier.VerifyDeposit, t.order()).Get(ctx, &position)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return err
+	}
+	return t.learn(ctx, position)
 }
 
 // order names the try that comes next.

@@ -24,18 +24,18 @@ func TestNext(t *testing.T) {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
-						for bits := range 1024 {
+						for bits := range 4096 {
 							at := activities.Position{Standing: store.Standing{
 								Status: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
-							}, Again: bits&4 > 0}
+							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
 							if bits&256 > 0 && status == store.TransactionFailed {
 								at.RetryAt = &now
 							}
-							s := situation{ByItself: bits&512 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
+							s := situation{ByItself: bits&512 > 0, Verify: bits&2048 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
 							got := next(at, s)
 							seen[got]++
 							if why := wrong(at, s, got); why != "" {
@@ -72,6 +72,10 @@ func wrong(at activities.Position, s situation, got step) string {
 		return "what is signed is proven, before all else"
 	case buys && (paid || at.NeedsReview || at.Status != store.TransactionProcessing || !at.Again || s.Cancelled):
 		return "nothing may be bought"
+	case (buys || gives) && at.Unconfirmed && s.Verify:
+		return "a second source has to agree first"
+	case got == stepVerify && !(at.Unconfirmed && s.Verify):
+		return "there is nothing to ask"
 	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
 		return "it has no turn"
 	case gives && (at.RefundDue == 0 || at.Status != store.TransactionFailed || at.NeedsReview && s.ReviewFirst):

@@ -32,6 +32,7 @@ var waits = map[step]string{
 	stepProve:        "the chain: a payment is signed",
 	stepConfirm:      "Fragment: the purchase is paid",
 	stepAwaitReview:  "an operator: resolve it as processed or failed",
+	stepVerify:       "a second source, which is asked for the deposit",
 	stepRest:         "the next try",
 	stepQuote:        "Fragment's price",
 	stepAwaitTurn:    "the wallet's turn",

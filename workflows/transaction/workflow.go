@@ -47,6 +47,7 @@ type transaction struct {
 	cancelled   bool          // by an operator, and not retried since
 	reviewFirst bool          // see situation.ReviewFirst
 	byItself    bool          // planned retries are this run's to begin
+	verifies    bool          // see situation.Verify
 	changed     bool          // by a person, so that what it waits for may never come
 
 	stuck     bool
@@ -153,6 +154,10 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 		change := fmt.Sprintf("retry by itself, look %d", t.looks)
 		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
+	if position.Unconfirmed && !t.verifies { // as with retries: what a worker of 0.1.0 was told first it did not heed
+		change := fmt.Sprintf("ask a second source, look %d", t.looks)
+		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
+	}
 	if before.Status == position.Status && sameTime(before.Since, position.Since) {
 		t.show(ctx, false)
 		return
@@ -200,8 +205,11 @@ type situation struct {
 	Rest        bool
 	ReviewFirst bool // nothing is given back before a person has looked
 	ByItself    bool // a planned retry is begun when its time comes
+	Verify      bool // nothing is paid before a second source, where one is asked, agrees about the deposit
 }
 
 func (t *transaction) situation() situation {
-	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself}
+	return situation{
+		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself, Verify: t.verifies,
+	}
 }

@@ -1,0 +1,160 @@
+package transaction_test
+
+import (
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+)
+
+// large lets a second source be asked for deposits of two TON and more.
+func large(s *setup) { s.settings.SecondSource, s.settings.SecondFrom = true, 2_000_000_000 }
+
+// lie lets the second source tell something else from now on.
+func (w *world) lie(lies sim.Lies) {
+	w.Helper()
+	w.must(w.second.Tell(lies))
+}
+
+// asked counts how often the second source was asked for a transfer.
+func (w *world) asked() (n int) {
+	for _, r := range w.second.Requests() {
+		if strings.HasSuffix(r.Path, "/transactions") {
+			n++
+		}
+	}
+	return n
+}
+
+// disputed waits until a transaction is held for its deposit, and nothing was paid for it.
+func (w *world) disputed(hash string, status store.TransactionStatus) {
+	w.Helper()
+	w.eventually("it is held for its deposit", func() bool {
+		got := w.get(hash)
+		return got.NeedsReview && got.ReviewReason == store.ReviewDisputed && got.Status == status
+	})
+	if got := w.states(hash); got != "" || w.inLine(hash) {
+		w.Errorf("a disputed deposit has payments %q, in line: %v", got, w.inLine(hash))
+	}
+}
+
+// TestSecondSourceAgrees asks once for a large deposit, and never for a small one.
+func TestSecondSourceAgrees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, large)
+	w.becomes(w.deposit(1.9, "durov 50"), store.TransactionProcessed)
+	if n := w.asked(); n != 0 {
+		t.Errorf("asked %d times for a small deposit", n)
+	}
+	hash := w.deposit(2, "durov 50")
+	if got := w.becomes(hash, store.TransactionProcessed); got.DepositConfirmedAt == nil || !strings.Contains(w.events(hash), store.TransactionConfirmed) || w.asked() != 1 {
+		t.Errorf("confirmed %v, asked %d times: %s", got.DepositConfirmedAt, w.asked(), w.events(hash))
+	}
+	w.balances()
+}
+
+// TestSecondSourceDisagrees holds an order for each thing that may differ, and lets a small one pass. An operator who answers for the
+// deposit lets the order go on.
+func TestSecondSourceDisagrees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, large)
+	for what, lies := range map[string]sim.Lies{
+		"amount": {AmountNano: 1_000_000_000}, "sender": {Sender: "0:" + strings.Repeat("ab", 32)}, "comment": {Comment: "anna 50"}, "missing": {Missing: true},
+	} {
+		w.lie(lies)
+		hash := w.deposit(2, "durov 50")
+		w.disputed(hash, store.TransactionProcessing)
+		w.wantAlert(store.AlertDeposit, true)
+		w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+
+		w.lie(sim.Lies{})
+		resolved, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionProcessing, "", "three explorers show it: "+what, "")
+		if err != nil || resolved.Status != store.TransactionProcessing && resolved.Status != store.TransactionProcessed || resolved.DepositConfirmedAt == nil {
+			t.Errorf("%s: %+v, %v", what, resolved, err)
+		}
+		w.becomes(hash, store.TransactionProcessed)
+	}
+	if n, err := w.store.AnyDisputed(t.Context()); n || err != nil {
+		t.Errorf("disputed: %v, %v", n, err)
+	}
+	w.balances()
+}
+
+// TestDisputedDepositIsNotGivenBack until the sources agree, or a person decides about the money itself.
+func TestDisputedDepositIsNotGivenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, large, func(s *setup) { s.settings.Refund = true })
+	w.lie(sim.Lies{Missing: true})
+	back, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
+	for _, hash := range []string{back, kept} {
+		w.disputed(hash, store.TransactionProcessing)
+		_, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionFailed, "", "no order", "")
+		w.must(err)
+		w.disputed(hash, store.TransactionFailed)
+	}
+	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
+	w.must(err)
+	_, err = w.client.Resolve(t.Context(), w.admin, back, store.TransactionFailed, "", "it was paid: give it back", "")
+	w.must(err)
+	w.eventually("the money goes back", func() bool { return w.states(back) == "refund paid" })
+	if got := w.get(kept); got.NeedsReview || got.RefundDueNano != 0 || w.states(kept) != "" {
+		t.Errorf("%+v, %s", got, w.states(kept))
+	}
+	w.balances()
+}
+
+// TestSecondSourceAway waits, is cancelled, or goes on when the source is back; others do not wait for that.
+func TestSecondSourceAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, large)
+	w.second.AddFault(sim.Fault{Kind: "503"})
+	waits, stopped := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
+	w.eventually("it was asked in vain", func() bool { return len(w.second.Requests()) >= 4 })
+	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(stopped), ""))
+	w.becomes(stopped, store.TransactionFailed)
+	if got := w.get(waits); got.Status != store.TransactionProcessing || got.NeedsReview || w.inLine(waits) {
+		t.Errorf("%+v, in line: %v", got, w.inLine(waits))
+	}
+
+	w.second.ClearFaults()
+	w.lie(sim.Lies{BehindMS: 30_000}) // and then it lags: what it does not know yet is not disputed
+	before := w.asked()
+	w.eventually("it was asked again", func() bool { return w.asked() > before })
+	if got := w.get(waits); got.NeedsReview {
+		t.Errorf("%+v", got)
+	}
+	w.lie(sim.Lies{})
+	w.becomes(waits, store.TransactionProcessed)
+	w.balances()
+}
+
+// TestOnlyDisputedDepositsAreAccepted refuses to let any other review end so.
+func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hash := w.inReview("durov 50")
+	if _, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionProcessing, "", "", ""); fault.CodeOf(err) != fault.InvalidTransition {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSecondSourceComesLate is configured while orders wait in line: whoever gets the turn is checked before it is used.
+func TestSecondSourceComesLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, large)
+	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = false, false
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
+	agreed, other := w.deposit(2, "durov 50"), w.deposit(3, "durov 50")
+	w.eventually("they wait in line", func() bool { return w.inLine(agreed) && w.inLine(other) })
+	w.stopWorker()
+	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = true, true
+	w.startWorker()
+	w.lie(sim.Lies{AmountNano: 2_000_000_000})
+	w.must(w.client.Resume(t.Context()))
+	w.disputed(other, store.TransactionProcessing)
+	w.becomes(agreed, store.TransactionProcessed)
+	w.balances()
+}
