@@ -37,6 +37,7 @@ type portsKept struct {
 	Yandex      int `json:"yandex"`
 	QBittorrent int `json:"qbittorrent"`
 	TonCenter   int `json:"toncenter"`
+	TonCenter2  int `json:"toncenter_2"`
 	Fragment    int `json:"fragment"`
 	WebSeed     int `json:"web_seed"`
 }
@@ -76,7 +77,7 @@ func newKept() kept {
 		RefreshToken:  rand.Text(),
 		TonKey:        newTonKey(),
 		// The customary ports, so that tools find their server without being told.
-		Ports: portsKept{API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086},
+		Ports: portsKept{API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087},
 	}
 }
 

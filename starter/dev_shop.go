@@ -15,9 +15,10 @@ const (
 	shopSession = "stel_ssid=dev; stel_dt=0; stel_token=dev; stel_ton_token=dev"
 )
 
-// shop is where dev buys Stars: a chain with the service's wallet, and a Fragment that is paid on it.
+// shop is where dev buys Stars: a chain with the service's wallet, two sources that tell of it, and a Fragment that is paid on it.
 type shop struct {
 	chain    *sim.TonCenter
+	second   *sim.SecondTonCenter
 	fragment *sim.Fragment
 }
 
@@ -43,6 +44,10 @@ func (s *stack) startShop() error {
 	if s.info.StandIns.TonCenter, err = s.serveStandIn("toncenter", s.shop.chain, &s.kept.Ports.TonCenter); err != nil {
 		return err
 	}
+	s.shop.second = sim.NewSecondTonCenter(s.info.StandIns.TonCenter)
+	if s.info.StandIns.TonCenter2, err = s.serveStandIn("toncenter-2", s.shop.second, &s.kept.Ports.TonCenter2); err != nil {
+		return err
+	}
 	s.shop.fragment, err = sim.NewFragment(sim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.info.StandIns.TonCenter})
 	if err != nil {
 		return err
@@ -55,24 +60,29 @@ func (s *stack) startShop() error {
 // seconds.
 func (s *stack) shopSettings(decided, suggested map[string]string) {
 	maps.Copy(decided, map[string]string{
-		"STAGECOACH_TON_KEY":           s.kept.TonKey,
-		"STAGECOACH_TON_NETWORK":       "mainnet",
-		"STAGECOACH_TONCENTER_URL":     s.info.StandIns.TonCenter,
-		"STAGECOACH_TONCENTER_API_KEY": "",
-		"STAGECOACH_FRAGMENT_URL":      s.info.StandIns.Fragment,
-		"STAGECOACH_FRAGMENT_COOKIES":  shopSession,
-		"STAGECOACH_TX_ALLOW":          s.shop.chain.Shop(),
-		"STAGECOACH_TX_WHOLE_HISTORY":  "true", // a transfer may come before the first look at the chain
+		"STAGECOACH_TON_KEY":             s.kept.TonKey,
+		"STAGECOACH_TON_NETWORK":         "mainnet",
+		"STAGECOACH_TONCENTER_URL":       s.info.StandIns.TonCenter,
+		"STAGECOACH_TONCENTER_API_KEY":   "",
+		"STAGECOACH_TONCENTER_2_URL":     s.info.StandIns.TonCenter2,
+		"STAGECOACH_TONCENTER_2_API_KEY": "",
+		"STAGECOACH_FRAGMENT_URL":        s.info.StandIns.Fragment,
+		"STAGECOACH_FRAGMENT_COOKIES":    shopSession,
+		"STAGECOACH_TX_ALLOW":            s.shop.chain.Shop(),
+		"STAGECOACH_TX_WHOLE_HISTORY":    "true", // a transfer may come before the first look at the chain
 	})
 	maps.Copy(suggested, map[string]string{
-		"STAGECOACH_TONCENTER_RATE":     "200",
-		"STAGECOACH_FRAGMENT_RATE":      "200",
-		"STAGECOACH_TX_POLL_INTERVAL":   "300ms",
-		"STAGECOACH_TX_RETRY_INTERVAL":  "300ms",
-		"STAGECOACH_TX_REBROADCAST":     "2s",
-		"STAGECOACH_TX_PAYMENT_TTL":     "20s",
-		"STAGECOACH_TX_FINALITY_MARGIN": "2s",
-		"STAGECOACH_TX_HOLD_RETRY":      "5s",
+		"STAGECOACH_TONCENTER_RATE":        "200",
+		"STAGECOACH_TONCENTER_2_RATE":      "200",
+		"STAGECOACH_TX_SECOND_SOURCE_FROM": "0.5",
+		"STAGECOACH_TX_SECOND_SOURCE_WAIT": "5s",
+		"STAGECOACH_FRAGMENT_RATE":         "200",
+		"STAGECOACH_TX_POLL_INTERVAL":      "300ms",
+		"STAGECOACH_TX_RETRY_INTERVAL":     "300ms",
+		"STAGECOACH_TX_REBROADCAST":        "2s",
+		"STAGECOACH_TX_PAYMENT_TTL":        "20s",
+		"STAGECOACH_TX_FINALITY_MARGIN":    "2s",
+		"STAGECOACH_TX_HOLD_RETRY":         "5s",
 	})
 }
 

@@ -108,7 +108,7 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment"} {
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "toncenter_2", "fragment"} {
 		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
 			t.Errorf("dev.json does not know %s", name)
 		}
@@ -341,9 +341,13 @@ func TestStandInAlone(t *testing.T) {
 	skipInShort(t)
 	for name, path := range map[string]string{
 		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
-		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy",
+		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy", "toncenter-2": "/_/lies",
 	} {
-		standIn := launch(t, "standin", name, "--addr", "127.0.0.1:0", "--dir", t.TempDir())
+		args := []string{"standin", name, "--addr", "127.0.0.1:0"}
+		if name != "toncenter-2" { // holds nothing
+			args = append(args, "--dir", t.TempDir())
+		}
+		standIn := launch(t, args...)
 		var url string
 		eventually(t, 30*time.Second, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)

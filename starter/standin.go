@@ -24,7 +24,7 @@ type standIn interface {
 
 func newStandIn() *cobra.Command {
 	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newSecondTonCenterStandIn(), newFragmentStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -89,6 +89,14 @@ func newTonCenterStandIn() *cobra.Command {
 	return cmd
 }
 
+func newSecondTonCenterStandIn() *cobra.Command {
+	var first string
+	cmd := standInCommand("toncenter-2", "Stands in for a toncenter of another operator, which may lie about the chain", "127.0.0.1:8086", nil, "",
+		func() (standIn, error) { return sim.NewSecondTonCenter(first), nil })
+	cmd.Flags().StringVar(&first, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
+	return cmd
+}
+
 func newFragmentStandIn() *cobra.Command {
 	var o sim.FragmentOptions
 	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
@@ -101,11 +109,12 @@ func newFragmentStandIn() *cobra.Command {
 	return cmd
 }
 
+// standInCommand makes the command of a stand-in; dir is nil for one that holds nothing.
 func standInCommand(name, short, addr string, dir *string, holds string, open func() (standIn, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if *dir == "" {
+			if dir != nil && *dir == "" {
 				return usageError{"--dir is required: the folder that holds " + holds}
 			}
 			ctx, stopListening := untilAsked(cmd.Context())
@@ -114,7 +123,9 @@ func standInCommand(name, short, addr string, dir *string, holds string, open fu
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "where it listens")
-	cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+	if dir != nil {
+		cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+	}
 	return cmd
 }
 

@@ -41,6 +41,31 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestSecondSourceIsAnother accepts a second toncenter of another operator only, by https as the first one.
+func TestSecondSourceIsAnother(t *testing.T) {
+	t.Parallel()
+	env := good()
+	for url, says := range map[string]string{
+		"":                           "",
+		"https://chain.example":      "",
+		"https://toncenter.com":      "of another operator",
+		"https://TonCenter.com/api2": "of another operator",
+		"http://chain.example":       "https",
+		"chain":                      "URL",
+	} {
+		env["STAGECOACH_TONCENTER_2_URL"], env["STAGECOACH_TONCENTER_2_API_KEY"] = url, "planted"
+		_, err := load(env)
+		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), "STAGECOACH_TONCENTER_2_URL") ||
+			!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "planted")) {
+			t.Errorf("%q gave %v", url, err)
+		}
+	}
+	env["STAGECOACH_TONCENTER_2_URL"] = ""
+	if c, err := load(env); err != nil || c.TON.SecondURL != "" || c.Transactions.SecondFrom != 50_000_000_000 || c.Transactions.SecondWait != 2*time.Minute {
+		t.Errorf("by default %+v, %+v, %v", c.TON, c.Transactions, err)
+	}
+}
+
 // TestWrongValues names the variable and what is allowed, and never shows a secret.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func composeDemo(t *testing.T) *containers {
 	d.others = []string{"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
 	for _, place := range []string{
 		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082", "standin-qbittorrent:8083",
-		"standin-toncenter:8084", "standin-fragment:8085",
+		"standin-toncenter:8084", "standin-toncenter-2:8086", "standin-fragment:8085",
 	} {
 		free, err := dev.FreePort()
 		must(t, err)
@@ -359,7 +359,7 @@ func TestComposeDemo(t *testing.T) {
 	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
 	d.wantTrace(d.traces, []string{
 		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder", "fragment searchStarsRecipient",
-		"RunActivity:PayOrder", "toncenter broadcast",
+		"RunActivity:VerifyDeposit", "RunActivity:PayOrder", "toncenter broadcast",
 	}, secrets)
 	d.wantTrace(d.traces, []string{"POST /v1/tasks/{id}/claim", "HandleUpdate:claim"}, secrets)
 	d.wantTrace(d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent", "qbittorrent add"}, secrets)

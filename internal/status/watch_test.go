@@ -82,19 +82,19 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, url, `INSERT INTO outside_systems (name, failed_at, error, failing_since) SELECT name, now(), 'X', now() - interval '6 minutes'
-		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent']) AS name`)
-	want("all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway)
+		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent', 'toncenter-2']) AS name`)
+	want("all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource)
 
 	options.Temporal = away
 	want("Temporal is away: of queues and workers nothing is known", store.AlertTemporalAway,
-		store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway)
+		store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource)
 
 	options.Temporal = c
 	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
 	exec(t, url, `UPDATE jobs SET state = 'QUEUED'`)
 	exec(t, url, `UPDATE reconciler_findings SET found_at = now() - interval '11 minutes'`)
 	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`) // nobody calls it any more
-	exec(t, url, `UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name = 'fragment'`)
+	exec(t, url, `UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name IN ('fragment', 'toncenter-2')`)
 	want("all is well again")
 }
 

@@ -1,0 +1,55 @@
+package transaction_test
+
+import (
+	"testing"
+
+	"stagecoach/internal/sim"
+	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
+)
+
+// TestRecordHistoriesOfTheSecondSource saves histories of orders that were checked.
+func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
+	version := testtemporal.Record(t)
+	w := newWorld(t, large, func(s *setup) {
+		s.server = testtemporal.Own(t)
+		s.settings.Refund = true
+	})
+	save := func(name, hash string) {
+		_ = w.over(hash)
+		version.Save(t, "", name, w.history(hash))
+	}
+	resolve := func(hash string, outcome store.TransactionStatus) {
+		_, err := w.client.Resolve(t.Context(), w.admin, hash, outcome, "", "I have looked", "")
+		w.must(err)
+	}
+
+	save("confirmed-by-a-second-source", w.deposit(2, "durov 50"))
+	save("refund-confirmed-by-a-second-source", w.deposit(2, "no order at all"))
+
+	w.lie(sim.Lies{Missing: true})
+	accepted, refused, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
+	for _, hash := range []string{accepted, refused, kept} {
+		w.disputed(hash, store.TransactionProcessing)
+	}
+	resolve(accepted, store.TransactionProcessing)
+	save("disputed-and-accepted", accepted)
+	for _, hash := range []string{refused, kept} {
+		resolve(hash, store.TransactionFailed)
+		w.disputed(hash, store.TransactionFailed)
+	}
+	resolve(refused, store.TransactionFailed)
+	save("disputed-and-given-back", refused)
+	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
+	w.must(err)
+	save("disputed-and-written-off", kept)
+
+	w.lie(sim.Lies{})
+	w.second.AddFault(sim.Fault{Kind: "503"})
+	before := len(w.second.Requests())
+	stopped := w.deposit(2, "durov 50")
+	w.eventually("it was asked in vain", func() bool { return len(w.second.Requests()) > before })
+	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(stopped), ""))
+	w.becomes(stopped, store.TransactionFailed)
+	save("cancelled-while-a-second-source-is-away", stopped)
+}
