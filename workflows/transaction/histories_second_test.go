@@ -19,11 +19,6 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 		_ = w.over(hash)
 		version.Save(t, "", name, w.history(hash))
 	}
-	resolve := func(hash string, outcome store.TransactionStatus) {
-		_, err := w.client.Resolve(t.Context(), w.admin, hash, outcome, "", "I have looked", "")
-		w.must(err)
-	}
-
 	save("confirmed-by-a-second-source", w.deposit(2, "durov 50"))
 	save("refund-confirmed-by-a-second-source", w.deposit(2, "no order at all"))
 
@@ -32,13 +27,13 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	for _, hash := range []string{accepted, refused, kept} {
 		w.disputed(hash, store.TransactionProcessing)
 	}
-	resolve(accepted, store.TransactionProcessing)
+	w.resolved(accepted, store.TransactionProcessing, "I have looked")
 	save("disputed-and-accepted", accepted)
 	for _, hash := range []string{refused, kept} {
-		resolve(hash, store.TransactionFailed)
+		w.resolved(hash, store.TransactionFailed, "I have looked")
 		w.disputed(hash, store.TransactionFailed)
 	}
-	resolve(refused, store.TransactionFailed)
+	w.resolved(refused, store.TransactionFailed, "I have looked")
 	save("disputed-and-given-back", refused)
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
