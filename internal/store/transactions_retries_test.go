@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/store"
 )
 
@@ -157,5 +159,33 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 			t.Errorf("live %d, %v, want %d", len(live), err, want)
 		}
 		b.ok(b.StopRetrying(t.Context(), hash))
+	}
+}
+
+// TestThePersonHearsOnceThatNothingIsTried gives an order up twice, after tries of the system: whom it is for is told the first time.
+func TestThePersonHearsOnceThatNothingIsTried(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	user := b.user(70)
+	execIn(t, b.url, `UPDATE users SET username = 'durov'`)
+	hash := b.ordered("ann", 3*coin)
+
+	policy := store.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 1, Ask: true}
+	for range 2 {
+		b.failFor(hash, policy)
+		b.retry(hash, true)
+		if last := b.failFor(hash, policy); !last.GivenUp {
+			t.Fatalf("not given up: %+v", last)
+		}
+		b.retry(hash, false)
+	}
+
+	told := 0
+	b.must(b.InTx(t.Context(), func(tx pgx.Tx) error {
+		return tx.QueryRow(t.Context(), `SELECT count(*) FROM news n JOIN events e ON (e.workload, e.entity_id, e.seq) = (n.workload, n.entity_id, n.seq)
+			WHERE n.user_id = $1 AND e.type = $2`, user.ID, store.TransactionGivenUp).Scan(&told)
+	}))
+	if told != 1 {
+		t.Errorf("the person is told %d times that nothing is tried", told)
 	}
 }
