@@ -57,31 +57,31 @@ func changesIn(t *testing.T, file string) (changes []string) {
 		t.Fatal(err)
 	}
 
-	texts := map[string]string{} // by the name of what they are given to
+	texts := map[string]string{} // by the name of what they were last given to
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if i < len(n.Values) {
-					texts[name.Name] = textOf(n.Values[i], nil)
-				}
-			}
-		case *ast.AssignStmt:
-			for i, to := range n.Lhs {
-				if name, ok := to.(*ast.Ident); ok && i < len(n.Rhs) {
-					texts[name.Name] = textOf(n.Rhs[i], nil)
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			for i, name := range spec.Names {
+				if i < len(spec.Values) {
+					texts[name.Name] = textOf(spec.Values[i], texts)
 				}
 			}
 		}
 		return true
 	})
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if function, ok := call.Fun.(*ast.SelectorExpr); ok && function.Sel.Name == "GetVersion" {
-			change := textOf(call.Args[1], texts)
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if name, ok := to.(*ast.Ident); ok && i < len(n.Rhs) {
+					texts[name.Name] = textOf(n.Rhs[i], texts)
+				}
+			}
+		case *ast.CallExpr:
+			function, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || function.Sel.Name != "GetVersion" {
+				break
+			}
+			change := textOf(n.Args[1], texts)
 			if change == "" {
 				t.Errorf("%s: a change without a text that can be read", file)
 			}
