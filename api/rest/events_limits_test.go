@@ -165,9 +165,9 @@ func (w *world) open(token, after string) reply {
 	return a
 }
 
-// TestALongTransactionHoldsEventsBack keeps one open: what is held back is seen in the metrics, and comes when it ends. It holds up the
-// whole server, and so it is not parallel.
+// TestALongTransactionHoldsEventsBack keeps one open: what is held back is seen in the metrics, and comes when it ends.
 func TestALongTransactionHoldsEventsBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	events, _ := w.listen(w.adaToken, "")
 	long, err := w.db.Begin(t.Context())

@@ -88,10 +88,10 @@ func ParseCursor(text string) (c Cursor, err error) {
 const eventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
 	actor_id, owner_id, comment, created_at FROM events `
 
-// EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops before the oldest transaction still
-// under way, so that an event that commits late is never skipped. An Audience says who may see them.
+// EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops at the horizon,
+// so that an event that commits late is never skipped. An Audience says who may see them.
 func (s *Store) EventsAfter(ctx context.Context, after Cursor, limit int) ([]StreamedEvent, error) {
-	return chosen[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+	return chosen[StreamedEvent](ctx, s, eventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < (SELECT `+horizon+`)
 		ORDER BY events.xid, events.id LIMIT $3`, after.xid(), after.ID, limit)
 }
 
@@ -99,7 +99,7 @@ func (s *Store) EventsAfter(ctx context.Context, after Cursor, limit int) ([]Str
 // moment, when an older transaction is still under way.
 func (s *Store) EventsNow(ctx context.Context) (Cursor, error) {
 	var xid int64
-	err := s.pool.QueryRow(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1`).Scan(&xid)
+	err := s.pool.QueryRow(ctx, `SELECT `+horizon+`::text::bigint - 1`).Scan(&xid)
 	return Cursor{XID: uint64(xid), ID: 1<<63 - 1}, unavailable(err)
 }
 

@@ -34,9 +34,9 @@ func (s *Store) cursor(ctx context.Context, sql string, args ...any) (Cursor, er
 }
 
 // EventsLag gives for how many seconds the oldest event that was committed has been held back by a transaction that is still under
-// way, anywhere in the server; 0: none is. The index on (xid, id) finds it.
+// way in this database; 0: none is. The index on (xid, id) finds it.
 func (s *Store) EventsLag(ctx context.Context) (seconds float64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events
-		WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, id LIMIT 1), 0)`).Scan(&seconds)
+		WHERE xid >= (SELECT `+horizon+`) ORDER BY xid, id LIMIT 1), 0)`).Scan(&seconds)
 	return max(0, seconds), unavailable(err)
 }

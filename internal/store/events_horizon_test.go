@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store"
+	"stagecoach/internal/testdb"
+)
+
+const writeEvent = `INSERT INTO events (workload, entity_id, seq, type, to_state) VALUES ('delivery', '1', $1, 'x', 'y')`
+
+// connect opens a connection that is closed when the test ends.
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// TestAnotherDatabaseHoldsNoEventsBack keeps a write transaction open in another database: events come, and a stream that begins now
+// begins after them. One in this database holds back what is written after it. A role without privileges sees the same.
+func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	execIn(t, w.url, `DROP ROLE IF EXISTS follower; CREATE ROLE follower; GRANT SELECT ON events TO follower`)
+	plain, err := store.Open(t.Context(), w.url+roleOf(w.url), testdb.Key)
+	w.must(err)
+	t.Cleanup(plain.Close)
+	stores := map[string]*store.Store{"the owner": w.Store, "a role without privileges": plain}
+	seen := func(want int) {
+		t.Helper()
+		for who, s := range stores {
+			events, err := s.EventsAfter(t.Context(), store.Cursor{}, 100)
+			w.must(err)
+			if len(events) != want {
+				t.Errorf("%s sees %d events, want %d", who, len(events), want)
+			}
+		}
+	}
+
+	elsewhere := connect(t, testdb.Bare(t))
+	_, err = elsewhere.Exec(t.Context(), `BEGIN; SAVEPOINT s; SELECT pg_current_xact_id()`)
+	w.must(err)
+	w.exec(writeEvent, 1)
+	w.exec(writeEvent, 2)
+	seen(2)
+	now, err := w.EventsNow(t.Context())
+	w.must(err)
+	if later, err := w.EventsAfter(t.Context(), now, 100); err != nil || len(later) != 0 {
+		t.Errorf("a stream that begins now begins with %d old events, %v", len(later), err)
+	}
+	if lag, err := w.EventsLag(t.Context()); err != nil || lag != 0 {
+		t.Errorf("the lag is %v, %v", lag, err)
+	}
+
+	here := connect(t, w.url)
+	_, err = here.Exec(t.Context(), `BEGIN`)
+	w.must(err)
+	_, err = here.Exec(t.Context(), writeEvent, 3)
+	w.must(err)
+	w.exec(writeEvent, 4)
+	seen(2)
+	if lag, err := w.EventsLag(t.Context()); err != nil || lag <= 0 {
+		t.Errorf("with a transaction in this database the lag is %v, %v", lag, err)
+	}
+	_, err = here.Exec(t.Context(), `COMMIT`)
+	w.must(err)
+	seen(4)
+	if later, err := w.EventsAfter(t.Context(), now, 100); err != nil || len(later) != 2 {
+		t.Errorf("after the place from before came %d events, %v", len(later), err)
+	}
+}
+
+// roleOf is what makes a connection string's sessions those of a role without privileges.
+func roleOf(url string) string {
+	if strings.Contains(url, "?") {
+		return "&role=follower"
+	}
+	return "?role=follower"
+}
+
+// TestNoEventIsSkippedBesideOtherDatabases writes events on connections that come and go, in transactions of random length, while others do
+// so in another database and so take each other's places in the server. A reader that follows misses none and sees none twice.
+func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
+	t.Parallel()
+	const writers, each = 4, 60
+	w := newWorld(t)
+	other := testdb.Bare(t)
+	transact := func(url, sql string, args ...any) error {
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+		return pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+			_, err := tx.Exec(t.Context(), sql, args...)
+			time.Sleep(rand.N(5 * time.Millisecond))
+			return err
+		})
+	}
+
+	var noise, writing sync.WaitGroup
+	written := make(chan struct{})
+	for range writers {
+		noise.Go(func() {
+			for open := true; open; {
+				if err := transact(other, `SELECT pg_current_xact_id()`); err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case <-written:
+					open = false
+				default:
+				}
+			}
+		})
+	}
+	for writer := range writers {
+		writing.Go(func() {
+			for n := range each {
+				if err := transact(w.url, writeEvent, int64(writer*each+n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+
+	seen := map[int64]bool{}
+	var cursor store.Cursor
+	follow := func() {
+		for {
+			events, err := w.EventsAfter(t.Context(), cursor, 10)
+			w.must(err)
+			for _, event := range events {
+				if seen[event.Seq] {
+					t.Errorf("event %d came twice", event.Seq)
+				}
+				seen[event.Seq] = true
+				cursor = event.Cursor()
+			}
+			if len(events) == 0 {
+				return
+			}
+		}
+	}
+	go func() { writing.Wait(); close(written) }()
+	for open := true; open; {
+		select {
+		case <-written:
+			open = false
+		default:
+		}
+		follow()
+	}
+	noise.Wait()
+	follow()
+	if len(seen) != writers*each {
+		t.Errorf("%d events, want %d", len(seen), writers*each)
+	}
+}
