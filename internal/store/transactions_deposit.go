@@ -53,7 +53,7 @@ func (w *writing) confirmDeposit(ctx context.Context) error {
 // paid for it meanwhile.
 func (s *Store) DisputeDeposit(ctx context.Context, hash string) (Standing, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.DepositConfirmedAt != nil {
+		if w.DepositConfirmedAt != nil || w.Status != TransactionProcessing && w.RefundDueNano == 0 { // or there is nothing to hold
 			return nil
 		}
 		if err := w.review(ctx, ReviewDisputed); err != nil {

@@ -63,6 +63,12 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 					return second(life.ReviewTransaction(t.Context(), hash, life.attempt(hash), "r"))
 				})
 			},
+			"confirm deposit": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.ConfirmDeposit(t.Context(), hash)) })
+			},
+			"dispute deposit": func(*rapid.T) {
+				life.twice(func(hash string) error { return second(life.DisputeDeposit(t.Context(), hash)) })
+			},
 			"write off": func(*rapid.T) {
 				life.twice(func(hash string) error {
 					return second(life.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: life.attempt(hash)}))
@@ -313,7 +319,7 @@ func (l *life) retries(*rapid.T) {
 }
 
 func (l *life) resolves(*rapid.T) {
-	outcome := rapid.SampledFrom([]store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed}).Draw(l.rt, "outcome")
+	outcome := rapid.SampledFrom(store.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
 		return second(l.ResolveTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m"))
 	})
