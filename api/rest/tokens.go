@@ -41,12 +41,15 @@ type createTokenInput struct {
 	} `nameHint:"TokenRequest"`
 }
 
-type tokenInput struct {
+// TokenPath names a token of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+type TokenPath struct {
 	ID string `path:"id" example:"12" doc:"The id of a token"`
 }
 
+type tokenInput struct{ TokenPath }
+
 type rotateTokenInput struct {
-	ID   string         `path:"id" example:"12" doc:"The id of a token"`
+	TokenPath
 	Body *tokenRotation `nameHint:"TokenRotation"`
 }
 
@@ -56,12 +59,12 @@ type tokenRotation struct {
 }
 
 type userTokensInput struct {
-	ID string `path:"id" example:"3" doc:"The id of a user"`
+	UserPath
 	Paging
 }
 
 type userTokenInput struct {
-	ID    string `path:"id" example:"3" doc:"The id of a user"`
+	UserPath
 	Token string `path:"token" example:"12" doc:"The id of a token"`
 }
 

@@ -77,8 +77,13 @@ type createUserInput struct {
 	} `nameHint:"UserRequest"`
 }
 
+// UserPath names a user. It is exported, as all embedded types here, for huma to see its fields.
+type UserPath struct {
+	ID string `path:"id" example:"3" doc:"The id of a user"`
+}
+
 type changeUserInput struct {
-	ID   string `path:"id" example:"3" doc:"The id of a user"`
+	UserPath
 	Body struct {
 		Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
 		Role     string `json:"role,omitempty" enum:"USER,ADMIN"`
@@ -92,9 +97,7 @@ type listUsersInput struct {
 	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only those with this status"`
 }
 
-type userInput struct {
-	ID string `path:"id" example:"3" doc:"The id of a user"`
-}
+type userInput struct{ UserPath }
 
 var (
 	createUser = operation{
