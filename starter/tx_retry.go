@@ -92,7 +92,6 @@ type txRetried struct {
 	Outcome string     `json:"outcome"` // would_retry, retried, or refused
 	Code    fault.Code `json:"code,omitempty"`
 	Remark  string     `json:"remark"` // why it failed, or was refused
-
 }
 
 // run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or the system, was faster.
