@@ -14,17 +14,26 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestBomb asks for a file of 10 MB that describes 5.2 million empty files: it is refused at once.
+// bomb is a .torrent file of 10 MB that describes 5.2 million empty files.
+func bomb() []byte {
+	return []byte("d4:infod5:filesl" + strings.Repeat("de", 5_200_000) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
+}
+
+// TestBomb asks for a file of 10 MB that describes 5.2 million empty files: it is refused at once, before
+// qBittorrent is given it.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sim.QBittorrentOptions{}, time.Minute)
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		_, _ = rw.Write([]byte("d4:infod5:filesl" + strings.Repeat("de", 5_200_000) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee"))
+		_, _ = rw.Write(bomb())
 	}))
 	t.Cleanup(site.Close)
 	got := w.becomes(w.start(site.URL+"/bomb.torrent"), store.DownloadFailed)
 	if *got.FailureReason != string(fault.EnqueueFailed) || got.LastError != string(fault.SourceNotTorrent) {
 		t.Errorf("%+v", got)
+	}
+	if handed := w.qb.Torrents(); len(handed) > 0 {
+		t.Errorf("qBittorrent was given %+v", handed)
 	}
 }
 
