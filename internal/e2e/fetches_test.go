@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+// TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one worker serves both,
+// and the payment is through while the fetches hang.
+func TestPaymentBesideFetches(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	temporal := startTemporal(t)
+	var fetching atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		fetching.Add(1)
+		defer fetching.Add(-1)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
+	torrents := newStandIn(t)
+	l := newTill(t, temporal, "beside-fetches", map[string]string{
+		"STAGECOACH_QBITTORRENT_URL": torrents.url, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
+		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the longest: nobody gives up
+	})
+	l.startWorker()
+
+	admin, err := l.store.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	must(t, err)
+	downloads := &download.Client{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience}
+	const wanted = 100
+	for i := range wanted {
+		book, err := downloads.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
+		must(t, err)
+		_, _, err = downloads.Start(t.Context(), admin, download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL})
+		must(t, err)
+	}
+	l.eventually(patience, "files are being fetched", func() bool { return fetching.Load() == 2 })
+
+	hash := l.deposit("durov 50")
+	l.becomes(hash, store.TransactionProcessed)
+	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
+	waiting, err := l.store.Downloads(t.Context(), store.DownloadFilter{Status: store.DownloadQueued, Limit: 2 * wanted})
+	must(t, err)
+	if len(waiting) != wanted {
+		t.Errorf("%d downloads wait still, of %d", len(waiting), wanted)
+	}
+	if n := l.outgoing(); n != 1 {
+		t.Errorf("%d payments went out", n)
+	}
+	l.balances()
+}
+
+// buildPlainWorker builds the worker without the race detector, which takes memory of its own.
+var buildPlainWorker = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(programs, "plain-worker")
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "stagecoach/worker").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// TestBombCostsAWorkerLittle gives a whole worker process a file of 10 MB that describes 5.2 million empty files: its memory grows by less
+// than 32 MiB, and its job fails.
+func TestBombCostsAWorkerLittle(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip(err)
+	}
+	bomb := []byte("d4:infod5:filesl" + strings.Repeat("de", 5_200_000) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bomb) }))
+	t.Cleanup(site.Close)
+	l := newLibrary(t, newStandIn(t), nil)
+	path, err := buildPlainWorker()
+	must(t, err)
+	l.worker = l.run(path)
+
+	// The first download makes connections, and whatever else is made once.
+	made := l.unseeded("before-the-bomb.epub")
+	first := l.ask(l.reader(), made.URL)
+	l.torrents.release(l, made)
+	l.completes(first)
+	time.Sleep(2 * time.Second)
+	pid := l.worker.Process.Pid
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // the peak is from here on, where that is allowed
+	before := memoryOf(t, pid, "VmHWM")
+
+	job := l.ends(l.ask(l.reader(), site.URL+"/bomb.torrent"), store.DownloadFailed, string(fault.EnqueueFailed))
+	if job.LastError != string(fault.SourceNotTorrent) {
+		t.Errorf("%+v", job)
+	}
+	grown := memoryOf(t, pid, "VmHWM") - before
+	t.Logf("the worker has grown from %d by %d KiB", before, grown)
+	if grown >= 32<<10 {
+		t.Errorf("the worker has grown by %d KiB", grown)
+	}
+}
+
+// memoryOf reads a line of a process's status, in KiB.
+func memoryOf(t testing.TB, pid int, line string) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	must(t, err)
+	found := regexp.MustCompile(line + `:\s+(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		t.Fatalf("%s is not told", line)
+	}
+	kib, err := strconv.Atoi(string(found[1]))
+	must(t, err)
+	return kib
+}
