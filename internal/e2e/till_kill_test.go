@@ -96,7 +96,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 	var working sync.WaitGroup
 	for i := range tills {
 		working.Go(func() {
-			l := newTill(t, temporal, fmt.Sprintf("till-%d", i), nil)
+			l := newTill(t, temporal, fmt.Sprintf("till-%d", i))
 			worker := l.startWorker()
 			for loss := range losses {
 				t.Run(loss.name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +37,8 @@ type till struct {
 	before   *int      // payments that the chain had carried out when it was asked last
 }
 
-// newTill starts a till without a worker, in a namespace of its own; settings are variables of the environment beyond the usual ones.
-func newTill(t testing.TB, temporal *dev.Temporal, namespace string, settings map[string]string) *till {
+// newTill starts a till without a worker, in a namespace of its own.
+func newTill(t testing.TB, temporal *dev.Temporal, namespace string) *till {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(t, err)
@@ -56,7 +55,7 @@ func newTill(t testing.TB, temporal *dev.Temporal, namespace string, settings ma
 
 	makeNamespace(t, temporal, namespace)
 	url := testdb.URL(t)
-	all := map[string]string{
+	l.stack = newStackIn(t, url, temporal, namespace, map[string]string{
 		"STAGECOACH_BOT":     "false",
 		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TX_ALLOW": l.chain.Shop(),
 		"STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_TONCENTER_RATE": "1000",
@@ -65,9 +64,7 @@ func newTill(t testing.TB, temporal *dev.Temporal, namespace string, settings ma
 		"STAGECOACH_TX_WHOLE_HISTORY": "true", "STAGECOACH_TX_REFUND": "true",
 		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
 		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s", "STAGECOACH_TX_HOLD_RETRY": "300ms",
-	}
-	maps.Copy(all, settings)
-	l.stack = newStackIn(t, url, temporal, namespace, all)
+	})
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
 	must(t, err)
 	l.wallet, err = ton.NewWallet(key, ton.Mainnet)
