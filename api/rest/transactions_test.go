@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -161,31 +162,59 @@ func TestWritingOffARefund(t *testing.T) {
 	writeOff(hashOf("x"), nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 }
 
+// TestRetriesAreShown gives the time of the system's next try, or that it has given up.
+func TestRetriesAreShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.bank()
+	for name, c := range map[string]struct {
+		policy       store.RetryPolicy
+		next, giveUp bool
+	}{
+		"tried again": {store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}, true, false},
+		"given up":    {store.RetryPolicy{Ask: true}, false, true},
+		"ended":       {store.RetryPolicy{}, false, false},
+	} {
+		hash := b.processing()
+		b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: store.UnknownError, Retry: c.policy}))
+		got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
+		if (got["retry_at"] != nil) != c.next || (got["given_up_at"] != nil) != c.giveUp {
+			t.Errorf("%s: retry_at %v, given_up_at %v", name, got["retry_at"], got["given_up_at"])
+		}
+	}
+}
+
 func TestListsOfTransactions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.bank()
 	good, bad := b.processed(), b.failed("Username not found", store.NonRetryable)
+	may := b.failed("Failed to fetch: Network error", store.Retryable)
 	waits, slow, busy := b.deposit(), b.processing(), b.processing()
 	w.exec(`UPDATE transactions SET processing_since = now() - interval '2 hours' WHERE hash = $1`, slow)
 	for query, want := range map[string][]string{
-		"limit=2":                         {busy, slow, waits, bad, good},
-		"status=processed":                {good},
-		"status=failed&limit=1":           {bad},
-		"status=pending":                  {waits},
-		"status=processing&limit=1":       {busy, slow},
-		"stuck=true":                      {slow},
-		"stuck=false&needs_review=false":  {busy, slow, waits, bad, good},
-		"needs_review=true":               nil,
-		"status=failed&stuck=true":        nil,
-		"hash=" + bad[:12]:                {bad},
-		"hash=" + bad + "&status=pending": nil,
+		"limit=2":                              {busy, slow, waits, may, bad, good},
+		"status=processed":                     {good},
+		"status=failed&limit=1":                {may, bad},
+		"status=pending":                       {waits},
+		"status=processing&limit=1":            {busy, slow},
+		"stuck=true":                           {slow},
+		"stuck=false&needs_review=false":       {busy, slow, waits, may, bad, good},
+		"needs_review=true":                    nil,
+		"status=failed&stuck=true":             nil,
+		"hash=" + bad[:12]:                     {bad},
+		"retryable=true":                       {may},
+		"error=Failed+to+fetch:+Network+error": {may},
+		"error=Username+not+found":             nil,
+		"seen_from=2020-01-01T00:00:00Z":       {may},
+		"seen_until=2020-01-01T00:00:00Z":      nil,
+		"hash=" + bad + "&status=pending":      nil,
 	} {
 		if got := w.walk(w.adminToken, "/v1/transactions?"+query, "hash"); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review", "hash=9F2C": "hash"} {
+	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review", "hash=9F2C": "hash", "seen_from=today": "seen_from"} {
 		if field == "" {
 			w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK)
 			continue
