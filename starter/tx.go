@@ -186,6 +186,7 @@ var reviews = map[string]string{
 	store.ReviewNotConfirmed: "paid, and Fragment has not said that the Stars were sent",
 	store.ReviewMismatch:     "the chain paid something else than what was signed",
 	store.ReviewLate:         "a payment that had passed for dead was paid after all",
+	store.ReviewBounced:      "found processed, and the money of its purchase has come back since",
 	store.ReviewRefundLimit:  "the refund is above the limit for one: resolve it as failed to allow it, or write it off",
 	store.ReviewDisputed:     "a second source does not know the deposit, or tells it otherwise: resolve it as processing when it is right, else as failed",
 	store.ReviewLost:         "the chain has a payment that the record does not know: it may have been for this one",

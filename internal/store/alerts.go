@@ -81,14 +81,19 @@ func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
 func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
 	batch := &pgx.Batch{}
 	if len(raise) > 0 {
-		batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
-			AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, raise)
-		batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, raise)
+		queueAlerts(batch, raise...)
 	}
 	if len(resolve) > 0 {
 		batch.Queue(`UPDATE alerts SET resolved_at = now() WHERE kind = ANY ($1) AND resolved_at IS NULL`, resolve)
 	}
 	return unavailable(s.pool.SendBatch(ctx, batch).Close())
+}
+
+// queueAlerts opens incidents within a transaction of the caller's.
+func queueAlerts(batch *pgx.Batch, kinds ...string) {
+	batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, kinds)
+	batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, kinds)
 }
 
 // TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as told: each is sent at most

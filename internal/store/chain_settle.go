@@ -7,6 +7,7 @@ const (
 	ReviewNotConfirmed = "not_confirmed"    // the money is paid and Fragment has not said that the Stars are sent
 	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
 	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
+	ReviewBounced      = "payment_bounced"  // the money of a purchase has come back after somebody had found it processed
 	ReviewRefundLimit  = "refund_limit"     // what is owed is above the limits of refunds: a person allows it, or writes it off
 	ReviewDisputed     = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
 	ReviewLost         = "payment_lost"     // the chain paid something that the record does not know: it may have been for this one

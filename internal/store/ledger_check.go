@@ -46,7 +46,7 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 			UNION ALL SELECT 'deposit', hash, in_nano, coalesce(amount_nano, 0) FROM (SELECT * FROM chain WHERE means = 'deposit') c
 				FULL JOIN tx USING (hash) WHERE in_nano IS DISTINCT FROM amount_nano
 			UNION ALL SELECT 'processed without a payment', hash, 1, 0 FROM tx WHERE status = 'processed' AND NOT EXISTS (
-				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND kind = 'purchase' AND state = 'paid' AND chain_hash = fragment_transaction_hash)
+				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND kind = 'purchase' AND state IN ('paid', 'bounced') AND chain_hash = fragment_transaction_hash)
 			UNION ALL SELECT 'refund kept', hash, dust_nano, coalesce(nano, 0) FROM tx LEFT JOIN (
 				SELECT split_part(cause, '/', 2) AS hash, sum(amount_nano) AS nano FROM posted WHERE cause LIKE 'dust/%' AND account = 'refund_due' GROUP BY 1
 				) kept USING (hash) WHERE dust_nano <> coalesce(nano, 0)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/fault"
 )
 
@@ -156,7 +158,8 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 	return payment.Ref(), err
 }
 
-// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that was known.
+// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that was known: then
+// the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
 func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
@@ -179,5 +182,14 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if err := w.note(ctx, TransactionBounced); err != nil {
 		return err
 	}
-	return w.passTurn(ctx, p.Kind)
+	if err := w.passTurn(ctx, p.Kind); err != nil || p.Kind != Purchase || w.Status != TransactionProcessed {
+		return err
+	}
+
+	if err := w.review(ctx, ReviewBounced); err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	queueAlerts(batch, AlertTransactionReview) // no workflow is there to raise it
+	return w.tx.SendBatch(ctx, batch).Close()
 }

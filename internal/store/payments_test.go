@@ -536,3 +536,32 @@ func TestDailyLimit(t *testing.T) {
 		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and hold up all others until then
 	}
 }
+
+// TestMoneyThatComesBackAfterSuccess asks for a person once more when a purchase that somebody has found processed turns out to be unpaid.
+func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	admin := b.user(1)
+	hash := b.ordered("ann", 3*coin)
+	payment := b.paid(hash)
+	b.ok(b.ReviewTransaction(t.Context(), hash, 1, store.ReviewNotConfirmed))
+	processed := store.TransactionRequest{Hash: hash, Attempt: 1, ActorID: &admin.ID}
+	b.ok(b.ResolveTransaction(t.Context(), processed, store.TransactionProcessed, ""))
+
+	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - fee})
+	if got := b.tx(hash); got.Status != store.TransactionProcessed || !got.NeedsReview || got.ReviewReason != store.ReviewBounced {
+		t.Errorf("%+v", got)
+	}
+	alerts, err := b.OpenAlerts(t.Context())
+	if err != nil || !slices.ContainsFunc(alerts, func(a store.OpenAlert) bool { return a.Kind == store.AlertTransactionReview }) {
+		t.Errorf("%+v, %v", alerts, err)
+	}
+
+	b.ok(b.ResolveTransaction(t.Context(), processed, store.TransactionProcessed, ""))
+	if got := b.tx(hash); got.NeedsReview {
+		t.Errorf("%+v", got)
+	}
+	b.bounce(shop, payment.PaidNano-fee)
+	b.scan()
+	b.balanced()
+}
