@@ -63,6 +63,10 @@ func (b *Bot) askFor(ctx context.Context, r *request, id int64, step string) err
 func (b *Bot) whyNot(ctx context.Context, user store.User, t store.Task, step string) string {
 	var err error = fault.New(fault.InvalidTransition, "not possible now")
 	switch open := t.OpenBlockers(); {
+	case step == string(store.TaskActionClaim) && t.HeldBy(user.ID):
+		if t.Status == store.TaskInProgress {
+			return textYoursAlready.in(user.Language)
+		}
 	case step == string(store.TaskActionClaim) && t.AssigneeID != nil:
 		err = fault.New(fault.TaskAlreadyClaimed, "taken").With("holder", *t.AssigneeID)
 	case t.Status == store.TaskNew && len(open) > 0:

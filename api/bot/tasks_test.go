@@ -38,6 +38,8 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 	if got := w.reload(made); !got.HeldBy(w.user(anna).ID) {
 		t.Errorf("the task: %+v", got)
 	}
+	w.writes(anna, "en", "/claim 1")
+	w.sees(anna, "⚠️ It is yours already.", "Assignee: you")
 	w.writes(anna, "en", "fence") // the question is over: words are searched for again
 	w.sees(anna, "🔎 <b>fence</b>")
 

@@ -100,6 +100,7 @@ var (
 	textChooseSpace  = text{"In which workspace is “%s” to be?", "В каком рабочем пространстве создать «%s»?"}
 	textNoSpace      = text{"You are in no workspace yet. Its owner lets you in by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Его владелец добавит вас по номеру: %d"}
 	textHeldBy       = text{"It is taken already: %s.", "Её уже взял(а) %s."}
+	textYoursAlready = text{"It is yours already.", "Она уже ваша."}
 	textStillBlocked = text{"Not yet, these are not done: %s.", "Ещё рано, не сделаны: %s."}
 )
 
