@@ -5,14 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
-
 	"stagecoach/activities"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/download"
 )
 
@@ -43,22 +39,11 @@ func TestReconcile(t *testing.T) {
 		Temporal:           w.client, Records: &activities.Records{Store: w.store}, Log: w.jobs.Log,
 		Downloads: w.jobs, DownloadRecords: w.acts, Every: 500 * time.Millisecond,
 	}
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(w.jobs.Log))
-	env := suite.NewTestActivityEnvironment()
-	looking, stop := context.WithCancel(ctx)
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
-	}()
+	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.becomes(unstarted, store.DownloadDownloading)
 	got := w.becomes(terminated, store.DownloadFailed)
 	w.becomes(untold, store.DownloadCanceled)
 	stop()
-	<-ended
 	if *got.FailureReason != "terminated_by_operator" || w.reload(running).Status != store.DownloadDownloading {
 		t.Errorf("%+v", got)
 	}

@@ -1,16 +1,12 @@
 package task_test
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
 	"stagecoach/internal/store"
@@ -41,22 +37,12 @@ func TestReconcile(t *testing.T) {
 	reconciler := &activities.Reconciler{
 		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
 	}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	looking, stop := context.WithCancel(ctx)
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
-	}()
+	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
 		return w.reload(terminated).Status == store.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil &&
 			w.reload(untold).DeadlineAt != nil
 	})
 	stop()
-	<-ended
 	events, err := w.tasks.Events(ctx, w.creator, terminated.ID, 0, 10)
 	w.must(err)
 	if len(events) != 2 || events[1].Comment != "terminated_by_operator" {
@@ -85,23 +71,13 @@ func TestEndedForLength(t *testing.T) {
 	reconciler := &activities.Reconciler{
 		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
 	}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	looking, stop := context.WithCancel(ctx)
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
-	}()
+	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(time.Minute, "its workflow runs again", func() bool {
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	stop()
-	<-ended
 	if _, err := w.tasks.Claim(ctx, w.creator, long.ID, "mine", ""); err != nil {
 		t.Error(err)
 	}

@@ -1,15 +1,11 @@
 package transaction_test
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
 	"stagecoach/internal/store"
@@ -39,20 +35,10 @@ func TestEndedForLength(t *testing.T) {
 		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
 		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
 	}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	looking, stop := context.WithCancel(ctx)
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
-	}()
+	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.must(w.client.Resume(ctx))
 	w.becomes(hash, store.TransactionProcessed)
 	stop()
-	<-ended
 
 	w.wantSold(1)
 	w.balances()

@@ -1,23 +1,20 @@
 package transaction_test
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
+	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/transaction"
 )
 
@@ -353,20 +350,10 @@ func TestReconciler(t *testing.T) {
 		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
 		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
 	}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	looking, stop := context.WithCancel(ctx)
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(reconciler.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile") // runs until it is stopped
-	}()
+	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.fails(waiting, "terminated_by_operator", store.UnknownError)
 	w.becomes(signed, store.TransactionProcessed)
 	stop()
-	<-ended
 	if got := w.states(signed); got != "purchase paid" {
 		t.Error(got)
 	}
