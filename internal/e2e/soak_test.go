@@ -87,7 +87,7 @@ func newSoak(t *testing.T) *soak {
 
 func (s *soak) deliver() {
 	s.Helper()
-	user := s.user(int64(9_000_000 + len(s.deliveries))) // below are members
+	user := s.user(int64(1000 + len(s.deliveries)))
 	s.deliveries = append(s.deliveries, s.vault.deliver(user, s.file))
 }
 

@@ -285,9 +285,9 @@ func (p *program) stop() { p.Process.Signal(syscall.SIGTERM); <-p.done }
 // user makes an active user with a Telegram chat.
 func (s *stack) user(telegramID int64) store.User {
 	s.Helper()
-	s.telegram.SendMessage(telegramID, "hello") // a chat exists once its user wrote
 	user, err := s.store.CreateUser(s.Context(), store.User{TelegramID: &telegramID, Name: "Planted Name", Status: store.UserActive}, "")
 	must(s, err)
+	s.telegram.SendMessage(telegramID, "hello") // a chat exists once its user wrote; a bot that runs makes a user of who is none yet
 	return user
 }
 
