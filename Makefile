@@ -87,7 +87,7 @@ bench: ## Measure this machine: each figure beside a baseline (some minutes).
 
 SCALE ?= 1000000
 
-bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 12 GB and half an hour).
+bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 14 GB and five minutes).
 	STAGECOACH_SCALE=$(SCALE) go run ./internal/bench scale
 
 soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
