@@ -505,6 +505,23 @@ func TestWriteOff(t *testing.T) {
 	}
 }
 
+// TestWriteOffDecides ends the review of a refund above the limit: there is nothing to allow any more.
+func TestWriteOffDecides(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.fail(hash, "Username not found", store.NonRetryable, true)
+	if got := b.ok(b.ReviewRefund(t.Context(), hash)); !got.NeedsReview {
+		t.Fatalf("%+v", got)
+	}
+
+	got := b.ok(b.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
+	if got.NeedsReview || got.RefundDue != 0 || got.Status != store.TransactionFailed {
+		t.Errorf("%+v", got)
+	}
+	b.balanced()
+}
+
 // TestDailyLimit counts what was signed in the last day and is not dead.
 func TestDailyLimit(t *testing.T) {
 	t.Parallel()

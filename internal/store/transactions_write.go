@@ -428,7 +428,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Stand
 			return err
 		}
 		w.news = true
-		if w.ReviewReason == ReviewDisputed { // there is nothing left to decide
+		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
 			w.NeedsReview, w.ReviewReason = false, ""
 		}
 		if err := w.become(ctx, w.Status, Event{Type: TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
