@@ -367,7 +367,7 @@ func TestReconciler(t *testing.T) {
 // TestWorkerAway loses the worker at any moment of several purchases, again and again: each is made once.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however long the worker is away, a payment lives
 	w.must(w.chain.Steer(sim.Steering{BlockTimeMS: ptr(int64(150))}))
 	var hashes []string
 	for range 4 {

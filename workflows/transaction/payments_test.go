@@ -30,7 +30,7 @@ func TestBroadcastTrouble(t *testing.T) {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however late a broadcast is, the payment lives
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
 			w.becomes(hash, store.TransactionProcessed)
