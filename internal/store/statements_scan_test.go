@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"stagecoach/internal/testdb"
 )
 
 // mayScan are parts of the statements that read whole tables on purpose, and why they may.
@@ -43,15 +41,12 @@ var scanned = regexp.MustCompile(`Seq Scan on (jobs|tasks|download_jobs|transact
 // of chosen are planned for their values: TestListsReadFewRows looks at them.
 func (s *statements) scans() (faults []string) {
 	ctx := context.Background()
-	url, err := testdb.Template()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connectTemplate(ctx)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	defer conn.Close(ctx)
+
 	tx, err := conn.Begin(ctx) // what it writes is undone
 	if err != nil {
 		return []string{err.Error()}

@@ -104,15 +104,12 @@ func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEnd
 // number that is too large for it, or that it reads as a text, is an error only on the day when somebody sends it.
 func (s *statements) mistyped() (faults []string) {
 	ctx := context.Background()
-	url, err := testdb.Template()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connectTemplate(ctx)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	defer conn.Close(ctx)
+
 	for _, sql := range slices.Sorted(maps.Keys(s.types)) {
 		if len(s.types[sql]) == 0 {
 			continue
@@ -131,6 +128,15 @@ func (s *statements) mistyped() (faults []string) {
 		}
 	}
 	return faults
+}
+
+// connectTemplate connects to the database that those of the tests are copies of.
+func connectTemplate(ctx context.Context) (*pgx.Conn, error) {
+	url, err := testdb.Template()
+	if err != nil {
+		return nil, err
+	}
+	return pgx.Connect(ctx, url)
 }
 
 func nameOf(conn *pgx.Conn, oid uint32) string {

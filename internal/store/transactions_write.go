@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -339,112 +337,6 @@ func (w *writing) review(ctx context.Context, reason string) error {
 		return err
 	}
 	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})
-}
-
-// TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
-var TransactionOutcomes = []TransactionStatus{TransactionProcessed, TransactionFailed, TransactionProcessing}
-
-// ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
-// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed: the order goes on.
-// So does, for the refund, failed of one that has failed already. While a payment is signed the chain has not decided, and
-// nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
-// again changes nothing. A review because of a lost payment ends with that payment, when it was for this transaction, or as a
-// failure that may be retried.
-func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
-	if !slices.Contains(TransactionOutcomes, outcome) {
-		return Standing{}, fault.New(fault.Validation, "the outcome is one of %v", TransactionOutcomes).WithField("outcome")
-	}
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		event := Event{Type: TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
-		spent, err := w.spent(ctx)
-		switch {
-		case err != nil:
-			return err
-		case !w.NeedsReview && w.Status == outcome && w.Attempt == r.Attempt:
-			return nil
-		case !w.NeedsReview || w.Attempt != r.Attempt:
-			return w.impossible(TransactionActionResolve, "it does not need review in this attempt")
-		case spent != nil && spent.State == PaymentSigned:
-			return undecided(*spent)
-		case outcome == TransactionProcessing && w.ReviewReason != ReviewDisputed:
-			return w.impossible(TransactionActionResolve, "its deposit is not disputed")
-		case w.Status == outcome:
-			if w.ReviewReason == ReviewDisputed {
-				if err := w.confirmDeposit(ctx); err != nil {
-					return err
-				}
-			}
-			w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
-			w.NeedsReview, w.ReviewReason = false, ""
-			if err := w.become(ctx, outcome, event); err != nil {
-				return err
-			}
-			return w.fulfil(ctx, r, TransactionActionResolve, outcome)
-		case w.Status != TransactionProcessing:
-			return w.impossible(TransactionActionResolve, "it has ended, and not so")
-		case outcome == TransactionFailed:
-			w.ErrorMessage, w.ErrorClass = message, NonRetryable
-			if w.ReviewReason == ReviewLost && spent == nil { // another one was bought, and this one may be
-				w.ErrorClass = UnknownError
-			}
-			if r.Refund && w.ErrorClass == NonRetryable { // of what was paid all has come back, or it stays
-				if err := w.oweDeposit(ctx); err != nil {
-					return err
-				}
-			}
-		case spent == nil && w.ReviewReason == ReviewLost:
-			if err := w.adopt(ctx, r.Payment); err != nil {
-				return err
-			}
-			w.FragmentTransactionHash = r.Payment
-		case spent == nil:
-			return w.impossible(TransactionActionResolve, "nothing was bought")
-		default:
-			w.FragmentTransactionHash = spent.ChainHash
-		}
-		if err := w.end(ctx, outcome, event); err != nil {
-			return err
-		}
-		return w.fulfil(ctx, r, TransactionActionResolve, outcome)
-	})
-}
-
-// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is signed nothing is
-// owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request again changes nothing.
-func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Standing, error) {
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		owed := w.RefundDueNano
-		if owed == 0 {
-			var before bool
-			err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
-				transactions, w.Hash, w.RowVersion, TransactionWriteOff).Scan(&before)
-			if err == nil && !before {
-				err = w.impossible(TransactionActionWriteOff, "nothing is owed, or it is on its way")
-			}
-			return err
-		}
-		w.RefundDueNano = 0
-		if err := w.forgive(ctx, "written_off", owed); err != nil {
-			return err
-		}
-		w.news = true
-		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
-			w.NeedsReview, w.ReviewReason = false, ""
-		}
-		if err := w.become(ctx, w.Status, Event{Type: TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
-			return err
-		}
-		if err := w.passTurn(ctx, Refund); err != nil {
-			return err
-		}
-		return w.fulfil(ctx, r, TransactionActionWriteOff, "")
-	})
-}
-
-// forgive books what was owed to the sender as ours again.
-func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
-	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
-	return post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
 }
 
 // MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
