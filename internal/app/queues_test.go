@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -58,11 +57,7 @@ func withoutConnections(t *testing.T) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	lock, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = lock.Close(context.WithoutCancel(t.Context())) })
+	lock := testdb.Connect(t, url)
 	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
 		t.Fatal(err)
 	}

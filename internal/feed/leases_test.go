@@ -32,11 +32,7 @@ func newProcesses(t *testing.T) *processes {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	db, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
+	db := testdb.Connect(t, url)
 	ada, err := s.CreateUser(t.Context(), store.User{Name: "Ada", Status: store.UserActive}, "Ada")
 	if err != nil {
 		t.Fatal(err)

@@ -19,11 +19,7 @@ const writeEvent = `INSERT INTO events (workload, entity_id, seq, type, to_state
 // connect opens a connection that is closed when the test ends.
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	conn := testdb.Connect(t, url)
 	return conn
 }
 

@@ -22,11 +22,7 @@ func withTableLocked(t *testing.T, table string, pool store.Pool) (*store.Store,
 	}
 	t.Cleanup(s.Close)
 
-	lock, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = lock.Close(context.WithoutCancel(t.Context())) })
+	lock := testdb.Connect(t, url)
 	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE `+table); err != nil {
 		t.Fatal(err)
 	}

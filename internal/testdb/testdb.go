@@ -90,6 +90,17 @@ func New(t testing.TB) *store.Store {
 	return s
 }
 
+// Connect connects to a database until the test ends, past the store.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
 // URL gives the address of an empty, migrated database that no other test sees.
 func URL(t testing.TB) string {
 	t.Helper()
