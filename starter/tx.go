@@ -67,7 +67,11 @@ func (t transaction) ended() bool {
 
 // starsText says what is bought, and for whom.
 func (t transaction) starsText() string {
-	if t.Stars == 0 && t.Username == "" {
+	switch {
+	case t.Stars > 0 || t.Username != "":
+	case t.Status == store.TransactionPending:
+		return "not read yet"
+	default:
 		return "no order: the comment names nobody"
 	}
 	return fmt.Sprintf("%s for %s", unlessZero(t.Stars, "? Stars", "%d Stars"), cmp.Or(t.Username, "?"))

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"stagecoach/internal/store"
+)
 
 // TestWhatIsBought names the order of a transfer, also where there is none.
 func TestWhatIsBought(t *testing.T) {
@@ -9,6 +13,7 @@ func TestWhatIsBought(t *testing.T) {
 		"50 Stars for durov":                 {Stars: 50, Username: "durov"},
 		"? Stars for durov":                  {Username: "durov"},
 		"no order: the comment names nobody": {},
+		"not read yet":                       {Status: store.TransactionPending},
 	} {
 		if got := tx.starsText(); got != want {
 			t.Errorf("got %q, want %q", got, want)
