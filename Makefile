@@ -68,7 +68,7 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 		[ -z "$$want" ] || echo "  please install, for faster and complete tests:$$want" ; \
 		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; exit 1 ; } ; \
 	fi
-	@go run ./internal/dev/prepare
+	@go run ./dev/servers/prepare
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
 		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
 		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \
@@ -83,25 +83,25 @@ fmt: $(GOLANGCI) ## Lay out all Go files as the linters want them.
 	$(GOLANGCI) fmt ./...
 
 bench: ## Measure this machine: each figure beside a baseline (some minutes).
-	go run ./internal/bench
+	go run ./dev/bench
 
 SCALE ?= 1000000
 
 bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 14 GB and five minutes).
-	STAGECOACH_SCALE=$(SCALE) go run ./internal/bench scale
+	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
 
 soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
-	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./internal/e2e
+	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./dev/e2e
 
 soak-abuse: ## The same with nothing killed, but a user who does their worst every other minute (SOAK=1m: another time).
-	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./internal/e2e
+	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./dev/e2e
 
 docs: ## Write the tables in README.md and the lists of settings anew from the code.
-	go run ./internal/docs
+	go run ./dev/docs
 
 histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2
 	@test -n "$(VERSION)" || { echo "name the version of the histories: make histories VERSION=v2" ; exit 1 ; }
-	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./internal/e2e ./workflows/... -count=1 -run TestRecordHistories
+	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./dev/e2e ./workflows/... -count=1 -run TestRecordHistories
 
 clean: ## Remove what was built here; what dev keeps in .stagecoach/ stays.
 	rm -rf bin

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

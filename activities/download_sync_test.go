@@ -14,9 +14,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

@@ -3,8 +3,8 @@ package activities_test
 import (
 	"testing"
 
-	"stagecoach/internal/testdb"
-	"stagecoach/internal/testtemporal"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }

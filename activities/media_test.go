@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // mediaRig is a library whose files lie in a folder.

@@ -16,13 +16,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 	"stagecoach/workflows/lifecycle"
 )
 

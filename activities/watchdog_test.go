@@ -20,8 +20,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )

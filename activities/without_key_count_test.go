@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/testtemporal"
+	"stagecoach/dev/testtemporal"
 )
 
 // TestAttemptsGivenBackAreNotCounted runs one activity of which every other attempt is taken by a process without the key: only the others

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
 )
 
 // defaultState is where dev keeps everything unless told otherwise.
@@ -52,7 +52,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	unlock, err := dev.LockFolder(state)
+	unlock, err := servers.LockFolder(state)
 	if err != nil {
 		return err
 	}

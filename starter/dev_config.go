@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"stagecoach/dev/servers"
 	"stagecoach/internal/config"
-	"stagecoach/internal/dev"
 )
 
 // config makes the settings of the services: what dev itself decides, then the environment, then defaults that suit a
 // developer. So a person can tune the services, but the addresses and secrets of another installation that happen to
 // stand in the environment are not touched.
 func (s *stack) config() (config.Config, error) {
-	port, err := dev.PreferPort(s.kept.Ports.API)
+	port, err := servers.PreferPort(s.kept.Ports.API)
 	if err != nil {
 		return config.Config{}, err
 	}
@@ -21,7 +21,7 @@ func (s *stack) config() (config.Config, error) {
 	s.info.API = "http://" + loopback(port)
 	s.info.Docs = s.info.API + "/docs"
 
-	metrics, err := dev.PreferPort(s.kept.Ports.Metrics)
+	metrics, err := servers.PreferPort(s.kept.Ports.Metrics)
 	if err != nil {
 		return config.Config{}, err
 	}

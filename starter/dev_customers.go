@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )

@@ -16,15 +16,15 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/errgroup"
 
-	"stagecoach/internal/dev"
-	"stagecoach/internal/sim"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
 )
 
 // startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
 func (s *stack) startServers(ctx context.Context) error {
-	var postgres *dev.Postgres
-	var temporal *dev.Temporal
-	var qbittorrent *dev.QBittorrent
+	var postgres *servers.Postgres
+	var temporal *servers.Temporal
+	var qbittorrent *servers.QBittorrent
 	s.screen.draw("  PostgreSQL, Temporal and qBittorrent start")
 	servers, ctx := errgroup.WithContext(ctx)
 	if own := os.Getenv("DATABASE_URL"); own != "" {
@@ -75,9 +75,9 @@ func (s *stack) guard(name string, done <-chan struct{}, stop func() error) func
 	}
 }
 
-func (s *stack) startPostgres(ctx context.Context) (*dev.Postgres, error) {
+func (s *stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
 	began := time.Now()
-	postgres, err := dev.StartPostgres(ctx, dev.PostgresOptions{
+	postgres, err := servers.StartPostgres(ctx, servers.PostgresOptions{
 		Dir: filepath.Join(s.state, "postgres"), Port: s.kept.Ports.Postgres, Log: s.logs["postgresql"],
 	})
 	if err != nil {
@@ -91,9 +91,9 @@ func (s *stack) startPostgres(ctx context.Context) (*dev.Postgres, error) {
 	return postgres, nil
 }
 
-func (s *stack) startTemporal(ctx context.Context) (*dev.Temporal, error) {
+func (s *stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
 	began := time.Now()
-	temporal, err := dev.StartTemporal(ctx, dev.TemporalOptions{
+	temporal, err := servers.StartTemporal(ctx, servers.TemporalOptions{
 		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
 		Progress: func(step string) {
@@ -197,7 +197,7 @@ func (s *stack) serveStandIn(name string, handler standIn, port *int) (address s
 // onPort starts something on the port it had the last time, or on a free one, and notes which.
 func onPort(port *int, start func(address string) error) error {
 	for wish := *port; ; wish = 0 {
-		free, err := dev.PreferPort(wish)
+		free, err := servers.PreferPort(wish)
 		if err != nil {
 			return err
 		}

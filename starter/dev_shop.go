@@ -7,7 +7,7 @@ import (
 	"maps"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 )
 
 const (

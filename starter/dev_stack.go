@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
-	"stagecoach/internal/sim"
 )
 
 const readyTime = time.Minute

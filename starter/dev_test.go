@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/dev"
-	"stagecoach/internal/sim"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
 )
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
@@ -113,7 +113,7 @@ func TestDevOnceTwice(t *testing.T) {
 			t.Errorf("dev.json does not know %s", name)
 		}
 	}
-	if _, _, err := dev.FindQBittorrent(t.Context()); err == nil {
+	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
 		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", demoTorrent)
 		if file, err := os.Stat(brought); err != nil || file.Size() != torrentSize {
 			t.Errorf("%v, %v", file, err)

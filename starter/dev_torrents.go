@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/internal/dev"
-	"stagecoach/internal/sim"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
 )
 
 // Torrents that the web seed of dev has: the demo's, and one for the developer to try.
@@ -28,12 +28,12 @@ type torrents struct {
 }
 
 // startQBittorrent starts the real one; nil when there is none.
-func (s *stack) startQBittorrent(ctx context.Context) (*dev.QBittorrent, error) {
-	if _, _, s.torrents.missing = dev.FindQBittorrent(ctx); s.torrents.missing != nil {
+func (s *stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, error) {
+	if _, _, s.torrents.missing = servers.FindQBittorrent(ctx); s.torrents.missing != nil {
 		return nil, ctx.Err()
 	}
 	began := time.Now()
-	q, err := dev.StartQBittorrent(ctx, dev.QBittorrentOptions{
+	q, err := servers.StartQBittorrent(ctx, servers.QBittorrentOptions{
 		Dir: filepath.Join(s.state, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
 )
 
 const (
@@ -79,7 +79,7 @@ func wantRunbooks(t *testing.T, info devInfo) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporal, err := dev.FindTemporal(t.Context(), nil)
+	temporal, err := servers.FindTemporal(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func scrape(t *testing.T, metrics string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := dev.FreePort()
+	port, err := servers.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

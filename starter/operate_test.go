@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
 )
 
 // question is one of the operator's handbook, with the command that answers it.
@@ -125,7 +125,7 @@ func newHandbook(t *testing.T) *handbook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporal, err := dev.FindTemporal(t.Context(), nil)
+	temporal, err := servers.FindTemporal(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

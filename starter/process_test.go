@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
 )
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 	p := &process{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.Env = append(os.Environ(), env...)
-	if err := dev.StartTied(p.cmd); err != nil {
+	if err := servers.StartTied(p.cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 )
 
 // standIn is a server that stands in for an outside system.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

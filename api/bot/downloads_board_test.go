@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 )
 
 func TestWalkingTheFolders(t *testing.T) {

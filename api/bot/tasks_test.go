@@ -7,7 +7,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/store"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/task"

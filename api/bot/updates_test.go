@@ -9,8 +9,8 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 )
 
 func message(id int, person int64, words string) telego.Update {

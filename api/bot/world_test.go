@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/mocks"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
-	"stagecoach/internal/testdb"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"

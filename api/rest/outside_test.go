@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"stagecoach/api/rest"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 func TestHealthAndReadiness(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/config"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs an activity that

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 	"stagecoach/internal/toncenter"
 )
 

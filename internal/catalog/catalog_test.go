@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/testdb"
 )
 
 var unreachable = fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry()

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 	"stagecoach/internal/yandex"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }

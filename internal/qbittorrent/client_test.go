@@ -14,19 +14,19 @@ import (
 
 	qbt "github.com/autobrr/go-qbittorrent"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 )
 
 // realServer is the real qBittorrent, shared by the tests that need one; nil: it is not installed.
-var realServer = sync.OnceValues(func() (*dev.QBittorrent, error) {
+var realServer = sync.OnceValues(func() (*servers.QBittorrent, error) {
 	dir, err := os.MkdirTemp("", "stagecoach-qbittorrent-")
 	if err != nil {
 		return nil, err
 	}
 	stops = append(stops, func() { os.RemoveAll(dir) })
-	q, err := dev.StartQBittorrent(context.Background(), dev.QBittorrentOptions{Dir: dir})
+	q, err := servers.StartQBittorrent(context.Background(), servers.QBittorrentOptions{Dir: dir})
 	if err == nil {
 		stops = append([]func(){func() { _ = q.Stop() }}, stops...)
 	}

@@ -3,9 +3,9 @@ package status_test
 import (
 	"testing"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // lying is how many entities of each workload have ended and lie in the record.

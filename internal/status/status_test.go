@@ -23,10 +23,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 
-	"stagecoach/internal/dev"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 const queue = "delivery"
@@ -209,7 +209,7 @@ func TestTheRealQueue(t *testing.T) {
 		t.Skip("starts a Temporal server")
 	}
 	t.Parallel()
-	server, err := dev.StartTemporal(t.Context(), dev.TemporalOptions{UIPort: -1})
+	server, err := servers.StartTemporal(t.Context(), servers.TemporalOptions{UIPort: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // TestCountsFollowTheRows lets many write, change and delete rows at once while others add up, and wants the counts to be those of

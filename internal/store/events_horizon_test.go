@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 const writeEvent = `INSERT INTO events (workload, entity_id, seq, type, to_state) VALUES ('delivery', '1', $1, 'x', 'y')`

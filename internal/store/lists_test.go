@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // quotaRig is a database with users, a workspace and books that are an administrator's.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // TestReserveHoldsOverAllProcesses lets two processes take from one allowance at once: together they get the burst and no more.

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // TestReseal follows the order of the handbook: the new key behind the old one, then before it, then alone.

@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // checkedRun runs the package's tests, and then compares every statement that they have sent with what PostgreSQL makes of it.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 )
 
 // lastOf010 is the schema that release 0.1.0 has.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/ton"
 )
 

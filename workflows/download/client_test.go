@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )

@@ -8,9 +8,9 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 )
 
 // TestRecordHistoriesOfFiles saves histories of jobs whose .torrent file is fetched: one that completes, one whose file is refused, and

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"stagecoach/activities"
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/download"
 )
 

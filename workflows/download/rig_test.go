@@ -18,14 +18,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/lifecycle"
 )

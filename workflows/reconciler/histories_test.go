@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/testtemporal"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 )

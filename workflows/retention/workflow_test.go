@@ -14,9 +14,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/retention"
 )

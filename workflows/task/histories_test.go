@@ -8,8 +8,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/task"
 )
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/task"
 )
 

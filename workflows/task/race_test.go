@@ -39,7 +39,7 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 }
 
 // TestClaimRace lets 20 agents claim each of some tasks at once: one wins each, the others are told so. Half of the
-// tasks wait for a blocker's end, so that their handlers have something to look at. The race of internal/e2e has the
+// tasks wait for a blocker's end, so that their handlers have something to look at. The race of dev/e2e has the
 // same through HTTP, with servers that are killed, and shows that it catches a handler that does not look again.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"stagecoach/activities"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/task"
 )
 

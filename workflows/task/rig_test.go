@@ -15,11 +15,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/task"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"

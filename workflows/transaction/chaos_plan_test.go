@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/transaction"
 )

@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"stagecoach/activities"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"

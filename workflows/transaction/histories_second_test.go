@@ -3,9 +3,9 @@ package transaction_test
 import (
 	"testing"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 )
 
 // TestRecordHistoriesOfTheSecondSource saves histories of orders that were checked.

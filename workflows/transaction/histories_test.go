@@ -7,9 +7,9 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/transaction"
 )
 

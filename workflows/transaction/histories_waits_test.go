@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 )
 
 // TestRecordHistoriesOfWaits saves histories of steps that wait for long and are sent many signals meanwhile.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 )
 
 // TestLongKeys retries by the longest key that the API takes: with the user's id before it it is longer than any id that Temporal

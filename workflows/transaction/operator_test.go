@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/activities"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testtemporal"
 	"stagecoach/workflows/transaction"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/workflows/transaction"

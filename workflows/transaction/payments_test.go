@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/testdb"
+	"stagecoach/dev/testdb"
 )
 
 // TestComparePurchases looks for every way in which the record and Fragment's list can differ.

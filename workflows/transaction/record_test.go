@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
-	"stagecoach/internal/testdb"
 	"stagecoach/workflows/lifecycle"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/sim"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/store"
 )
 

@@ -9,8 +9,8 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/activities"
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 )

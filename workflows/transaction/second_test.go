@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/sim"
 	"stagecoach/internal/store"
 )
 

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+)
+
+// childCommand makes this program a child of itself: "child <kind> <settings>".
+const childCommand = "child"
+
+// beChild is one part of the scenery in a process of its own; it ends with its standard input, which dies with the parent.
+func beChild(ctx context.Context, kind string, args []string, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		stop()
+	}()
+	settings := []byte(strings.Join(args, " "))
+	switch kind {
+	case "telegram":
+		var o sim.TelegramOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		telegram, err := sim.NewTelegram(o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, telegram, out), telegram.Close())
+	case "yandex":
+		var o sim.YandexOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		yandex, err := sim.NewYandex(o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, yandex, out), yandex.Close())
+	case "qbittorrent":
+		var password string
+		if err := json.Unmarshal(settings, &password); err != nil {
+			return err
+		}
+		torrents, err := sim.NewQBittorrent(sim.QBittorrentOptions{Password: password})
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, torrents, out), torrents.Close())
+	case "toncenter":
+		var o chainOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		chain, err := sim.NewTonCenter(sim.TonCenterOptions{PublicKey: o.PublicKey, Latency: o.Latency})
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, chain, out), chain.Close())
+	case "fragment":
+		var o sim.FragmentOptions
+		if err := json.Unmarshal(settings, &o); err != nil {
+			return err
+		}
+		fragment, err := sim.NewFragment(o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(ctx, fragment, out), fragment.Close())
+	case "bare":
+		var address string
+		if err := json.Unmarshal(settings, &address); err != nil {
+			return err
+		}
+		return runBareWorker(ctx, address, out)
+	}
+	return fmt.Errorf("there is no child %q", kind)
+}
+
+func serve(ctx context.Context, handler http.Handler, out io.Writer) error {
+	url, stop, err := sim.Start("127.0.0.1:0", handler)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Fprintln(out, url)
+	<-ctx.Done()
+	return nil
+}
+
+// process is a child that runs.
+type process struct {
+	command *exec.Cmd
+	log     *logTail
+	done    chan struct{}
+}
+
+// startChild starts this program as a child of the kind and gives the line that it prints when it is ready.
+func startChild(kind string, settings any) (p *process, ready string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return nil, "", err
+	}
+	command := exec.Command(self, childCommand, kind, string(text))
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := command.StdinPipe(); err != nil { // held open as long as we live
+		return nil, "", err
+	}
+	if p, err = startProcess(command); err != nil {
+		return nil, "", err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		p.stop()
+		return nil, "", fmt.Errorf("%s did not start: %s", kind, p.log)
+	}
+	return p, strings.TrimSpace(line), nil
+}
+
+func startProcess(command *exec.Cmd) (*process, error) {
+	p := &process{command: command, log: &logTail{}, done: make(chan struct{})}
+	command.Stderr = p.log
+	if err := servers.StartTied(command); err != nil {
+		return nil, err
+	}
+	go func() { _ = command.Wait(); close(p.done) }()
+	return p, nil
+}
+
+// awaitLog waits until the process has logged a text.
+func (p *process) awaitLog(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for !strings.Contains(p.log.String(), text) {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s has ended", p.command.Path)
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", p.command.Path, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// stop asks the process to end, and makes it.
+func (p *process) stop() {
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(5 * time.Second):
+		_ = p.command.Process.Kill()
+		<-p.done
+	}
+}
+
+// memory reads a figure of the process's status in bytes: VmRSS, what it has in memory now, or VmHWM, the most it had.
+func (p *process) memory(name string) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("the system does not tell %s", name)
+}
+
+// logTail keeps the end of what a process writes, to say why it failed.
+type logTail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *logTail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	l.text = l.text[max(0, len(l.text)-4000):]
+	return len(p), nil
+}
+
+func (l *logTail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}

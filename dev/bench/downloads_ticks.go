@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+	"github.com/jackc/pgx/v5"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"stagecoach/activities"
+	"stagecoach/dev/sim"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+)
+
+const (
+	tickWarmUp   = 1
+	ticks        = 4 // that count, of ours and of the baseline
+	tickCategory = "bench"
+	tickChunk    = 1000 // torrents that are made at a time
+	tickPause    = 50 * time.Millisecond
+	tickName     = "one request, and a row at a time"
+)
+
+// measureTicks polls a stand-in that downloads for so many jobs, all of which move, and writes what it shows: as the watcher
+// does it, and in the plainest way.
+func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err error) {
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	defer func() { // the reconciler of the next rig would start them
+		_, forgetErr := conn.Exec(ctx, `DELETE FROM download_jobs WHERE source = 'bench'`)
+		err = errors.Join(err, forgetErr)
+	}()
+	err = m.withTorrents(func(url string) error {
+		if err := m.fillTorrents(ctx, conn, url, jobs); err != nil {
+			return err
+		}
+		plain := &plainTicks{url: url, conn: conn, jobs: jobs}
+		var atFirst float64 // a watcher that begins looks for what was left over too
+		polls, err := m.watch(url, jobs, func() (err error) {
+			if len(plain.whole) == 0 {
+				atFirst, err = torrentRequests(ctx, url)
+			}
+			return errors.Join(err, plain.tick(ctx))
+		})
+		if err != nil {
+			return err
+		}
+		asked, err := torrentRequests(ctx, url)
+		if err != nil {
+			return err
+		}
+		var ours, written []float64
+		for _, poll := range polls[tickWarmUp:] {
+			ours, written = append(ours, milliseconds(poll.Took)), append(written, float64(poll.Written))
+		}
+		name := fmt.Sprintf("a poll of %d moving downloads", jobs)
+		rows = []row{
+			measured(name, "ms", ours...).against(tickName, plain.whole[tickWarmUp:]...).atMostTimes(0.5),
+			measured(name, "ms", ours...).against("the request alone", plain.asking[tickWarmUp:]...),
+			measured(name+", written", "rows", written...),
+			measured(name+", asked", "requests", (asked-atFirst-1)/ticks-1).atMost(1), // the baseline asks once
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// fillTorrents makes jobs under way, without workflows: nothing is to be told to any.
+func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, jobs int) error {
+	user, err := m.store.CreateUser(ctx, store.User{Name: "Bench", Status: store.UserActive}, store.NewToken())
+	if err != nil {
+		return err
+	}
+	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at, observed)
+		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now(), $2 FROM generate_series(1, $3::int) AS n RETURNING id`,
+		user.ID, activities.ObservedDownloading, jobs)
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(ids, tickChunk) {
+		torrents := make([]sim.Torrent, 0, len(chunk))
+		for _, id := range chunk {
+			torrents = append(torrents, sim.Torrent{
+				Name: fmt.Sprintf("torrent %d", id), InfohashV1: fmt.Sprintf("%040x", id), Size: 1 << 30, Category: tickCategory,
+				Tags: []string{store.Download{ID: id}.Tag()}, Plan: sim.TorrentPlan{Duration: 10 * time.Hour},
+			})
+		}
+		if err := post(ctx, url+"/_/torrents", map[string]any{"items": torrents}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch runs the watcher for some polls, each followed by something else.
+func (m *machine) watch(url string, jobs int, then func() error) (polls []activities.Poll, err error) {
+	stop := make(chan struct{})
+	quiet := slog.New(slog.DiscardHandler)
+	watcher := &activities.DownloadSync{
+		Store: m.store, Metrics: metrics.New(), Log: quiet,
+		Torrents: qbittorrent.New(qbittorrent.Options{
+			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory, DoneCategory: tickCategory + "-done",
+		}),
+		Settings: activities.DownloadSyncSettings{Every: tickPause, PollGap: time.Minute},
+	}
+	var thenErr error
+	watcher.OnPoll = func(poll activities.Poll) {
+		thenErr = errors.Join(thenErr, then())
+		if polls = append(polls, poll); len(polls) == tickWarmUp+ticks {
+			close(stop)
+		}
+	}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerStopChannel(stop)
+	env.RegisterActivity(watcher)
+	if _, err := env.ExecuteActivity(watcher.SyncDownloads); err != nil || thenErr != nil {
+		return nil, errors.Join(err, thenErr)
+	}
+	for _, poll := range polls {
+		if poll.Err != nil || poll.Jobs != jobs || poll.Torrents != jobs || poll.Told != 0 {
+			return nil, fmt.Errorf("a poll went wrong: %+v", poll)
+		}
+	}
+	return polls, nil
+}
+
+// plainTicks are the baseline, in milliseconds.
+type plainTicks struct {
+	url           string
+	web           *qbt.Client
+	conn          *pgx.Conn
+	jobs          int
+	whole, asking []float64
+}
+
+// tick asks for all torrents and writes one row after the other.
+func (p *plainTicks) tick(ctx context.Context) error {
+	if p.web == nil {
+		p.web = qbt.NewClient(qbt.Config{Host: p.url, Username: torrentUser, Password: torrentPassword, RetryAttempts: 1})
+	}
+	began := time.Now()
+	torrents, err := p.web.GetTorrentsCtx(ctx, qbt.TorrentFilterOptions{Category: tickCategory})
+	if err != nil || len(torrents) != p.jobs {
+		return fmt.Errorf("%d torrents instead of %d: %w", len(torrents), p.jobs, err)
+	}
+	p.asking = append(p.asking, milliseconds(time.Since(began)))
+	for _, t := range torrents {
+		id, err := strconv.ParseInt(strings.TrimPrefix(t.Tags, store.DownloadTagPrefix), 10, 64)
+		if err != nil {
+			return err
+		}
+		if _, err := p.conn.Exec(ctx, `UPDATE download_jobs SET progress = $2, speed = $3, eta_seconds = $4, updated_at_utc = now()
+			WHERE id = $1`, id, t.Progress, t.DlSpeed, t.ETA); err != nil {
+			return err
+		}
+	}
+	p.whole = append(p.whole, milliseconds(time.Since(began)))
+	return nil
+}
+
+// torrentRequests counts what a stand-in was asked, but for logins.
+func torrentRequests(ctx context.Context, url string) (count float64, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_/requests", nil)
+	if err != nil {
+		return 0, err
+	}
+	var log struct {
+		Items []sim.Request `json:"items"`
+	}
+	if err := answer(request, &log); err != nil {
+		return 0, err
+	}
+	for _, r := range log.Items {
+		if !strings.HasSuffix(r.Path, "/login") {
+			count++
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,129 @@
+// Command bench measures Stagecoach on this machine: each figure beside a baseline that is taken in the same run, by
+// turns, so that a noisy machine is noisy for both. A missed aim is information and no failure; the exit code is not 0
+// only when something did not work.
+//
+//	go run ./dev/bench [--json] [name…]
+//
+// Like the worker, the stand-ins run in processes of their own: this program starts itself for them.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// figure is something to measure; it may give several rows.
+type figure struct {
+	name    string
+	about   string
+	measure func(ctx context.Context, m *machine) ([]row, error)
+}
+
+var figures = []figure{
+	{"stream", "a 1 GiB file from the storage to Telegram", measureStream},
+	{"memory", "a worker with four 2 GB streams at a time", measureMemory},
+	{"repeat", "a file that Telegram has already", measureRepeat},
+	{"small", "many jobs of 1 KiB", measureSmall},
+	{"history", "what one job costs in Temporal", measureHistory},
+	{"claims", "agents who claim tasks", measureClaims},
+	{"pollers", "claims and small jobs with fewer polls and slots", measurePollers},
+	{"beside", "a claim while all slots for deliveries are taken", measureBeside},
+	{"life", "what a task leaves in Temporal", measureLife},
+	{"deadlines", "1,000 tasks due in the same second", measureDeadlines},
+	{"sweep", "the reconciler over 10,000 live tasks", measureSweep},
+	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
+	{"transactions", "from a transfer to Stars, and a backlog of 1,000 of them", measureTransactions},
+	{"streams", "1,000 followers of the events of one API", measureStreams},
+	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
+}
+
+// onRequest are figures that are only taken by name: they need much time or room.
+var onRequest = []figure{
+	{"scale", "status, metrics and live messages over many events (" + scaleVariable + ")", measureScale},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) int {
+	if len(args) > 1 && args[0] == childCommand {
+		return report(progress, beChild(ctx, args[1], args[2:], os.Stdin, out))
+	}
+	asJSON := slices.Contains(args, "--json")
+	names := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--json" })
+	chosen, err := choose(names)
+	if err != nil {
+		return report(progress, err)
+	}
+	m, err := newMachine(ctx, progress)
+	if err != nil {
+		return report(progress, errors.Join(err, m.close()))
+	}
+	rows, err := measure(ctx, m, chosen, progress)
+	err = errors.Join(err, m.close())
+	if asJSON {
+		err = errors.Join(err, writeJSON(out, rows))
+	} else {
+		err = errors.Join(err, writeTable(out, rows))
+	}
+	return report(progress, err)
+}
+
+// choose gives the figures with these names, all when there are none.
+func choose(names []string) ([]figure, error) {
+	if len(names) == 0 {
+		return figures, nil
+	}
+	var chosen []figure
+	known := slices.Concat(figures, onRequest)
+	for _, name := range names {
+		i := slices.IndexFunc(known, func(f figure) bool { return f.name == name })
+		if i < 0 {
+			var usage strings.Builder
+			for _, f := range known {
+				fmt.Fprintf(&usage, "\n  %-12s  %s", f.name, f.about)
+			}
+			return nil, fmt.Errorf("there is no figure %q; there are%s", name, usage.String())
+		}
+		chosen = append(chosen, known[i])
+	}
+	return chosen, nil
+}
+
+// measure takes one figure after the other; one that does not work does not stop the others.
+func measure(ctx context.Context, m *machine, chosen []figure, progress io.Writer) (rows []row, failures error) {
+	for _, f := range chosen {
+		fmt.Fprintf(progress, "%s: %s …", f.name, f.about)
+		began := time.Now()
+		got, err := f.measure(ctx, m)
+		fmt.Fprintf(progress, " %.0f s\n", time.Since(began).Seconds())
+		rows = append(rows, got...)
+		if err != nil {
+			failures = errors.Join(failures, fmt.Errorf("%s: %w", f.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return rows, failures
+}
+
+func report(to io.Writer, err error) (code int) {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(to, err)
+	return 1
+}

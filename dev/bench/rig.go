@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/internal/config"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+const (
+	botToken    = "7000000001:AAbenchBotTokenBenchBotTokenBench01"
+	accessToken = "bench-access-token"
+	adminToken  = "sc_bench-admin-token-of-these-benches"
+)
+
+// rig is one whole Stagecoach to measure on: a Temporal server of its own, empty and in memory, for that slows as it
+// fills; stand-ins and a worker, each in its own process.
+type rig struct {
+	*machine
+	temporal    *servers.Temporal
+	client      client.Client
+	deliveries  *delivery.Client
+	tasks       *task.Client
+	purchases   *transaction.Client
+	files       string // the storage's folder
+	telegramURL string
+	yandexURL   string
+	apiURL      string
+	worker      *process
+	children    []*process
+}
+
+// rigOptions say what differs from the usual.
+type rigOptions struct {
+	telegram sim.TelegramOptions
+	yandex   sim.YandexOptions
+	settings map[string]string // of the worker
+}
+
+// withRig builds a rig, lets fn use it and takes it down.
+func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error) (err error) {
+	r := &rig{machine: m}
+	defer func() {
+		if err != nil && r.worker != nil {
+			err = fmt.Errorf("%w\nthe worker's log:\n%s", err, r.worker.log)
+		}
+		err = errors.Join(err, r.close())
+	}()
+	if err := r.start(ctx, o); err != nil {
+		return err
+	}
+	return fn(r)
+}
+
+func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
+	if err := r.startStandIns(o); err != nil {
+		return err
+	}
+	if r.temporal, err = servers.StartTemporal(ctx, servers.TemporalOptions{UIPort: -1}); err != nil {
+		return err
+	}
+	if r.client, err = dialTemporal(ctx, r.temporal.Address); err != nil {
+		return err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.tasks = &task.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	r.purchases = &transaction.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	return r.startWorker(ctx, o.settings)
+}
+
+// dialTemporal connects as the doors and the worker do; the baseline's worker has the same.
+func dialTemporal(ctx context.Context, address string) (client.Client, error) {
+	options := client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)}
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	return client.DialContext(ctx, options)
+}
+
+func (r *rig) startStandIns(o rigOptions) (err error) {
+	serial := strconv.FormatInt(r.serial.Add(1), 10)
+	r.files = filepath.Join(r.dir, "disk"+serial)
+	o.yandex.Dir, o.yandex.AccessToken = r.files, accessToken
+	o.telegram.Dir, o.telegram.Token = filepath.Join(r.dir, "chats"+serial), botToken
+	var telegram, yandex *process
+	if telegram, r.telegramURL, err = startChild("telegram", o.telegram); err != nil {
+		return err
+	}
+	r.children = append(r.children, telegram)
+	if yandex, r.yandexURL, err = startChild("yandex", o.yandex); err != nil {
+		return err
+	}
+	r.children = append(r.children, yandex)
+	return nil
+}
+
+func (r *rig) startWorker(ctx context.Context, settings map[string]string) (err error) {
+	r.worker, err = r.startProgram(ctx, "worker", settings, `"worker runs"`)
+	return err
+}
+
+// startAPI runs the HTTP API alone; the caller stops it.
+func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*process, error) {
+	port, err := servers.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	r.apiURL = "http://" + addr
+	settings["STAGECOACH_API_ADDR"], settings["STAGECOACH_BOT"] = addr, "false"
+	return r.startProgram(ctx, "api", settings, `"API listens"`)
+}
+
+// startProgram runs one of our programs and waits until it logs that it is ready.
+func (r *rig) startProgram(ctx context.Context, name string, settings map[string]string, ready string) (*process, error) {
+	command := exec.Command(filepath.Join(r.programs, name))
+	command.Env = []string{
+		"DATABASE_URL=" + r.postgres.URL,
+		"TEMPORAL_ADDRESS=" + r.temporal.Address,
+		"STAGECOACH_ENCRYPTION_KEY=" + base64.StdEncoding.EncodeToString(r.key),
+		"STAGECOACH_ADMIN_TOKEN=" + adminToken,
+		"STAGECOACH_TELEGRAM_TOKEN=" + botToken,
+		"STAGECOACH_TELEGRAM_API_URL=" + r.telegramURL,
+		"STAGECOACH_YANDEX_API_URL=" + r.yandexURL,
+		"STAGECOACH_YANDEX_ACCESS_TOKEN=" + accessToken,
+		"STAGECOACH_WORKER_METRICS_ADDR=127.0.0.1:0",
+		"STAGECOACH_API_METRICS_ADDR=127.0.0.1:0",
+		"STAGECOACH_WORKER_STOP_TIMEOUT=1s",
+		"STAGECOACH_TASK_LEAST_DEADLINE=0s",
+		"STAGECOACH_TASK_LEAST_RELEASE=0s",
+	}
+	for _, setting := range config.Settings() { // one user stands for many
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			command.Env = append(command.Env, setting.Name+"=0")
+		}
+	}
+	for name, value := range settings {
+		command.Env = append(command.Env, name+"="+value)
+	}
+	p, err := startProcess(command)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.awaitLog(ctx, ready); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%w\nits log:\n%s", err, p.log)
+	}
+	return p, nil
+}
+
+func (r *rig) close() (err error) {
+	if r.worker != nil {
+		r.worker.stop()
+	}
+	for _, child := range r.children {
+		child.stop()
+	}
+	if r.client != nil {
+		r.client.Close()
+	}
+	if r.temporal != nil {
+		r.temporal.Kill()
+	}
+	return errors.Join(err, os.RemoveAll(r.files))
+}
+
+// user makes an active user with a chat.
+func (r *rig) user(ctx context.Context) (store.User, error) {
+	id := 1000 + r.serial.Add(1)
+	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.telegramURL, id), map[string]string{"text": "hello"}); err != nil {
+		return store.User{}, err
+	}
+	return r.store.CreateUser(ctx, store.User{TelegramID: &id, Name: "Bench", Status: store.UserActive}, "")
+}
+
+// request asks for a delivery.
+func (r *rig) request(ctx context.Context, user store.User, file store.File) (store.Job, error) {
+	nonce := strconv.FormatInt(r.serial.Add(1), 10)
+	job, _, err := r.deliveries.Request(ctx, user, file.ID, nonce, store.SourceAPI)
+	return job, err
+}
+
+// await waits until the job's workflow has completed, which means that the file was delivered.
+func (r *rig) await(ctx context.Context, job store.Job) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if err := r.client.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, nil); err != nil {
+		return fmt.Errorf("job %d was not delivered: %w", job.ID, err)
+	}
+	return nil
+}
+
+// warmUp delivers a few bytes, so that no figure pays for the first connections.
+func (r *rig) warmUp(ctx context.Context) error {
+	user, err := r.user(ctx)
+	if err != nil {
+		return err
+	}
+	file, _, err := r.randomFile(ctx, 1024)
+	if err != nil {
+		return err
+	}
+	job, err := r.request(ctx, user, file)
+	if err != nil {
+		return err
+	}
+	return r.await(ctx, job)
+}
+
+// post sends JSON to a stand-in.
+func post(ctx context.Context, url string, body any) error {
+	return send(ctx, http.MethodPost, url, body, nil)
+}
+
+// send does so with any method, and decodes what comes, unless into is nil.
+func send(ctx context.Context, method, url string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return answer(request, into)
+}
+
+// answer makes a request and decodes what comes, unless into is nil.
+func answer(request *http.Request, into any) error {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s answered %s", request.Method, request.URL.Path, response.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestCancelBeforeBegun cancels a workflow of each workload that no worker has seen yet: its row ends as if it had been cancelled later,
+// and nothing leaves for the outside world.
+func TestCancelBeforeBegun(t *testing.T) {
+	t.Parallel()
+	v := newVault(t, testdb.URL(t))
+	v.startAPI()
+	v.ann = v.member("Ann")
+	file, _ := v.file("file.bin", 3000)
+	job := v.deliver(v.user(500), file)
+	task := v.ann.batch(v.ann.workspace(map[string]any{}), map[string]any{"ref": "one", "title": "Never begun"})["one"]
+	torrent := v.torrent("never.epub", sim.TorrentSpec{})
+	load := v.ask(v.library.reader(), torrent.URL)
+	order := v.orderOfOld()
+
+	for _, id := range []string{job.WorkflowID(), "task/" + task, load.WorkflowID(), store.TransactionWorkflowID(order)} {
+		v.temporalCLI("workflow", "cancel", "--workflow-id", id)
+	}
+	v.startWorker()
+	v.wantState(v.ended(job, time.Minute), store.JobCancelled, string(fault.CancelledByUser))
+	v.eventually(time.Minute, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
+	if load = v.over(load); load.Status != store.DownloadCanceled {
+		t.Errorf("the download is %s", load.Status)
+	}
+	v.orderIs(order, "is cancelled", func(o map[string]any) bool {
+		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"
+	})
+	v.eventually(time.Minute, "all four workflows end", func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 })
+	if got := v.documents(500); len(got) > 0 {
+		t.Errorf("sent: %+v", got)
+	}
+	if v.find(torrent) != nil {
+		t.Error("qBittorrent has the torrent")
+	}
+	if sold := v.bought(); len(sold) > 0 {
+		t.Errorf("bought for %v", sold)
+	}
+	if found := v.call("GET", "/v1/findings", adminToken, nil).body["items"].([]any); len(found) > 0 {
+		t.Errorf("the reconciler had to help: %v", found)
+	}
+}
+
+// orderOfOld makes an order to a wallet that is not the worker's, so that its workflow can be started while no worker runs.
+func (v *vault) orderOfOld() string {
+	v.Helper()
+	wallet, hash := "0:"+digest("an old wallet"), digest("an old order")
+	_, err := v.store.OpenWallet(v.Context(), wallet, store.WalletStart{})
+	must(v, err)
+	_, err = v.store.IngestChain(v.Context(), wallet, []store.ChainTransaction{{
+		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", LT: 10, Hash: hash, At: time.Now(),
+		In: store.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
+	}}, time.Now())
+	must(v, err)
+	must(v, v.orders.Start(v.Context(), hash))
+	return hash
+}

@@ -1,0 +1,398 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// slow makes uploads take a few seconds.
+func (s *stack) slow(bytesPerSecond int64) {
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "throttle", BytesPerSecond: bytesPerSecond})
+}
+
+// inState waits until a job is in a state.
+func (s *stack) inState(job store.Job, state store.JobState) {
+	s.Helper()
+	s.eventually(20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state })
+}
+
+// streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a second.
+func (s *stack) streaming(size, perSecond int) (job store.Job, sum string) {
+	s.Helper()
+	file, sum := s.file("big.bin", size<<20)
+	s.slow(int64(perSecond) << 20)
+	job = s.deliver(s.user(100), file)
+	s.inState(job, store.JobStreaming)
+	return job, sum
+}
+
+// TestWorkerKilled kills the worker in mid-stream: another one goes on, and the chat gets the file once.
+func TestWorkerKilled(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	job, sum := s.streaming(24, 4)
+	time.Sleep(500 * time.Millisecond)
+	worker.kill()
+	killed := time.Now()
+	s.startWorker()
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 1 {
+		t.Errorf("attempt %d, want 1: the lost try counts", job.Attempt)
+	}
+	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started", "streaming_started", "delivered"}
+	if got := s.events(job); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+	t.Logf("delivered %s after the kill", time.Since(killed).Round(time.Millisecond))
+}
+
+// TestWorkerKilledBeforeTheAnswer kills the worker when all bytes are out: nobody can know, and nobody sends again.
+func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("small.bin", 1000)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+	job := s.deliver(user, file)
+	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+	worker.kill()
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	if n := len(s.documents(100)); n > 1 {
+		t.Errorf("the chat has %d documents", n)
+	}
+}
+
+// TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then lets it go on: it must not
+// let its own last bytes go.
+func TestWorkerFrozen(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	frozen := s.startWorker()
+	job, sum := s.streaming(24, 6)
+	must(t, frozen.Process.Signal(syscall.SIGSTOP))
+	s.startWorker()
+	job = s.ended(job, jobPatience)
+	s.wantState(job, store.JobDelivered, "")
+	must(t, frozen.Process.Signal(syscall.SIGCONT))
+	s.eventually(30*time.Second, "both uploads are over", func() bool {
+		uploads := s.uploads()
+		return len(uploads) == 2 && uploads[0].Done && uploads[1].Done
+	})
+	s.wantDocument(100, sum)
+	if again := s.reload(job); again.RowVersion != job.RowVersion {
+		t.Errorf("the record changed: %+v", again)
+	}
+}
+
+// TestFenced takes the claim away from a worker that streams: it may not let its last bytes go, nor write.
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	database := testdb.URL(t)
+	s := newStackOn(t, database, nil)
+	s.startWorker()
+	job, sum := s.streaming(6, 4)
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
+	must(t, err)
+	job = s.ended(job, 30*time.Second)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 1 || job.Claim != 3 {
+		t.Errorf("attempt %d with claim %d: the first ride has written", job.Attempt, job.Claim)
+	}
+}
+
+// uploads lists the requests that send documents, those under way too.
+func (s *stack) uploads() []sim.Request {
+	return slices.DeleteFunc(s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") })
+}
+
+// TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
+func TestWorkerStopped(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	job, sum := s.streaming(24, 4)
+	worker.stop()
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+}
+
+// TestTemporalAway stops and starts the Temporal server in mid-job.
+func TestTemporalAway(t *testing.T) {
+	t.Parallel()
+	s := newStackOn(t, testdb.URL(t), nil)
+	s.startWorker()
+	job, longSum := s.streaming(32, 6)
+	s.temporal.Kill()
+	other := s.user(101)
+	asked, askedSum := s.file("asked-meanwhile.bin", 1000)
+	meanwhile := s.deliver(other, asked) // recorded; the reconciler starts it
+	time.Sleep(time.Second)
+	must(t, s.temporal.Restart(t.Context()))
+	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(meanwhile, time.Minute), store.JobDelivered, "")
+	s.wantDocument(100, longSum)
+	s.wantDocument(101, askedSum)
+}
+
+// TestPostgresAway stops and starts PostgreSQL in mid-job: no try is lost, the end is written when it is back.
+func TestPostgresAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	postgres, err := servers.StartPostgres(t.Context(), servers.PostgresOptions{Dir: dir, Fast: true})
+	must(t, err)
+	t.Cleanup(func() { postgres.Stop() })
+	migrated, err := store.Open(t.Context(), postgres.URL, testdb.Key)
+	must(t, err)
+	must(t, migrated.Migrate(t.Context()))
+	migrated.Close()
+	s := newStackOn(t, postgres.URL, nil)
+	s.startWorker()
+	job, sum := s.streaming(16, 6)
+	postgres.Kill()
+	time.Sleep(4 * time.Second) // the last bytes and their answer fall into the outage
+	must(t, postgres.Restart(t.Context()))
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 0 {
+		t.Errorf("attempt %d: an outage of the record is no failed try", job.Attempt)
+	}
+}
+
+// TestCancel stops jobs in each live state.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s.startWorker()
+	s.slow(1 << 20)
+	user := s.user(100)
+	file, _ := s.file("big.bin", 24<<20)
+	streaming := s.deliver(user, file)
+	s.inState(streaming, store.JobStreaming)
+	queued, err := s.deliveries.Cancel(t.Context(), user, s.deliver(user, file).ID)
+	must(t, err)
+	s.wantState(queued, store.JobCancelled, string(fault.CancelledByUser))
+	_, err = s.deliveries.Cancel(t.Context(), user, streaming.ID)
+	must(t, err)
+	s.wantState(s.ended(streaming, 10*time.Second), store.JobCancelled, string(fault.CancelledByUser))
+	if n := len(s.documents(100)); n != 0 {
+		t.Errorf("the chat has %d documents", n)
+	}
+	if _, err := s.deliveries.Cancel(t.Context(), user, streaming.ID); fault.CodeOf(err) != fault.InvalidTransition {
+		t.Errorf("cancelling an ended job gave %v", err)
+	}
+	stranger := s.user(101)
+	if _, err := s.deliveries.Cancel(t.Context(), stranger, streaming.ID); fault.CodeOf(err) != fault.DeliveryNotFound {
+		t.Errorf("cancelling somebody else's job gave %v", err)
+	}
+}
+
+// TestCancelAfterTheLastByte comes too late: the answer is awaited and tells the truth.
+func TestCancelAfterTheLastByte(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
+	s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("small.bin", 1000)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+	job := s.deliver(user, file)
+	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+	_, err := s.deliveries.Cancel(t.Context(), user, job.ID)
+	must(t, err)
+	s.wantState(s.ended(job, 30*time.Second), store.JobFailed, string(fault.OutcomeUnknown))
+}
+
+// TestExpires lets nobody take a job within its TTL.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s.startWorker()
+	s.slow(1 << 20)
+	user := s.user(100)
+	long, _ := s.file("long.bin", 8<<20)
+	late, _ := s.file("late.bin", 1000)
+	first := s.deliver(user, long)
+	s.eventually(time.Minute, "a job is streaming", func() bool {
+		if first = s.reload(first); first.State == store.JobExpired { // the machine was too slow to take it in time
+			first = s.deliver(user, long)
+		}
+		return first.State == store.JobStreaming
+	})
+	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), store.JobExpired, string(fault.NotClaimedInTime))
+	s.wantState(s.ended(first, 30*time.Second), store.JobDelivered, "")
+}
+
+// TestBlockedMeanwhile blocks a user between the request and the claim.
+func TestBlockedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	user := s.user(100)
+	file, _ := s.file("file.bin", 1000)
+	job := s.deliver(user, file)
+	_, err := s.store.ChangeUser(t.Context(), user.ID, store.UserChange{Status: store.UserBlocked})
+	must(t, err)
+	s.startWorker()
+	s.wantState(s.ended(job, 20*time.Second), store.JobFailed, string(fault.UserNotActive))
+	blocked, err := s.store.UserByID(t.Context(), user.ID)
+	must(t, err)
+	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
+		t.Errorf("a blocked user's request gave %v", err)
+	}
+}
+
+// TestResend delivers known content by file_id, and streams it when Telegram has forgotten it.
+func TestResend(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	file, sum := s.file("same.bin", 3<<20)
+	downloads := func() (n int) {
+		for _, request := range s.yandex.Requests() {
+			if request.Method == "GET" && len(request.Path) > 10 && request.Path[:10] == "/download/" {
+				n++
+			}
+		}
+		return n
+	}
+	first, second, third := s.user(100), s.user(101), s.user(102)
+	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), store.JobDelivered, "")
+	if n := downloads(); n != 1 {
+		t.Errorf("%d downloads, want 1: known content moves no bytes", n)
+	}
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "wrong_file_id", Times: 1})
+	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), store.JobDelivered, "")
+	if n := downloads(); n != 2 {
+		t.Errorf("%d downloads, want 2: a refused file_id falls back to streaming", n)
+	}
+	for _, chat := range []int64{100, 101, 102} {
+		s.wantDocument(chat, sum)
+	}
+}
+
+// TestFairness lets one user's many files never hold up the others' few: once all have jobs waiting, users take turns.
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	const users, files = 10, 20
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s.startWorker()
+	s.slow(100 << 10) // a file takes 0.2 s, so that all are in line before half are delivered
+	var shelf []store.File
+	for i := range files {
+		file, _ := s.file(fmt.Sprintf("file-%d.bin", i), 20<<10)
+		shelf = append(shelf, file)
+	}
+	var jobs []store.Job
+	for u := range users { // all of the first user's first, then all of the second's …
+		user := s.user(int64(200 + u))
+		for _, file := range shelf {
+			jobs = append(jobs, s.deliver(user, file))
+		}
+	}
+	allAsked := len(s.claims())
+	for _, job := range jobs {
+		s.wantState(s.ended(job, 2*time.Minute), store.JobDelivered, "")
+	}
+	var claims []int64
+	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool { // other tests' transactions may hold some up
+		claims = s.claims()
+		return len(claims) >= users*files
+	})
+	if len(claims) != users*files {
+		t.Fatalf("%d claims, want %d", len(claims), users*files)
+	}
+	// In three rounds of turns everybody who still waits is served about three times.
+	waiting := count(claims[allAsked:])
+	round := claims[allAsked:min(allAsked+3*len(waiting), len(claims))]
+	least, most := len(round), 0
+	for user, left := range waiting {
+		if left >= 3 {
+			served := count(round)[user]
+			least, most = min(least, served), max(most, served)
+		}
+	}
+	if least < 1 || most > 5*least {
+		t.Errorf("in three rounds somebody was served %d times and somebody %d times: %v", least, most, round)
+	}
+	for user, n := range count(claims) {
+		if documents := len(s.documents(199 + user)); n != files || documents != files {
+			t.Errorf("user %d: %d claims and %d documents, want %d", user, n, documents, files)
+		}
+	}
+}
+
+// claims lists whose job was claimed, in order.
+func (s *stack) claims() []int64 {
+	s.Helper()
+	events, err := s.store.EventsAfter(s.Context(), store.Cursor{}, 10000)
+	must(s, err)
+	var owners []int64
+	for _, event := range events {
+		if event.Type == "claimed" {
+			owners = append(owners, *event.OwnerID)
+		}
+	}
+	return owners
+}
+
+func count(ids []int64) map[int64]int {
+	n := map[int64]int{}
+	for _, id := range ids {
+		n[id]++
+	}
+	return n
+}
+
+// TestRepeatedRequests asks many times at once with one nonce: one job, one document.
+func TestRepeatedRequests(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("once.bin", 1000)
+	results := make(chan store.Job, 20)
+	for range cap(results) {
+		go func() {
+			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", store.SourceBot)
+			if err != nil {
+				t.Error(err)
+			}
+			results <- job
+		}()
+	}
+	first := <-results
+	for range cap(results) - 1 {
+		if job := <-results; job.ID != first.ID {
+			t.Errorf("job %d beside job %d", job.ID, first.ID)
+		}
+	}
+	s.wantState(s.ended(first, 20*time.Second), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if first.IdempotencyKey != delivery.IdempotencyKey(user.ID, file.ID, "the-nonce") {
+		t.Error("the key is not the digest of user, file and nonce")
+	}
+}

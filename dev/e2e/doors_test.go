@@ -1,0 +1,236 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/store"
+)
+
+// answer is what the HTTP API said.
+type answer struct {
+	status int
+	body   map[string]any
+}
+
+// seen keeps every answer of the API, for the search for secrets.
+type seen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// call asks the HTTP API; headers come in pairs.
+func (s *stack) call(method, path, token string, body any, headers ...string) answer {
+	s.Helper()
+	encoded, err := json.Marshal(body)
+	must(s, err)
+	request, err := http.NewRequestWithContext(s.Context(), method, s.apiURL+path, bytes.NewReader(encoded))
+	must(s, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return answer{}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(s, err)
+	s.answers.mu.Lock()
+	s.answers.text.Write(text)
+	s.answers.mu.Unlock()
+	got := answer{status: response.StatusCode}
+	if err := json.Unmarshal(text, &got.body); err != nil && len(text) > 0 {
+		s.Fatalf("%s %s answered %d with %q", method, path, got.status, text)
+	}
+	return got
+}
+
+// want fails the test unless the answer has that status, and gives its body.
+func (a answer) want(t testing.TB, status int) map[string]any {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("answered %d %v, want %d", a.status, a.body, status)
+	}
+	return a.body
+}
+
+// apiUser makes a user through the API and gives their token; the chat exists already.
+func (s *stack) apiUser(name string, telegramID int64) (id, token string) {
+	s.Helper()
+	s.telegram.SendMessage(telegramID, "/start")
+	s.eventually(30*time.Second, "the bot knows the user", func() bool {
+		user, err := s.store.UserByTelegram(s.Context(), telegramID)
+		id = strconv.FormatInt(user.ID, 10)
+		return err == nil
+	})
+	s.call("PATCH", "/v1/users/"+id, adminToken, map[string]any{"status": "ACTIVE", "name": name}).want(s, 200)
+	token, _ = s.call("POST", "/v1/users/"+id+"/token", adminToken, nil).want(s, 200)["token"].(string)
+	return id, token
+}
+
+// listedFile finds a file of the top folder through the API.
+func (s *stack) listedFile(token, name string) string {
+	s.Helper()
+	for _, item := range s.call("GET", "/v1/files?path=/&limit=200", token, nil).want(s, 200)["items"].([]any) {
+		if entry := item.(map[string]any); entry["name"] == name {
+			return entry["file_id"].(string)
+		}
+	}
+	s.Fatalf("%s is not listed", name)
+	return ""
+}
+
+func TestThroughHTTP(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	traces := s.collectTraces()
+	s.startWorker()
+	s.startAPI()
+	_, token := s.apiUser("Ann", 100)
+	_, stranger := s.apiUser("Bob", 101)
+	_, sum := s.file("report.pdf", 1<<20)
+	fileID := s.listedFile(token, "report.pdf")
+
+	events := s.follow(token)
+	ask := func(key string) answer {
+		return s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", key)
+	}
+	made := ask("one").want(t, 201)
+	again := ask("one").want(t, 200)
+	if made["id"] != again["id"] {
+		t.Errorf("one key made deliveries %v and %v", made["id"], again["id"])
+	}
+	path := "/v1/deliveries/" + made["id"].(string)
+	s.eventually(20*time.Second, "it is delivered", func() bool {
+		return s.call("GET", path, token, nil).want(t, 200)["state"] == "DELIVERED"
+	})
+	s.wantDocument(100, sum)
+	s.eventually(30*time.Second, "the stream has every transition", func() bool {
+		return slices.Equal(events(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
+	})
+
+	if got := s.call("POST", path+"/cancel", token, nil).want(t, 409)["code"]; got != "INVALID_TRANSITION" {
+		t.Errorf("cancelling a delivered job: %v", got)
+	}
+	s.call("GET", path, stranger, nil).want(t, 404)
+	s.call("POST", path+"/cancel", stranger, nil).want(t, 404)
+	s.call("GET", "/v1/status", token, nil).want(t, 403)
+	s.call("GET", "/v1/status", adminToken, nil).want(t, 200)
+	refused := false
+	for _, item := range s.call("GET", "/v1/audit", adminToken, nil).want(t, 200)["items"].([]any) {
+		refused = refused || item.(map[string]any)["outcome"] == "refused"
+	}
+	if !refused {
+		t.Error("a user's try to see the status is not in the audit log")
+	}
+	s.wantTrace(traces, []string{
+		"POST /v1/deliveries", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "StartActivity:Deliver", "RunActivity:Deliver", "yandex open", "telegram sendDocument",
+	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
+}
+
+// follow reads the event stream in the background and gives a function that lists the types so far.
+func (s *stack) follow(token string) func() []string {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), "GET", s.apiURL+"/v1/events", nil)
+	must(s, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	must(s, err)
+	s.Cleanup(func() { response.Body.Close() })
+	var mu sync.Mutex
+	var types []string
+	go func() {
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok {
+				continue
+			}
+			var event struct {
+				Type string `json:"type"`
+			}
+			if json.Unmarshal([]byte(data), &event) == nil {
+				mu.Lock()
+				types = append(types, event.Type)
+				mu.Unlock()
+			}
+		}
+	}()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(types)
+	}
+}
+
+// press clicks the newest button whose label holds text.
+func (s *stack) press(user int64, text string) {
+	s.Helper()
+	s.eventually(30*time.Second, "a button "+text, func() bool {
+		messages := s.telegram.Chat(user).Messages
+		for _, message := range slices.Backward(messages) {
+			for _, row := range message.Buttons {
+				for _, button := range row {
+					if !message.Deleted && strings.Contains(button.Text, text) {
+						return s.telegram.Click(user, button.Data) == nil
+					}
+				}
+			}
+		}
+		return false
+	})
+}
+
+// says waits until a message of the bot holds text.
+func (s *stack) says(user int64, text string) {
+	s.Helper()
+	s.eventually(20*time.Second, fmt.Sprintf("the bot says %q", text), func() bool {
+		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m sim.Message) bool {
+			return m.FromBot && !m.Deleted && strings.Contains(m.Text, text)
+		})
+	})
+}
+
+func TestThroughBot(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	traces := s.collectTraces()
+	s.startWorker()
+	_, sum := s.file("кино.mkv", 1<<20)
+	s.telegram.SendMessage(1, "/start") // the administrator's chat
+	s.startAPI()
+	s.telegram.SendMessage(100, "/start")
+	s.press(1, "Approve")
+	s.eventually(30*time.Second, "the user is active", func() bool {
+		user, err := s.store.UserByTelegram(t.Context(), 100)
+		return err == nil && user.Status == store.UserActive
+	})
+	s.telegram.SendMessage(100, "/files")
+	s.press(100, "кино")
+	s.press(100, "Download")
+	s.eventually(20*time.Second, "the document", func() bool { return len(s.documents(100)) == 1 })
+	s.wantDocument(100, sum)
+	s.says(100, "elivered")
+	s.telegram.SendMessage(100, "/status")
+	s.eventually(30*time.Second, "the refusal is audited", func() bool {
+		entries, err := s.store.AuditLog(t.Context(), 0, 10)
+		return err == nil && slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
+			return e.Door == store.DoorBot && e.Outcome == store.OutcomeRefused
+		})
+	})
+	s.wantTrace(traces, []string{"bot /files", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "RunActivity:Deliver", "telegram sendDocument"},
+		[]string{"кино", botToken, adminToken, s.env["STAGECOACH_YANDEX_API_URL"]})
+}

@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+// troubled is one round of TestDownloadFaults: some downloads, and what happens to them.
+type troubled struct {
+	*library
+	*rapid.T
+	stand    *standIn
+	made     []*sim.SeededTorrent
+	jobs     []store.Download
+	reader   store.User
+	restarts *workerRestarts
+	log      []string
+}
+
+// workerRestarts counts what happens to the worker over all rounds.
+type workerRestarts struct{ stops, kills int }
+
+// maxKills bounds the time that the test takes: until a killed worker is missed, seconds pass.
+const maxKills = 2
+
+// TestDownloadFaults draws random sequences of troubles: qBittorrent is away, restarts, forgets torrents, answers with errors or
+// not at all; torrents break, or are removed by hand; people cancel; the worker is restarted or killed. Then all is well
+// again. Every download comes to one end, on which record, Temporal and qBittorrent agree, and nothing else is touched.
+// STAGECOACH_FAULTS_TIME sets how long it goes on.
+func TestDownloadFaults(t *testing.T) {
+	t.Parallel()
+	stand := newStandIn(t)
+	l := newLibrary(t, stand, map[string]string{"STAGECOACH_QBITTORRENT_TIMEOUT": "1s"})
+	l.careless = true
+	l.startWorker()
+	lasts := 30 * time.Second
+	if text := os.Getenv("STAGECOACH_FAULTS_TIME"); text != "" {
+		var err error
+		lasts, err = time.ParseDuration(text)
+		must(t, err)
+	}
+	deadline := time.Now().Add(lasts)
+	rounds, ends, restarts := 0, map[string]int{}, &workerRestarts{}
+	rapid.Check(t, func(r *rapid.T) {
+		if time.Now().After(deadline) {
+			return
+		}
+		rounds++
+		round := &troubled{library: l, T: r, stand: stand, reader: l.reader(), restarts: restarts}
+		for i := range rapid.IntRange(1, 3).Draw(r, "torrents") {
+			kind := rapid.SampledFrom([]sim.TorrentKind{sim.TorrentV1, sim.TorrentV2, sim.TorrentHybrid}).Draw(r, "kind")
+			round.made = append(round.made, l.torrent(fmt.Sprintf("round-%d-%d.epub", rounds, i), sim.TorrentSpec{NoSeed: true, Kind: kind, Size: 1 << 16}))
+		}
+		for range rapid.IntRange(1, 4).Draw(r, "downloads") {
+			round.ask()
+		}
+		for range rapid.IntRange(5, 20).Draw(r, "steps") {
+			round.step()
+		}
+		round.heal()
+		var troubles []string
+		for _, job := range round.jobs {
+			job = l.over(job)
+			troubles = append(troubles, round.disagreements(job)...)
+			ends[fmt.Sprintf("%s %s", job.Status, reasonOf(job))]++
+		}
+		if trouble := round.leftOver(); trouble != "" {
+			troubles = append(troubles, trouble)
+		}
+		if len(troubles) > 0 {
+			r.Fatalf("%s\nafter: %s", strings.Join(troubles, "\n"), strings.Join(round.log, ", "))
+		}
+	})
+	t.Logf("%d rounds, %d worker restarts, %d kills: %v", rounds, restarts.stops, restarts.kills, ends)
+}
+
+func reasonOf(job store.Download) string {
+	if job.FailureReason == nil {
+		return ""
+	}
+	return *job.FailureReason
+}
+
+func (r *troubled) note(format string, args ...any) {
+	r.log = append(r.log, fmt.Sprintf(format, args...))
+}
+
+// ask asks for one of the round's torrents.
+func (r *troubled) ask() {
+	made := rapid.SampledFrom(r.made).Draw(r.T, "torrent")
+	link := made.URL
+	if rapid.Bool().Draw(r.T, "magnet") {
+		link = made.Magnet()
+	}
+	job := r.library.ask(r.reader, link)
+	r.jobs = append(r.jobs, job)
+	r.note("ask %d for %s", job.ID, made.Name)
+}
+
+// step lets one thing happen, and some time pass.
+func (r *troubled) step() {
+	job := rapid.SampledFrom(r.jobs).Draw(r.T, "job")
+	made := rapid.SampledFrom(r.made).Draw(r.T, "torrent")
+	switch rapid.IntRange(0, 11).Draw(r.T, "what") { // the first ones are drawn most
+	case 0:
+		r.note("remove %s by hand", made.Name)
+		_ = r.stand.Remove(made.Name) // it may not be there
+	case 1:
+		state := rapid.SampledFrom([]string{"error", "missingFiles", "pausedDL", "checkingDL", "moving", "whatever"}).Draw(r.T, "state")
+		r.note("%s shows %s", made.Name, state)
+		_ = r.stand.Change(made.Name, sim.TorrentChange{State: &state})
+	case 2:
+		r.stand.lose = min(rapid.IntRange(0, 2).Draw(r.T, "lost"), len(r.stand.Torrents())-1) // the foreign one was first
+		r.note("restart without the last %d", r.stand.lose)
+		r.away(0)
+	case 3, 4:
+		f := sim.Fault{
+			Match: rapid.SampledFrom([]string{"/torrents/", "/torrents/info", "/torrents/add", "/torrents/delete", "/torrents/setCategory", "Tags", "/auth/login"}).Draw(r.T, "where"),
+			Kind:  rapid.SampledFrom([]string{"500", "503", "409", "403", "fails", "cut", "lost_answer", "timeout", "html_502"}).Draw(r.T, "fault"),
+			Times: rapid.IntRange(1, 3).Draw(r.T, "times"),
+		}
+		if f.Match == "/auth/login" && (f.Kind == "403" || f.Kind == "fails") {
+			f.Kind = "500" // a refused login is not tried again before a minute has passed
+		}
+		r.stand.AddFault(f)
+		r.note("%s %s ×%d", f.Match, f.Kind, f.Times)
+	case 5, 6:
+		r.note("cancel %d", job.ID)
+		hasty := *r.downloads
+		hasty.CancelPatience = 0
+		_, err := hasty.Cancel(r.stack.Context(), r.reader, job.ID, rapid.Bool().Draw(r.T, "keep"))
+		if err != nil && !fault.As(err).Retryable && fault.CodeOf(err) != fault.InvalidTransition {
+			r.Errorf("cancel of download %d: %v", job.ID, err)
+		}
+	case 7:
+		r.note("away")
+		r.away(time.Duration(rapid.IntRange(1, 15).Draw(r.T, "away")) * 100 * time.Millisecond)
+	case 8:
+		whole := 1.0
+		r.note("%s is there", made.Name)
+		_ = r.stand.Change(made.Name, sim.TorrentChange{Progress: &whole})
+	case 9:
+		r.restartWorker()
+	default:
+		r.ask()
+	}
+	time.Sleep(time.Duration(rapid.IntRange(0, 6).Draw(r.T, "pause")) * 50 * time.Millisecond)
+}
+
+func (r *troubled) away(pause time.Duration) {
+	r.stand.kill()
+	time.Sleep(pause)
+	r.stand.restart(r.TB)
+}
+
+func (r *troubled) restartWorker() {
+	if rapid.Bool().Draw(r.T, "kill") && r.restarts.kills < maxKills {
+		r.restarts.kills++
+		r.note("kill the worker")
+		r.worker.kill()
+	} else {
+		r.restarts.stops++
+		r.note("stop the worker")
+		r.worker.stop()
+	}
+	r.startWorker()
+}
+
+// heal ends all troubles, and lets what is there be downloaded.
+func (r *troubled) heal() {
+	r.stand.ClearFaults()
+	whole, goesOn := 1.0, ""
+	deadline := time.Now().Add(3 * time.Minute)
+	for {
+		live := 0
+		for _, job := range r.jobs {
+			if job = r.now(job); !download.Rules.Terminal(job.Status) {
+				live++
+			}
+		}
+		if live == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.Fatalf("%d downloads never end: %s", live, strings.Join(r.log, ", "))
+		}
+		for _, t := range r.stand.Torrents() {
+			if t.Category != activeCategory {
+				continue
+			}
+			if t.State != "error" && t.State != "missingFiles" { // these are for the service to see to
+				_ = r.stand.Change(t.Hash, sim.TorrentChange{State: &goesOn})
+			}
+			if t.Progress < 1 {
+				_ = r.stand.Change(t.Hash, sim.TorrentChange{Progress: &whole})
+			}
+		}
+		time.Sleep(pollEvery)
+	}
+}
+
+// leftOver looks at what all rounds have left.
+func (r *troubled) leftOver() (trouble string) {
+	if r.soon(func() bool { trouble = r.untidy(); return trouble == "" }) {
+		return ""
+	}
+	return trouble
+}

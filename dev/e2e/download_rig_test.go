@@ -1,0 +1,485 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+const (
+	activeCategory  = "stagecoach"
+	doneCategory    = "stagecoach-done"
+	foreignCategory = "somebody-elses"
+
+	pollEvery = 200 * time.Millisecond
+	grace     = 4 * time.Second
+	seedSpeed = 512 << 10 // bytes a second of what the web seed serves
+)
+
+// library is a stack that downloads, with a qBittorrent: the stand-in or the real one.
+type library struct {
+	*stack
+	whole     *stack // of the whole test, for what outlives a part of it
+	torrents  torrents
+	seed      *sim.WebSeed // serves the .torrent files, and the content of some
+	downloads *download.Client
+	foreign   *qbt.Torrent // a torrent that is none of ours
+	careless  bool         // torrents of completed downloads may be lost, and come back empty by a request that was under way
+}
+
+// torrents is a qBittorrent with what a test does to it beyond its Web API.
+type torrents interface {
+	login() (url, user, password string)
+	web() *qbt.Client  // one that is not ours: what it says is what is so
+	downloads() string // the folder for what names no path; empty: there are no files
+	kill()             // as kill -9 does
+	restart(t testing.TB)
+	// release lets the content come, and the metadata of a magnet link, of a torrent that nobody seeds.
+	release(l *library, made *sim.SeededTorrent)
+}
+
+// newLibrary starts a stack without a worker on a qBittorrent.
+func newLibrary(t testing.TB, server torrents, settings map[string]string) *library {
+	t.Helper()
+	return newLibraryOn(t, testdb.URL(t), server, settings)
+}
+
+// newLibraryOn is newLibrary on a migrated database of the test's own.
+func newLibraryOn(t testing.TB, database string, server torrents, settings map[string]string) *library {
+	t.Helper()
+	url, user, password := server.login()
+	all := map[string]string{
+		"STAGECOACH_QBITTORRENT_URL": url, "STAGECOACH_QBITTORRENT_USERNAME": user, "STAGECOACH_QBITTORRENT_PASSWORD": password,
+		"STAGECOACH_QBITTORRENT_TIMEOUT": "5s", "STAGECOACH_DOWNLOAD_POLL_INTERVAL": pollEvery.String(),
+		"STAGECOACH_DOWNLOAD_GRACE": grace.String(), "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true",
+	}
+	for name, value := range settings {
+		all[name] = value
+	}
+	l := &library{stack: newStackOn(t, database, all), torrents: server}
+	l.whole = l.stack
+	var err error
+	l.seed, err = sim.StartWebSeed("127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.seed.Close() })
+	l.seed.SetSpeed(seedSpeed)
+	l.downloads = &download.Client{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
+
+	somebodyElses := l.torrent("foreign.epub", sim.TorrentSpec{NoSeed: true})
+	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"}) // another installation's job 1
+	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
+		l.foreign = l.find(somebodyElses)
+		return l.foreign != nil && l.foreign.State == qbt.TorrentStateStalledDl
+	})
+	return l
+}
+
+// in gives the library to a part of its test.
+func (l *library) in(t testing.TB) *library {
+	part, stack := *l, *l.stack
+	stack.TB, part.stack = t, &stack
+	return &part
+}
+
+// parts runs parts of a test all at once.
+func (l *library) parts(t *testing.T, parts map[string]func(*library)) {
+	var running sync.WaitGroup
+	for name, part := range parts {
+		running.Go(func() { t.Run(name, func(t *testing.T) { part(l.in(t)) }) })
+	}
+	running.Wait()
+}
+
+func webClient(url, user, password string) *qbt.Client {
+	return qbt.NewClient(qbt.Config{Host: url, Username: user, Password: password, RetryAttempts: 1})
+}
+
+// all lists what qBittorrent has.
+func (l *library) all() []qbt.Torrent {
+	l.Helper()
+	listed, err := l.torrents.web().GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{})
+	must(l, err)
+	return listed
+}
+
+// find looks for a torrent by its content.
+func (l *library) find(made *sim.SeededTorrent) *qbt.Torrent {
+	l.Helper()
+	for _, t := range l.all() {
+		if made.InfohashV1 != "" && t.InfohashV1 == made.InfohashV1 || made.InfohashV2 != "" && t.InfohashV2 == made.InfohashV2 {
+			return &t
+		}
+	}
+	return nil
+}
+
+// tagged looks for the torrent of a job, among ours.
+func (l *library) tagged(job store.Download) *qbt.Torrent {
+	l.Helper()
+	for _, t := range l.all() {
+		if t.Category != foreignCategory && slices.Contains(tagsOf(t), job.Tag()) {
+			return &t
+		}
+	}
+	return nil
+}
+
+func tagsOf(t qbt.Torrent) []string {
+	return strings.FieldsFunc(t.Tags, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// torrent makes one that somebody may ask for, of a megabyte unless the specification says otherwise.
+func (l *library) torrent(name string, spec sim.TorrentSpec) *sim.SeededTorrent {
+	l.Helper()
+	if spec.Name = name; spec.Size == 0 {
+		spec.Size = 1 << 20
+	}
+	made, err := l.seed.Add(spec)
+	must(l, err)
+	return made
+}
+
+// unseeded makes one that stands still until it is released.
+func (l *library) unseeded(name string) *sim.SeededTorrent {
+	l.Helper()
+	return l.torrent(name, sim.TorrentSpec{NoSeed: true})
+}
+
+// addByHand adds a torrent past the service.
+func (l *library) addByHand(made *sim.SeededTorrent, options map[string]string) {
+	l.Helper()
+	_, err := l.torrents.web().AddTorrentFromMemoryCtx(l.Context(), made.File, options)
+	must(l, err)
+}
+
+var readers atomic.Int64
+
+// reader makes a user.
+func (l *library) reader() store.User {
+	l.Helper()
+	user, err := l.store.CreateUser(l.Context(), store.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: store.UserActive}, store.NewToken())
+	must(l, err)
+	return user
+}
+
+func (l *library) book(user store.User) store.Book {
+	l.Helper()
+	book, err := l.downloads.CreateBook(l.Context(), user, "Planted Title", "Planted Author", "")
+	must(l, err)
+	return book
+}
+
+// ask asks for a download for a new book.
+func (l *library) ask(user store.User, link string) store.Download {
+	l.Helper()
+	job, created, err := l.downloads.Start(l.Context(), user, download.Ask{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link})
+	must(l, err)
+	if !created {
+		l.Fatal("a download for a new book is an old one")
+	}
+	return job
+}
+
+// record makes the row of a download and no more, for a test to do something before it begins; launch begins.
+func (l *library) record(user store.User, link string) store.Download {
+	l.Helper()
+	job, _, err := l.store.CreateDownload(l.Context(), store.Download{
+		UserID: user.ID, BookID: l.book(user).ID, MediaType: store.MediaAudio, Source: "test", SourceURL: link,
+	}, store.Event{Type: "enqueued", To: string(store.DownloadQueued)})
+	must(l, err)
+	return job
+}
+
+func (l *library) launch(job store.Download) {
+	l.Helper()
+	must(l, l.downloads.Launch(l.Context(), job))
+}
+
+// now reads a job again.
+func (l *library) now(job store.Download) store.Download {
+	l.Helper()
+	must(l, store.Patiently(l.Context(), func() error {
+		found, err := l.store.DownloadByID(l.Context(), job.ID)
+		if err == nil {
+			job = found
+		}
+		return err
+	}))
+	return job
+}
+
+// jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open, about a
+// minute, and each costs the time until its heartbeat is missed.
+const jobPatience = 3 * time.Minute
+
+// becomes waits until a job is so.
+func (l *library) becomes(job store.Download, what string, so func(store.Download) bool) store.Download {
+	l.Helper()
+	for deadline := time.Now().Add(jobPatience); ; time.Sleep(20 * time.Millisecond) {
+		if job = l.now(job); so(job) {
+			return job
+		}
+		if time.Now().After(deadline) {
+			l.Fatalf("download %d never %s; it is %+v, with events %v\nqBittorrent has %s", job.ID, what, job, l.story(job), l.shown())
+		}
+	}
+}
+
+func (l *library) downloading(job store.Download) store.Download {
+	l.Helper()
+	return l.becomes(job, "downloading", func(d store.Download) bool { return d.Status == store.DownloadDownloading })
+}
+
+// added waits until qBittorrent has taken a job's torrent.
+func (l *library) added(job store.Download) store.Download {
+	l.Helper()
+	return l.becomes(job, "added", func(d store.Download) bool { return d.AddedAt != nil })
+}
+
+func (l *library) over(job store.Download) store.Download {
+	l.Helper()
+	return l.becomes(job, "over", func(d store.Download) bool { return download.Rules.Terminal(d.Status) })
+}
+
+// shown tells what qBittorrent has, for the message of a failure.
+func (l *library) shown() string {
+	var text strings.Builder
+	for _, t := range l.all() {
+		fmt.Fprintf(&text, "\n  %s %s %s [%s] %.2f", t.Name, t.State, t.Category, t.Tags, t.Progress)
+	}
+	return text.String()
+}
+
+// story lists the types of a job's events.
+func (l *library) story(job store.Download) []string {
+	l.Helper()
+	events, err := l.store.EventsOf(l.Context(), "download", strconv.FormatInt(job.ID, 10))
+	must(l, err)
+	var types []string
+	for i, event := range events {
+		if event.Seq != int64(i+1) {
+			l.Errorf("download %d: event %d has the number %d", job.ID, i+1, event.Seq)
+		}
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+// wantStory fails the test unless a job has had exactly these events.
+func (l *library) wantStory(job store.Download, want ...string) {
+	l.Helper()
+	if got := l.story(job); !slices.Equal(got, want) {
+		l.Errorf("download %d has the events %v, want %v", job.ID, got, want)
+	}
+}
+
+// completes waits for the end of a job that has to go well, and checks it.
+func (l *library) completes(job store.Download) store.Download {
+	l.Helper()
+	return l.ends(job, store.DownloadCompleted, "")
+}
+
+// ends waits for the end of a job, and checks that the record, Temporal and qBittorrent agree on it.
+func (l *library) ends(job store.Download, status store.DownloadStatus, reason string) store.Download {
+	l.Helper()
+	job = l.over(job)
+	got := ""
+	if job.FailureReason != nil {
+		got = *job.FailureReason
+	}
+	if job.Status != status || got != reason {
+		l.Fatalf("download %d is %s %q (%s), want %s %q; events %v", job.ID, job.Status, got, job.LastError, status, reason, l.story(job))
+	}
+	for _, trouble := range l.disagreements(job) {
+		l.Error(trouble)
+	}
+	return job
+}
+
+// closings are how the workflow of an ended job closes.
+var closings = map[store.DownloadStatus]enumspb.WorkflowExecutionStatus{
+	store.DownloadCompleted: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+	store.DownloadFailed:    enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
+	store.DownloadCanceled:  enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED,
+}
+
+// disagreements compares an ended job's record with its workflow and with qBittorrent, which may lag a little.
+func (l *library) disagreements(job store.Download) (troubles []string) {
+	l.Helper()
+	trouble := func(format string, args ...any) {
+		troubles = append(troubles, fmt.Sprintf("download %d, %s: ", job.ID, job.Status)+fmt.Sprintf(format, args...))
+	}
+	ends := 0
+	story := l.story(job)
+	for _, event := range story {
+		if slices.Contains([]string{"completed", "failed", "canceled"}, event) {
+			ends++
+		}
+	}
+	if ends != 1 || story[len(story)-1] != string(job.Status) {
+		trouble("its events are %v", story)
+	}
+
+	closing := enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
+	if !l.soon(func() bool {
+		described, err := l.client.DescribeWorkflowExecution(l.Context(), job.WorkflowID(), "")
+		closing = described.GetWorkflowExecutionInfo().GetStatus()
+		return err == nil && closing != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}) || closing != closings[job.Status] {
+		trouble("its workflow is %s", closing)
+	}
+
+	book, err := l.store.BookByID(l.Context(), job.BookID)
+	must(l, err)
+	asset := slices.ContainsFunc(book.Media, func(m store.MediaAsset) bool {
+		return m.MediaType == job.MediaType && m.Status == store.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
+	})
+	completed := job.Status == store.DownloadCompleted
+	if completed != asset || completed != (book.State == store.BookLibrary) {
+		trouble("the book is %+v", book)
+	}
+	if completed && (job.CompletedAt == nil || job.Progress != 1 || job.ContentPath == "" || job.Speed != 0 || job.FirstNotFoundAt != nil) {
+		trouble("the record is %+v", job)
+	}
+
+	var last string
+	if !l.soon(func() bool {
+		there := l.tagged(job)
+		if there == nil {
+			last = "not there"
+			return !completed || l.careless
+		}
+		last = fmt.Sprintf("%s %s [%s] %.2f", there.State, there.Category, there.Tags, there.Progress)
+		return completed && there.Category == doneCategory && (there.Progress == 1 || l.careless)
+	}) {
+		trouble("its torrent is %s", last)
+	}
+	return troubles
+}
+
+// soon waits until something holds, and says whether it does.
+func (l *library) soon(holds func() bool) bool {
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag is left of
+// a job without a torrent, and what is not ours is as it was.
+func (l *library) wantTidy() {
+	l.Helper()
+	var trouble string
+	if !l.soon(func() bool { trouble = l.untidy(); return trouble == "" }) {
+		l.Error(trouble)
+	}
+}
+
+func (l *library) untidy() (trouble string) {
+	l.Helper()
+	held := map[string]bool{}
+	for _, t := range l.all() {
+		for _, tag := range tagsOf(t) {
+			held[tag] = true
+		}
+		switch t.Category {
+		case activeCategory:
+			if !slices.ContainsFunc(tagsOf(t), l.live) {
+				return fmt.Sprintf("nobody waits for %s [%s], which is active", t.Name, t.Tags)
+			}
+		case foreignCategory:
+			if t.Tags != l.foreign.Tags || t.State != l.foreign.State || t.SavePath != l.foreign.SavePath {
+				return fmt.Sprintf("the foreign torrent is %+v, and was %+v", t, *l.foreign)
+			}
+			held[foreignCategory] = true
+		}
+	}
+	if !held[foreignCategory] {
+		return "the foreign torrent is gone"
+	}
+	tags, err := l.torrents.web().GetTagsCtx(l.Context())
+	must(l, err)
+	for _, tag := range tags {
+		if strings.HasPrefix(tag, store.DownloadTagPrefix) && !held[tag] {
+			id, _ := strconv.ParseInt(strings.TrimPrefix(tag, store.DownloadTagPrefix), 10, 64)
+			job := l.now(store.Download{ID: id})
+			if l.careless && job.Status == store.DownloadCompleted {
+				continue
+			}
+			return fmt.Sprintf("a tag is left over of download %d, %s: %v", id, job.Status, l.story(job))
+		}
+	}
+	return ""
+}
+
+// live says whether a tag is of a job that is not over.
+func (l *library) live(tag string) bool {
+	id, err := strconv.ParseInt(strings.TrimPrefix(tag, store.DownloadTagPrefix), 10, 64)
+	if err != nil {
+		return false
+	}
+	job, err := l.store.DownloadByID(l.Context(), id)
+	return err == nil && !download.Rules.Terminal(job.Status)
+}
+
+// wantContent checks the file of a completed job, where there are files.
+func (l *library) wantContent(job store.Download, made *sim.SeededTorrent) {
+	l.Helper()
+	if l.torrents.downloads() == "" {
+		return
+	}
+	data, err := os.ReadFile(job.ContentPath)
+	must(l, err)
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != made.SHA256 {
+		l.Errorf("%s is not what was to be downloaded", job.ContentPath)
+	}
+}
+
+// wantFiles checks whether something is left of what a job has downloaded, where there are files.
+func (l *library) wantFiles(job store.Download, made *sim.SeededTorrent, want bool) {
+	l.Helper()
+	if l.torrents.downloads() == "" {
+		return
+	}
+	path := filepath.Join(job.SavePath, made.Name)
+	if !l.soon(func() bool {
+		_, err := os.Stat(path)
+		return errors.Is(err, os.ErrNotExist) != want
+	}) {
+		l.Errorf("%s: want it to be there: %v", path, want)
+	}
+}
+
+// content gives the content of a torrent.
+func (l *library) content(made *sim.SeededTorrent) []byte {
+	l.Helper()
+	response, err := http.Get(l.seed.URL + "/content/" + made.Name)
+	must(l, err)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	must(l, err)
+	return data
+}

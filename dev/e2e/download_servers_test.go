@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	qbt "github.com/autobrr/go-qbittorrent"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+)
+
+// standIn is the stand-in as a server that can be killed. Its torrents stand still until they are released.
+type standIn struct {
+	*sim.QBittorrent
+	url    string
+	client *qbt.Client
+	stop   func()
+	lose   int // torrents that the next restart has lost
+}
+
+func newStandIn(t testing.TB) *standIn {
+	t.Helper()
+	q, err := sim.NewQBittorrent(sim.QBittorrentOptions{Password: qbittorrentPassword, Plan: sim.TorrentPlan{Meta: sim.Never, Duration: sim.Never, Hybrid: true}})
+	must(t, err)
+	s := &standIn{QBittorrent: q}
+	s.url, s.stop, err = sim.Start("127.0.0.1:0", q)
+	must(t, err)
+	s.client = webClient(s.login())
+	t.Cleanup(func() { s.stop(); q.Close() })
+	return s
+}
+
+func (s *standIn) login() (url, user, password string) { return s.url, "admin", qbittorrentPassword }
+
+func (s *standIn) web() *qbt.Client { return s.client }
+
+func (s *standIn) downloads() string { return "" }
+
+func (s *standIn) kill() { s.ClearFaults(); s.stop() }
+
+func (s *standIn) restart(t testing.TB) {
+	t.Helper()
+	must(t, s.Restart(s.lose))
+	var err error
+	_, s.stop, err = sim.Start(strings.TrimPrefix(s.url, "http://"), s)
+	must(t, err)
+	s.client, s.lose = webClient(s.login()), 0
+}
+
+func (s *standIn) release(l *library, made *sim.SeededTorrent) {
+	l.Helper()
+	hash := made.InfohashV1
+	if hash == "" {
+		hash = made.InfohashV2
+	}
+	whole := 1.0
+	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(hash, sim.TorrentChange{Progress: &whole}) == nil })
+}
+
+// pace lets a torrent take so long from now on.
+func (s *standIn) pace(l *library, made *sim.SeededTorrent, took time.Duration) {
+	l.Helper()
+	s.change(l, made, sim.TorrentChange{Duration: &took})
+}
+
+// change changes a torrent as soon as it is there.
+func (s *standIn) change(l *library, made *sim.SeededTorrent, change sim.TorrentChange) {
+	l.Helper()
+	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
+}
+
+// realServer is qbittorrent-nox, with another one that has what is released.
+type realServer struct {
+	*servers.QBittorrent
+	client *qbt.Client
+	log    *logBuffer
+
+	seeder func() (*servers.QBittorrent, error)
+	source *sim.WebSeed // for the seeder
+}
+
+// newRealServer starts the program, or skips the test where it is not installed.
+func newRealServer(t testing.TB) *realServer {
+	t.Helper()
+	if _, _, err := servers.FindQBittorrent(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	r := &realServer{log: &logBuffer{}}
+	start := func() (*servers.QBittorrent, error) {
+		return servers.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir(), Log: r.log})
+	}
+	var err error
+	r.QBittorrent, err = start()
+	must(t, err)
+	t.Cleanup(r.Kill)
+	r.client = webClient(r.login())
+	r.seeder = sync.OnceValues(func() (*servers.QBittorrent, error) {
+		other, err := start()
+		if err == nil {
+			t.Cleanup(other.Kill)
+		}
+		return other, err
+	})
+	r.source, err = sim.StartWebSeed("127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { r.source.Close() })
+	return r
+}
+
+func (r *realServer) login() (url, user, password string) { return r.URL, r.Username, r.Password }
+
+func (r *realServer) web() *qbt.Client { return r.client }
+
+func (r *realServer) downloads() string { return r.Downloads }
+
+func (r *realServer) kill() { r.Kill() }
+
+func (r *realServer) restart(t testing.TB) {
+	t.Helper()
+	must(t, r.Restart(t.Context()))
+	r.client = webClient(r.login())
+}
+
+// release puts the torrent into the other program, and tells this one of it.
+func (r *realServer) release(l *library, made *sim.SeededTorrent) {
+	l.Helper()
+	kind := sim.TorrentV1
+	switch {
+	case made.InfohashV1 == "":
+		kind = sim.TorrentV2
+	case made.InfohashV2 != "":
+		kind = sim.TorrentHybrid
+	}
+	same, err := r.source.Add(sim.TorrentSpec{Name: made.Name, Size: made.Size, Kind: kind})
+	must(l, err)
+	seeder, err := r.seeder()
+	must(l, err)
+	from := webClient(seeder.URL, seeder.Username, seeder.Password)
+	_, err = from.AddTorrentFromMemoryCtx(l.Context(), same.File, map[string]string{})
+	must(l, err)
+	l.eventually(time.Minute, "the seeder has "+made.Name, func() bool {
+		have, err := from.GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{Hashes: []string{same.Hash()}})
+		return err == nil && len(have) == 1 && have[0].Progress == 1
+	})
+	// It comes sooner or later; a peer that is told of too early is forgotten.
+	l.eventually(time.Minute, made.Name+" is released", func() bool {
+		there := l.find(made)
+		if there != nil && there.Progress < 1 {
+			_ = r.client.AddPeersForTorrentsCtx(l.Context(), []string{there.Hash}, []string{seeder.Peer})
+		}
+		return there != nil && there.Progress == 1
+	})
+}

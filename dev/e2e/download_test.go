@@ -1,0 +1,480 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+)
+
+// TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to all at
+// once. It does so with the stand-in, and with the real qBittorrent where it is installed.
+func TestDownloads(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB) torrents{
+		"stand-in": func(t testing.TB) torrents { return newStandIn(t) },
+		"real":     func(t testing.TB) torrents { return newRealServer(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLibrary(t, start(t), nil)
+			l.startWorker()
+			l.parts(t, map[string]func(*library){
+				"file":              fromFile,
+				"magnet":            fromMagnet,
+				"hybrid magnet":     fromHybridMagnet,
+				"hybrid both ways":  hybridBothWays,
+				"version 2":         fromVersion2,
+				"there already":     thereAlready,
+				"files gone":        filesGone,
+				"twice":             askedTwice,
+				"two readers":       sharedByTwo,
+				"cancel":            canceled,
+				"cancel and keep":   canceledAndKept,
+				"cancel at once":    canceledAtOnce,
+				"cancel hybrid":     canceledHybrid,
+				"removed by hand":   removedByHand,
+				"put back by hand":  putBackByHand,
+				"foreign":           alreadyForeign,
+				"no torrent":        noTorrent,
+				"bad path":          badPath,
+				"asked at once":     askedAtOnce,
+				"cancel at the end": canceledAtTheEnd,
+			})
+			l.wantTidy()
+			for _, storm := range []struct {
+				name string
+				part func(*library)
+			}{
+				{"qBittorrent is away", qbittorrentAway},
+				{"qBittorrent is killed in the middle", qbittorrentKilled},
+				{"qBittorrent loses a torrent", torrentLost},
+				{"wrong password", wrongPassword},
+				{"full disk", fullDisk},
+			} {
+				t.Run(storm.name, func(t *testing.T) { storm.part(l.in(t)) })
+			}
+			l.wantTidy()
+		})
+	}
+}
+
+// fromFile downloads what a .torrent file leads to, and watches it grow.
+func fromFile(l *library) {
+	made := l.torrent("from-file.epub", sim.TorrentSpec{Size: 6 * seedSpeed})
+	job := l.ask(l.reader(), made.URL)
+	stand, steered := l.torrents.(*standIn)
+	if steered {
+		half, long := 0.5, time.Hour
+		stand.change(l, made, sim.TorrentChange{Progress: &half, Duration: &long})
+	}
+	job = l.becomes(job, "growing", func(d store.Download) bool {
+		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.Status == store.DownloadDownloading
+	})
+	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
+		l.Errorf("on the way: %+v", job)
+	}
+	if steered {
+		l.torrents.release(l, made)
+	}
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "started", "completed")
+	l.wantContent(job, made)
+}
+
+// fromMagnet waits for the metadata first.
+func fromMagnet(l *library) {
+	made := l.unseeded("from-magnet.epub")
+	job := l.added(l.ask(l.reader(), made.Magnet()))
+	l.eventually(20*time.Second, "it looks for the metadata", func() bool {
+		there := l.tagged(job)
+		return there != nil && there.State == "metaDL"
+	})
+	time.Sleep(3 * pollEvery)
+	if job = l.now(job); job.Status != store.DownloadQueued {
+		l.Errorf("without metadata: %+v", job)
+	}
+	l.torrents.release(l, made)
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "started", "completed")
+	l.wantContent(job, made)
+}
+
+// fromHybridMagnet knows one hash, and another one once the metadata is there.
+func fromHybridMagnet(l *library) {
+	job, made := l.hybrid("hybrid.epub")
+	if id := *job.ExternalJobID; id != made.InfohashV1 || job.InfohashV2 != "" {
+		l.Errorf("without metadata: %+v", job)
+	}
+	l.torrents.release(l, made)
+	job = l.completes(job)
+	there := l.tagged(job)
+	if *job.ExternalJobID != there.Hash || job.InfohashV1 != made.InfohashV1 || job.InfohashV2 != there.InfohashV2 || there.Hash == made.InfohashV1 {
+		l.Errorf("%+v, and the torrent %+v", job, there)
+	}
+	l.wantContent(job, made)
+}
+
+// hybrid asks for a torrent with both kinds of hashes by a link that has only one of them.
+func (l *library) hybrid(name string) (store.Download, *sim.SeededTorrent) {
+	l.Helper()
+	made := l.torrent(name, sim.TorrentSpec{NoSeed: true, Kind: sim.TorrentHybrid})
+	job := l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)
+	job = l.becomes(job, "known by its hash", func(d store.Download) bool { return d.ExternalJobID != nil })
+	return job, made
+}
+
+// hybridBothWays asks for one torrent by a link that knows one of its hashes, and by its file, which makes it another id.
+func hybridBothWays(l *library) {
+	first, made := l.hybrid("both-ways.epub")
+	second := l.added(l.ask(l.reader(), made.URL))
+	l.torrents.release(l, made)
+	first, second = l.completes(first), l.completes(second)
+	if *first.ExternalJobID != *second.ExternalJobID || first.ContentPath != second.ContentPath {
+		l.Errorf("%+v beside %+v", first, second)
+	}
+	l.wantContent(first, made)
+}
+
+func fromVersion2(l *library) {
+	made := l.torrent("version-2.epub", sim.TorrentSpec{Kind: sim.TorrentV2, NoSeed: true})
+	job := l.ask(l.reader(), made.URL)
+	l.downloading(job)
+	l.torrents.release(l, made)
+	job = l.completes(job)
+	if job.InfohashV1 != "" || job.InfohashV2 != made.InfohashV2 || *job.ExternalJobID != made.InfohashV2[:40] {
+		l.Errorf("%+v", job)
+	}
+	l.wantContent(job, made)
+}
+
+// thereAlready asks for what lies in its place already, and then for what another job has completed.
+func thereAlready(l *library) {
+	made := l.unseeded("there-already.epub")
+	job := l.record(l.reader(), made.URL)
+	if folder := l.torrents.downloads(); folder != "" {
+		path := filepath.Join(folder, job.Tag())
+		must(l, os.MkdirAll(path, 0o755))
+		must(l, os.WriteFile(filepath.Join(path, made.Name), l.content(made), 0o644))
+		l.launch(job)
+	} else {
+		l.launch(job)
+		l.torrents.release(l, made)
+	}
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "started", "completed")
+
+	again := l.completes(l.ask(l.reader(), made.Magnet()))
+	l.wantStory(again, "enqueued", "started", "completed")
+	if again.ContentPath != job.ContentPath {
+		l.Errorf("it lies at %s and at %s", job.ContentPath, again.ContentPath)
+	}
+}
+
+// filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are there again.
+func filesGone(l *library) {
+	made := l.torrent("files-gone.epub", sim.TorrentSpec{Size: 100_000})
+	first := l.ask(l.reader(), made.URL)
+	stand, steered := l.torrents.(*standIn)
+	if steered {
+		stand.release(l, made)
+	}
+	first = l.completes(first)
+	l.eventually(time.Minute, "it is done", func() bool {
+		there := l.find(made)
+		return there != nil && there.Category == doneCategory
+	})
+	if steered {
+		gone := true
+		stand.change(l, made, sim.TorrentChange{Gone: &gone})
+	} else {
+		must(l, os.Remove(first.ContentPath))
+	}
+	again := l.completes(l.ask(l.reader(), made.URL))
+	l.wantStory(again, "enqueued", "started", "completed")
+	l.wantContent(again, made)
+}
+
+// askedTwice asks for one torrent for two books, and once more for the first of them.
+func askedTwice(l *library) {
+	ann, made := l.reader(), l.unseeded("asked-twice.epub")
+	first := l.added(l.ask(ann, made.URL))
+	second := l.added(l.ask(ann, made.Magnet()))
+	again, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+	if err != nil || created || again.ID != first.ID {
+		l.Errorf("asked again: %+v, %v", again, err)
+	}
+	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), first.Tag()) || !slices.Contains(tagsOf(*there), second.Tag()) {
+		l.Errorf("the torrent is %+v", there)
+	}
+	l.torrents.release(l, made)
+	first, second = l.completes(first), l.completes(second)
+	if first.ContentPath != second.ContentPath {
+		l.Errorf("it lies at %s and at %s", first.ContentPath, second.ContentPath)
+	}
+	anew, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+	if err != nil || !created {
+		l.Fatalf("after the end: %+v, %v", anew, err)
+	}
+	l.over(anew)
+}
+
+// sharedByTwo lets two readers ask for one torrent: what one cancels, the other keeps.
+func sharedByTwo(l *library) {
+	ann, bob, made := l.reader(), l.reader(), l.unseeded("shared.epub")
+	hers := l.downloading(l.ask(ann, made.URL))
+	his := l.downloading(l.ask(bob, made.URL))
+	if _, err := l.downloads.Cancel(l.Context(), bob, hers.ID, false); fault.CodeOf(err) != fault.DownloadNotFound {
+		l.Errorf("a cancel of somebody else's: %v", err)
+	}
+	l.cancel(ann, hers, false)
+	if there := l.tagged(his); there == nil || slices.Contains(tagsOf(*there), hers.Tag()) {
+		l.Errorf("the torrent is %+v", there)
+	}
+	l.torrents.release(l, made)
+	his = l.completes(his)
+	l.wantContent(his, made)
+	if his.SavePath == hers.SavePath {
+		l.Errorf("both would lie at %s", his.SavePath)
+	}
+}
+
+// cancel ends a job and checks it.
+func (l *library) cancel(user store.User, job store.Download, keepFiles bool) store.Download {
+	l.Helper()
+	got, err := l.downloads.Cancel(l.Context(), user, job.ID, keepFiles)
+	if err != nil || got.Status != store.DownloadCanceled {
+		l.Fatalf("cancel of download %d: %s, %v", job.ID, got.Status, err)
+	}
+	return l.ends(got, store.DownloadCanceled, "")
+}
+
+func canceled(l *library) {
+	ann, job, made := l.growing("canceled.epub")
+	l.wantFiles(job, made, true)
+	job = l.cancel(ann, job, false)
+	l.wantStory(job, "enqueued", "started", "canceled")
+	l.wantFiles(job, made, false)
+	if there := l.find(made); there != nil {
+		l.Errorf("the torrent is there: %+v", there)
+	}
+	if _, err := l.downloads.Cancel(l.Context(), ann, job.ID, false); fault.CodeOf(err) != fault.InvalidTransition {
+		l.Errorf("once more: %v", err)
+	}
+}
+
+func canceledAndKept(l *library) {
+	ann, job, made := l.growing("kept.epub")
+	l.cancel(ann, job, true)
+	if there := l.find(made); there != nil {
+		l.Errorf("the torrent is there: %+v", there)
+	}
+	l.wantFiles(job, made, true)
+}
+
+// growing is a download of which a part is there, and that takes for ever.
+func (l *library) growing(name string) (store.User, store.Download, *sim.SeededTorrent) {
+	l.Helper()
+	made, ann := l.torrent(name, sim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
+	job := l.ask(ann, made.URL)
+	if stand, ok := l.torrents.(*standIn); ok {
+		stand.pace(l, made, 5*time.Minute)
+	}
+	return ann, l.becomes(job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.Status == store.DownloadDownloading }), made
+}
+
+// canceledAtOnce cancels downloads while they are being handed over: nothing is left, whoever comes first.
+func canceledAtOnce(l *library) {
+	ann := l.reader()
+	torrents := map[string]*sim.SeededTorrent{}
+	var jobs []store.Download
+	for i, name := range []string{"at-once-0.epub", "at-once-1.epub", "at-once-2.epub", "at-once-3.epub", "at-once-4.epub"} {
+		torrents[name] = l.unseeded(name)
+		job := l.ask(ann, torrents[name].URL)
+		time.Sleep(time.Duration(i*i) * 10 * time.Millisecond)
+		if _, err := l.downloads.Cancel(l.Context(), ann, job.ID, false); err != nil {
+			l.Error(err)
+		}
+		jobs = append(jobs, job)
+	}
+	for _, job := range jobs {
+		l.ends(job, store.DownloadCanceled, "")
+	}
+	for _, made := range torrents {
+		if !l.soon(func() bool { return l.find(made) == nil }) {
+			l.Errorf("the torrent is there: %+v", l.find(made))
+		}
+	}
+}
+
+// canceledHybrid cancels after the torrent has got another id.
+func canceledHybrid(l *library) {
+	job, made := l.hybrid("canceled-hybrid.epub")
+	l.torrents.release(l, made)
+	l.completes(job)
+	other := l.added(l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)) // adopted under an id that its link does not tell
+	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), other.Tag()) {
+		l.Errorf("the torrent is %+v", there)
+	}
+	l.completes(other)
+}
+
+// removedByHand waits for the grace, and fails.
+func removedByHand(l *library) {
+	made := l.unseeded("removed-by-hand.epub")
+	job := l.downloading(l.ask(l.reader(), made.URL))
+	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
+	l.becomes(job, "missing", func(d store.Download) bool { return d.FirstNotFoundAt != nil })
+	job = l.ends(job, store.DownloadFailed, string(fault.MissingExternalJob))
+	l.wantStory(job, "enqueued", "started", "went_missing", "failed")
+	if missing := job.UpdatedAt.Sub(*job.FirstNotFoundAt); missing < grace {
+		l.Errorf("it failed after %s", missing)
+	}
+}
+
+// putBackByHand puts it back within the grace, without our tag.
+func putBackByHand(l *library) {
+	made := l.unseeded("put-back-by-hand.epub")
+	job := l.downloading(l.ask(l.reader(), made.URL))
+	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
+	l.becomes(job, "missing", func(d store.Download) bool { return d.FirstNotFoundAt != nil })
+	l.addByHand(made, map[string]string{"category": activeCategory, "savepath": job.SavePath, "tags": job.Tag()})
+	l.becomes(job, "found", func(d store.Download) bool { return d.FirstNotFoundAt == nil })
+	time.Sleep(grace + pollEvery)
+	l.torrents.release(l, made)
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "started", "went_missing", "found_again", "completed")
+}
+
+// alreadyForeign asks for what somebody else has in qBittorrent: that is left alone.
+func alreadyForeign(l *library) {
+	made := l.unseeded("taken-by-somebody.epub")
+	l.addByHand(made, map[string]string{"category": foreignCategory, "tags": "theirs"})
+	l.eventually(20*time.Second, "it is there", func() bool { return l.find(made) != nil })
+	job := l.ends(l.ask(l.reader(), made.URL), store.DownloadFailed, string(fault.EnqueueFailed))
+	l.wantStory(job, "enqueued", "failed")
+	if there := l.find(made); there == nil || there.Category != foreignCategory || there.Tags != "theirs" {
+		l.Errorf("the torrent is %+v", there)
+	}
+	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
+}
+
+// noTorrent follows links that lead to nothing, or to something else.
+func noTorrent(l *library) {
+	for path, want := range map[string]fault.Code{"/torrents/nothing.torrent": fault.SourceRefused, "/_/requests": fault.SourceNotTorrent} {
+		job := l.ends(l.ask(l.reader(), l.seed.URL+path), store.DownloadFailed, string(fault.EnqueueFailed))
+		if job.LastError != string(want) {
+			l.Errorf("%s: %s, want %s", path, job.LastError, want)
+		}
+	}
+}
+
+// badPath leads to where nothing can be written: one more try, then it fails.
+func badPath(l *library) {
+	made := l.unseeded("bad-path.epub")
+	if l.torrents.downloads() != "" { // it fails with the first bytes only
+		made = l.torrent("bad-path.epub", sim.TorrentSpec{})
+	}
+	job := l.record(l.reader(), made.URL)
+	must(l, l.store.PlaceDownload(l.Context(), job.ID, "/proc/nope/"+job.Tag()))
+	l.launch(job)
+	job = l.ends(job, store.DownloadFailed, string(fault.ProviderError))
+	if job.ResumedAt == nil {
+		l.Errorf("it was not tried again: %+v", job)
+	}
+	if !l.soon(func() bool {
+		there := l.find(made)
+		return there != nil && there.Category == doneCategory && there.Tags == ""
+	}) {
+		l.Errorf("the torrent is %+v", l.find(made))
+	}
+}
+
+// canceledAtTheEnd cancels downloads at about the moment at which they are complete: one end each, as its caller was told.
+func canceledAtTheEnd(l *library) {
+	const races = 20
+	ann := l.reader()
+	var racing sync.WaitGroup
+	var canceled atomic.Int32
+	for i := range races {
+		racing.Go(func() {
+			made := l.torrent(fmt.Sprintf("at-the-end-%d.epub", i), sim.TorrentSpec{Size: seedSpeed / 2})
+			job := l.ask(ann, made.URL)
+			if stand, ok := l.torrents.(*standIn); ok {
+				stand.pace(l, made, 500*time.Millisecond)
+			}
+			l.becomes(job, "nearly complete", func(d store.Download) bool {
+				there := l.tagged(job)
+				return d.Status != store.DownloadQueued || there != nil && there.Progress > 0.5
+			})
+			time.Sleep(rand.N(3 * pollEvery))
+			got, err := l.downloads.Cancel(l.Context(), ann, job.ID, false)
+			job = l.over(job)
+			for _, trouble := range l.disagreements(job) {
+				l.Error(trouble)
+			}
+			if job.Status == store.DownloadCanceled {
+				canceled.Add(1)
+				l.wantFiles(job, made, false)
+			} else {
+				l.wantContent(job, made)
+			}
+			if told := err == nil; told != (job.Status == store.DownloadCanceled) || !told && fault.CodeOf(err) != fault.InvalidTransition {
+				l.Errorf("download %d is %s, its caller was told %s, %v", job.ID, job.Status, got.Status, err)
+			}
+		})
+	}
+	racing.Wait()
+	l.Logf("%d of %d were canceled", canceled.Load(), races)
+}
+
+// askedAtOnce asks fifty times at once for the same.
+func askedAtOnce(l *library) {
+	const times = 50
+	ann, made := l.reader(), l.unseeded("asked-at-once.epub")
+	book := l.book(ann)
+	type start struct {
+		job     store.Download
+		created bool
+		err     error
+	}
+	starts := make(chan start)
+	for range times {
+		go func() {
+			job, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL})
+			starts <- start{job, created, err}
+		}()
+	}
+	var job store.Download
+	makers := 0
+	for range times {
+		got := <-starts
+		must(l, got.err)
+		if job.ID != 0 && got.job.ID != job.ID {
+			l.Errorf("download %d beside download %d", got.job.ID, job.ID)
+		}
+		if job = got.job; got.created {
+			makers++
+		}
+	}
+	if makers != 1 {
+		l.Errorf("%d starts have made a download", makers)
+	}
+	l.downloading(job)
+	l.torrents.release(l, made)
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "started", "completed")
+	if there := l.tagged(job); there.Tags != job.Tag() {
+		l.Errorf("the torrent has the tags %s", there.Tags)
+	}
+}

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/store"
+)
+
+// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request a time whatever the number.
+// When it freezes, and when it is killed, the other one takes over, and every download comes to its end.
+func TestDownloadWorkers(t *testing.T) {
+	t.Parallel()
+	stand := newStandIn(t)
+	l := newLibrary(t, stand, nil)
+	workers := []*program{l.startWorker(), l.startWorker()}
+	const jobs = 30
+	ann := l.reader()
+	var made []*sim.SeededTorrent
+	var all []store.Download
+	for i := range jobs {
+		made = append(made, l.unseeded(fmt.Sprintf("of-thirty-%d.epub", i)))
+		all = append(all, l.ask(ann, made[i].URL))
+	}
+	for _, job := range all {
+		l.downloading(job)
+	}
+	finish := func(some []*sim.SeededTorrent, theirs []store.Download) {
+		for _, torrent := range some {
+			stand.release(l, torrent)
+		}
+		for _, job := range theirs {
+			l.wantStory(l.completes(job), "enqueued", "started", "completed")
+		}
+	}
+
+	const window = 5 * time.Second
+	began := len(stand.polls())
+	time.Sleep(window)
+	polls := stand.polls()[began:]
+	if least, most := 5, int(window/pollEvery)+2; len(polls) < least || len(polls) > most { // a busy machine skips some
+		t.Errorf("%d polls in %s, want %d to %d", len(polls), window, least, most)
+	}
+
+	poller := workers[l.whoPolls(workers)]
+	must(t, poller.Process.Signal(syscall.SIGSTOP))
+	frozen := time.Now()
+	finish(made[:10], all[:10])
+	t.Logf("after the watcher froze, ten downloads were completed within %s", time.Since(frozen).Round(time.Second))
+	must(t, poller.Process.Signal(syscall.SIGCONT))
+	finish(made[10:20], all[10:20])
+
+	doomed := l.whoPolls(workers)
+	late := l.unseeded("asked-before-the-kill.epub")
+	last := l.ask(ann, late.URL)
+	workers[doomed].kill()
+	killed := time.Now()
+	stand.release(l, late)
+	finish(append(made[20:], late), append(all[20:], last))
+	t.Logf("after the watcher was killed, eleven downloads were completed within %s", time.Since(killed).Round(time.Second))
+	l.wantTidy()
+}
+
+// polls lists the requests for all active torrents.
+func (s *standIn) polls() (polls []sim.Request) {
+	for _, request := range s.Requests() {
+		if strings.HasSuffix(request.Path, "/torrents/info") && request.Query == "category="+activeCategory {
+			polls = append(polls, request)
+		}
+	}
+	return polls
+}
+
+// whoPolls freezes one worker for a moment, to see whether the polls go on.
+func (l *library) whoPolls(workers []*program) int {
+	l.Helper()
+	stand := l.torrents.(*standIn)
+	for {
+		for i, worker := range workers {
+			must(l, worker.Process.Signal(syscall.SIGSTOP))
+			time.Sleep(2 * pollEvery) // what it has asked for is answered
+			before := len(stand.polls())
+			time.Sleep(10 * pollEvery)
+			quiet := len(stand.polls()) == before
+			must(l, worker.Process.Signal(syscall.SIGCONT))
+			if quiet {
+				return i
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestFaults makes one thing go wrong at a time and looks at the job, its tries and the user's chat.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{
+		"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "2s",
+		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
+		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
+	})
+	s.startWorker()
+	const mid = 512 << 10 // well inside the 3 MiB of every file here
+	for chat, c := range []struct {
+		name      string
+		telegram  *sim.Fault
+		yandex    *sim.Fault
+		state     store.JobState
+		lastError fault.Code
+		attempt   int
+		documents int
+		atLeast   time.Duration
+	}{
+		{name: "429 with a short wait costs no try", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: store.JobDelivered, documents: 1, atLeast: time.Second},
+		{name: "429 after the whole body", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1, AfterBody: true}, state: store.JobDelivered, documents: 1, atLeast: time.Second},
+		{name: "429 with a long wait delays the next try", telegram: &sim.Fault{Kind: "429", RetryAfter: 4, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1, atLeast: 4 * time.Second},
+		{name: "Telegram 500 twice", telegram: &sim.Fault{Kind: "500", Times: 2}, state: store.JobDelivered, attempt: 2, documents: 1},
+		{name: "Telegram's own 500 after the body is an answer", telegram: &sim.Fault{Kind: "internal_error", Times: 1, AfterBody: true}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "500 restart after the whole body is no answer", telegram: &sim.Fault{Kind: "500", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "500 restart may hide a success", telegram: &sim.Fault{Kind: "500", Times: 1, Applied: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "Telegram 500 three times", telegram: &sim.Fault{Kind: "500", Times: 3}, state: store.JobFailed, lastError: fault.TelegramUnavailable, attempt: 3},
+		{name: "a proxy's 502 page", telegram: &sim.Fault{Kind: "html_502", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "a proxy's 502 page after the whole body is no answer", telegram: &sim.Fault{Kind: "html_502", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "a proxy's 502 page may hide a success", telegram: &sim.Fault{Kind: "html_502", Times: 1, Applied: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "413 without a body after the whole body is no answer", telegram: &sim.Fault{Kind: "413_empty", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "413 without a body", telegram: &sim.Fault{Kind: "413_empty", Times: 1}, state: store.JobFailed, lastError: fault.FileTooBig, attempt: 1},
+		{name: "the user blocked the bot", telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: store.JobFailed, lastError: fault.TelegramForbidden, attempt: 1},
+		{name: "the user is gone", telegram: &sim.Fault{Kind: "deactivated", Times: 1}, state: store.JobFailed, lastError: fault.TelegramForbidden, attempt: 1},
+		{name: "the upload is cut", telegram: &sim.Fault{Kind: "cut", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: store.JobFailed, lastError: fault.TelegramTimeout, attempt: 3},
+		{name: "the answer is lost", telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "504 after the whole body may hide a success", telegram: &sim.Fault{Kind: "504", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+
+		{name: "storage 500", yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "storage 429", yandex: &sim.Fault{Match: "resources", Kind: "429", RetryAfter: 1, Times: 1}, state: store.JobDelivered, documents: 1},
+		{name: "storage 423", yandex: &sim.Fault{Match: "resources", Kind: "423", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "storage 404", yandex: &sim.Fault{Match: "resources", Kind: "404", Times: 1}, state: store.JobFailed, lastError: fault.FileNotFound, attempt: 1},
+		{name: "storage 401 once is mended by a refresh", yandex: &sim.Fault{Match: "resources", Kind: "401", Times: 1}, state: store.JobDelivered, documents: 1},
+		{name: "the download is cut", yandex: &sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "the download ends early", yandex: &sim.Fault{Match: "/download/", Kind: "short_body", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "the download is longer than declared", yandex: &sim.Fault{Match: "/download/", Kind: "long_body", Times: 3}, state: store.JobFailed, lastError: fault.FileChanged, attempt: 3},
+		{name: "the download stalls", yandex: &sim.Fault{Match: "/download/", Kind: "stall", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := *s
+			s.TB = t
+			user := s.user(int64(1000 + chat))
+			size := 3 << 20
+			if c.telegram != nil && c.telegram.AfterBytes > 0 {
+				size = 32 << 20 // more than the sockets between would swallow
+			}
+			file, sum := s.file(c.name+".bin", size)
+			defer s.telegram.ClearFaults()
+			defer s.yandex.ClearFaults()
+			if c.telegram != nil {
+				c.telegram.Match = "sendDocument"
+				s.telegram.AddFault(*c.telegram)
+			}
+			if c.yandex != nil {
+				s.yandex.AddFault(*c.yandex)
+			}
+			start := time.Now()
+			job := s.ended(s.deliver(user, file), 30*time.Second)
+			s.wantState(job, c.state, string(c.lastError))
+			if job.Attempt != c.attempt {
+				t.Errorf("attempt %d, want %d; events %v", job.Attempt, c.attempt, s.events(job))
+			}
+			if took := time.Since(start); took < c.atLeast {
+				t.Errorf("took %s, want at least %s", took, c.atLeast)
+			}
+			documents := s.documents(*user.TelegramID)
+			if len(documents) != c.documents || c.documents == 1 && documents[0].SHA256 != sum {
+				t.Errorf("the chat has %+v, want %d documents with sha256 %s", documents, c.documents, sum)
+			}
+		})
+	}
+}
+
+// TestFileGone takes the file away between the request and the ride.
+func TestFileGone(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	user := s.user(100)
+	gone, _ := s.file("gone.bin", 1000)
+	emptied, _ := s.file("emptied.bin", 1000)
+	first, second := s.deliver(user, gone), s.deliver(user, emptied)
+	must(t, os.Remove(filepath.Join(s.files, "gone.bin")))
+	must(t, os.Truncate(filepath.Join(s.files, "emptied.bin"), 0))
+	s.startWorker()
+	s.wantState(s.ended(first, 20*time.Second), store.JobFailed, string(fault.FileNotFound))
+	s.wantState(s.ended(second, 20*time.Second), store.JobFailed, string(fault.FileEmpty))
+}
+
+// TestTokenRefused takes the storage's token away: the job fails, administrators get one alert, and a new token works.
+func TestTokenRefused(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	s.startWorker()
+	user := s.user(100)
+	before, _ := s.file("before.bin", 1000)
+	s.wantState(s.ended(s.deliver(user, before), 20*time.Second), store.JobDelivered, "")
+	s.yandex.RevokeRefreshTokens()
+	s.yandex.ExpireAccessTokens()
+	for _, name := range []string{"one.bin", "two.bin"} {
+		file, _ := s.file(name, 1000)
+		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobFailed, string(fault.YandexUnauthorized))
+	}
+	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
+	must(t, err)
+	if len(alerts) != 1 || alerts[0].Kind != store.AlertStorageToken {
+		t.Errorf("alerts %+v, want one", alerts)
+	}
+}
+
+// TestCacheChat loses the answer of an upload to the cache chat: the repeat is invisible to the user.
+func TestCacheChat(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
+	s.telegram.SendMessage(5, "cache")
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("cached.bin", 3<<20)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
+	job := s.ended(s.deliver(user, file), 20*time.Second)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if n := len(s.documents(5)); n != 2 {
+		t.Errorf("the cache chat has %d documents, want both uploads", n)
+	}
+}
+
+// TestSpool fetches to a temporary file first, resumes by Range, and leaves nothing behind.
+func TestSpool(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_SPOOL_DIR": dir})
+	s.startWorker()
+	user := s.user(100)
+	file, sum := s.file("spooled.bin", 3<<20)
+	s.yandex.AddFault(sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: 1 << 20, Times: 2})
+	job := s.ended(s.deliver(user, file), 20*time.Second)
+	s.wantState(job, store.JobDelivered, "")
+	if job.Attempt != 0 {
+		t.Errorf("attempt %d: a resumed download is no failed try", job.Attempt)
+	}
+	s.wantDocument(100, sum)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left in the spool: %v", left)
+	}
+}
+
+// TestSpoolShared lets a Bot API server that shares a folder read the file itself; names survive whole.
+func TestSpoolShared(t *testing.T) {
+	t.Parallel()
+	shared := t.TempDir()
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})
+	s.startWorker()
+	user := s.user(100)
+	name := "100%25 \"шум\" 🎬 " + strings.Repeat("я", 100) + ".mkv"
+	file, sum := s.file(name, 1<<20)
+	s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if got := s.documents(100)[0].Name; got != name {
+		t.Errorf("the name became %q", got)
+	}
+	if left, _ := os.ReadDir(shared); len(left) > 0 {
+		t.Errorf("left in the shared folder: %v", left)
+	}
+}

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/store"
+)
+
+// TestRecordHistories saves the histories that the replay tests replay. It runs only on request: a history once saved
+// is what a workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+func TestRecordHistories(t *testing.T) {
+	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
+	user := s.user(100)
+	small, _ := s.file("small.bin", 1000)
+	save := func(name string, job store.Job, state store.JobState) {
+		if got := s.ended(job, time.Minute); got.State != state {
+			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
+		}
+		s.eventually(30*time.Second, "the workflow is over", func() bool {
+			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1
+		})
+		history := s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID(), "--output", "json")
+		history = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(history, `"identity": "recorded"`)
+		path := filepath.Join("..", "..", "workflows", "delivery", "testdata", version+"-"+name+".json")
+		must(t, os.WriteFile(path, []byte(history), 0o644))
+	}
+
+	late := s.deliver(user, small)
+	time.Sleep(3 * time.Second)
+	s.startWorker()
+	save("expired", late, store.JobExpired)
+	save("delivered", s.deliver(user, small), store.JobDelivered)
+
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2})
+	save("delivered-after-retries", s.deliver(user, small), store.JobDelivered)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "blocked", Times: 1})
+	save("failed", s.deliver(user, small), store.JobFailed)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "504", AfterBody: true, Times: 1})
+	save("outcome-unknown", s.deliver(user, small), store.JobFailed)
+
+	s.slow(4 << 20)
+	big, _ := s.file("big.bin", 16<<20)
+	save("delivered-slowly", s.deliver(user, big), store.JobDelivered)
+	bigger, _ := s.file("bigger.bin", 32<<20)
+	signalled := s.deliver(user, bigger)
+	s.inState(signalled, store.JobStreaming)
+	_, err := s.deliveries.Cancel(t.Context(), user, signalled.ID)
+	must(t, err)
+	save("cancelled-by-signal", signalled, store.JobCancelled)
+	stopped := s.deliver(user, bigger)
+	s.inState(stopped, store.JobStreaming)
+	s.temporalCLI("workflow", "cancel", "--workflow-id", stopped.WorkflowID())
+	save("cancelled-by-operator", stopped, store.JobCancelled)
+}
+
+// TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, which a worker's stop makes short.
+func TestRecordHistoriesOfTheReconciler(t *testing.T) {
+	version := os.Getenv("STAGECOACH_RECORD")
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	s := newStack(t, nil)
+	worker := s.startWorker()
+	began := func() string {
+		description, err := s.client.DescribeWorkflowExecution(t.Context(), "reconciler", "")
+		if err != nil || len(description.PendingActivities) == 0 || description.PendingActivities[0].LastStartedTime == nil {
+			return ""
+		}
+		return description.WorkflowExecutionInfo.Execution.RunId
+	}
+	s.eventually(20*time.Second, "it looks", func() bool { return began() != "" })
+	first := began()
+	worker.stop()
+	s.startWorker()
+	s.eventually(20*time.Second, "the next one looks", func() bool { return began() != "" && began() != first })
+	history := s.temporalCLI("workflow", "show", "--workflow-id", "reconciler", "--run-id", first, "--output", "json")
+	history = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(history, `"identity": "recorded"`)
+	dir := filepath.Join("..", "..", "workflows", "reconciler", "testdata")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, version+"-reconciler.json"), []byte(history), 0o644))
+}

@@ -1,0 +1,378 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"stagecoach/activities"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/task"
+	"stagecoach/workflows/transaction"
+)
+
+// yard is a record and a Temporal server without any worker: what an operator does to workflows stays as it is until the reconciler comes.
+type yard struct {
+	testing.TB
+	store        *store.Store
+	database     string
+	temporal     client.Client
+	namespace    string
+	deliveries   *delivery.Client
+	tasks        *task.Client
+	downloads    *download.Client
+	transactions *transaction.Client
+	records      *activities.Records
+
+	user      store.User
+	file      store.File
+	workspace store.Workspace
+	wallet    string
+	lt        int64
+	last      string
+
+	mu      sync.Mutex
+	counted map[string]int // findings as they were counted
+}
+
+func newYard(t testing.TB) *yard {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
+	y := &yard{TB: t, database: testdb.URL(t), counted: map[string]int{}}
+	var err error
+	y.store, err = store.Open(ctx, y.database, testdb.Key)
+	must(t, err)
+	t.Cleanup(y.store.Close)
+	server, namespace := testtemporal.Namespace(t)
+	y.namespace = namespace
+	y.temporal, err = client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: quiet})
+	must(t, err)
+	t.Cleanup(y.temporal.Close)
+	y.deliveries = &delivery.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.tasks = &task.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.downloads = &download.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.transactions = &transaction.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.records = &activities.Records{Store: y.store, Rules: delivery.Rules, Metrics: metrics.New()}
+
+	chat := int64(7)
+	y.user, err = y.store.CreateUser(ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken())
+	must(t, err)
+	y.exec(`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
+	y.file, err = y.store.FileByPath(ctx, "/f")
+	must(t, err)
+	name := "w"
+	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, task.WorkspaceChange{Name: &name}, "")
+	must(t, err)
+	y.wallet = "0:" + digest("wallet")
+	_, err = y.store.OpenWallet(ctx, y.wallet, store.WalletStart{})
+	must(t, err)
+	return y
+}
+
+func digest(of ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(of...)))
+	return hex.EncodeToString(sum[:])
+}
+
+func (y *yard) exec(sql string, args ...any) {
+	y.Helper()
+	conn, err := pgx.Connect(y.Context(), y.database)
+	must(y, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(y.Context(), sql, args...)
+	must(y, err)
+}
+
+func (y *yard) text(sql string, args ...any) (text string) {
+	y.Helper()
+	conn, err := pgx.Connect(y.Context(), y.database)
+	must(y, err)
+	defer conn.Close(context.Background())
+	must(y, conn.QueryRow(y.Context(), sql, args...).Scan(&text))
+	return text
+}
+
+// subject is an entity of any workload, as the tests here see it.
+type subject struct {
+	workload, workflowType, entity, workflowID string
+	input                                      any
+	start                                      func() error // as the program does
+	state, reason                              string       // SQL
+	end                                        string       // SQL: the row has its end
+	remove                                     string       // SQL: the row is gone
+}
+
+// make makes a row of a workload without a workflow.
+func (y *yard) make(workload string, n int) *subject {
+	y.Helper()
+	ctx := y.Context()
+	switch workload {
+	case store.WorkloadDelivery:
+		job, _, err := y.store.CreateJob(ctx, store.Job{
+			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1, Source: store.SourceAPI,
+		}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+		must(y, err)
+		return &subject{
+			workload, delivery.WorkflowType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
+			func() error { return y.deliveries.Start(ctx, job.ID, job.WorkflowID(), job.UserID) },
+			`SELECT state FROM jobs WHERE id::text = $1`, `SELECT last_error FROM jobs WHERE id::text = $1`,
+			`UPDATE jobs SET state = 'CANCELLED' WHERE id::text = $1`, `DELETE FROM jobs WHERE id::text = $1`,
+		}
+	case store.WorkloadTask:
+		made, _, err := y.store.CreateTasks(ctx, y.workspace.ID, []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
+			store.Event{Type: "created", To: "NEW"}, store.Request{UserID: y.user.ID})
+		must(y, err)
+		return &subject{
+			workload, task.WorkflowType, strconv.FormatInt(made[0].ID, 10), made[0].WorkflowID(), made[0].ID,
+			func() error { return y.tasks.Start(ctx, made[0]) },
+			`SELECT status FROM tasks WHERE id::text = $1`, `SELECT comment FROM task_events WHERE entity_id = $1 ORDER BY seq DESC LIMIT 1`,
+			`UPDATE tasks SET status = 'CANCELLED', status_deadline_at = NULL, finished_at = now() WHERE id::text = $1`, `DELETE FROM tasks WHERE id::text = $1`,
+		}
+	case store.WorkloadDownload:
+		book, err := y.downloads.CreateBook(ctx, y.user, fmt.Sprint("book ", n), "", "")
+		must(y, err)
+		job, _, err := y.store.CreateDownload(ctx, store.Download{
+			UserID: y.user.ID, BookID: book.ID, MediaType: store.MediaText, Source: "test", SourceURL: "magnet:?xt=urn:btih:" + digest(n)[:40],
+		}, store.Event{Type: "enqueued", To: "queued"})
+		must(y, err)
+		return &subject{
+			workload, download.WorkflowType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
+			func() error { return y.downloads.Launch(ctx, job) },
+			`SELECT status FROM download_jobs WHERE id::text = $1`, `SELECT coalesce(failure_reason, '') FROM download_jobs WHERE id::text = $1`,
+			`UPDATE download_jobs SET status = 'canceled' WHERE id::text = $1`, `DELETE FROM download_jobs WHERE id::text = $1`,
+		}
+	default:
+		y.lt += 10
+		t := store.ChainTransaction{
+			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt, Hash: digest("tx", n), At: time.Now(),
+			In: store.InMessage{Hash: digest("in", n), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
+		}
+		y.last = t.Hash
+		_, err := y.store.IngestChain(ctx, y.wallet, []store.ChainTransaction{t}, time.Now())
+		must(y, err)
+		return &subject{
+			workload, transaction.WorkflowType, t.Hash, store.TransactionWorkflowID(t.Hash), t.Hash,
+			func() error { return y.transactions.Start(ctx, t.Hash) },
+			`SELECT status FROM transactions WHERE hash = $1`, `SELECT error_message FROM transactions WHERE hash = $1`,
+			`UPDATE transactions SET status = 'failed', attempt = 1, processing_since = now(), error_message = 'x', error_class = 'non-retryable' WHERE hash = $1`,
+			"",
+		}
+	}
+}
+
+// timeOut starts a subject's workflow so that it is over at once, in a way that no workflow notices.
+func (y *yard) timeOut(s *subject) {
+	y.Helper()
+	must(y, s.start())
+	must(y, y.temporal.TerminateWorkflow(y.Context(), s.workflowID, "", "to start it with a time-out"))
+	run, err := y.temporal.ExecuteWorkflow(y.Context(), client.StartWorkflowOptions{
+		ID: s.workflowID, TaskQueue: lifecycle.MainQueue, WorkflowExecutionTimeout: time.Second,
+	}, s.workflowType, s.input)
+	must(y, err)
+	_ = run.Get(y.Context(), nil)
+}
+
+// forget deletes a subject's workflow from Temporal, as `temporal workflow delete` does.
+func (y *yard) forget(s *subject) {
+	y.Helper()
+	_, err := y.temporal.WorkflowService().DeleteWorkflowExecution(y.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID},
+	})
+	must(y, err)
+	y.eventually("the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED })
+}
+
+func (y *yard) status(s *subject) enumspb.WorkflowExecutionStatus {
+	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+	if err != nil {
+		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
+	}
+	return description.WorkflowExecutionInfo.Status
+}
+
+func (y *yard) eventually(what string, holds func() bool) {
+	y.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			y.Fatalf("it never came to this: %s", what)
+		}
+	}
+}
+
+func (y *yard) reconciler() *activities.Reconciler {
+	quiet := slog.New(slog.DiscardHandler)
+	return &activities.Reconciler{
+		Temporal: y.temporal, Records: y.records, Log: quiet, StartDelivery: y.deliveries.Start, ShowDelivery: y.deliveries.Show,
+		Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
+		DownloadRecords: &activities.Downloads{Store: y.store, Rules: download.Rules, Metrics: y.records.Metrics, Log: quiet},
+		Purchases:       &activities.Transactions{Store: y.store, Metrics: y.records.Metrics, Log: quiet},
+		StuckAfter:      time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+		OnFinding: func(workload, finding string) {
+			y.mu.Lock()
+			defer y.mu.Unlock()
+			y.counted[workload+" "+finding]++
+		},
+	}
+}
+
+// run lets a reconciler work until the function that it gives is called.
+func (y *yard) run(r *activities.Reconciler) (stop func()) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(10 * time.Minute)
+	looking, cancel := context.WithCancel(y.Context())
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
+	env.RegisterActivityWithOptions(r.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = env.ExecuteActivity("Reconcile")
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// TestReconcileTable does to a workflow of every workload whatever can be done to it, lets two reconcilers look at once, and wants each incident
+// settled, listed and counted once.
+func TestReconcileTable(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	type happening struct {
+		name          string
+		happens       func(*subject)
+		finding, done string
+		ends          bool // the row
+		runs          bool // a workflow, afterwards
+	}
+	started := func(s *subject) { must(t, s.start()) }
+	happenings := []happening{
+		{name: "nothing", happens: started, runs: true},
+		{name: "never started", happens: func(*subject) {}, finding: store.FindingNotStarted, done: store.DoneStarted, runs: true},
+		{name: "terminated", happens: func(s *subject) {
+			started(s)
+			must(t, y.temporal.TerminateWorkflow(t.Context(), s.workflowID, "", "by hand"))
+		}, finding: store.FindingTerminated, done: store.DoneEnded, ends: true},
+		{name: "timed out", happens: y.timeOut, finding: store.FindingTimedOut, done: store.DoneEnded, ends: true},
+		{name: "deleted", happens: func(s *subject) { started(s); y.forget(s) }, finding: store.FindingMissing, done: store.DoneStarted, runs: true},
+		{name: "its row has ended", happens: func(s *subject) { started(s); y.exec(s.end, s.entity) }, finding: store.FindingOver, done: store.DoneTerminated, ends: true},
+		{name: "its row is gone", happens: func(s *subject) {
+			started(s)
+			y.exec(`DELETE FROM events WHERE entity_id = $1 AND workload = $2`, s.entity, s.workload)
+			y.exec(s.remove, s.entity)
+		}, finding: store.FindingNoRow, done: store.DoneTerminated},
+	}
+	type trial struct {
+		happening
+		*subject
+	}
+	var trials []trial
+	for _, workload := range store.Workloads {
+		for i, h := range happenings {
+			if h.finding == store.FindingNoRow && workload == store.WorkloadTransaction { // the ledger keeps rows for ever: one that never had any
+				hash := digest("never")
+				trials = append(trials, trial{h, &subject{
+					workload: workload, workflowID: store.TransactionWorkflowID(hash), entity: hash,
+					start: func() error { return y.transactions.Start(t.Context(), hash) }, remove: `DELETE FROM transactions WHERE hash = $1`,
+				}})
+				continue
+			}
+			trials = append(trials, trial{h, y.make(workload, i)})
+		}
+	}
+	y.exec(`UPDATE jobs SET created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
+	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
+	var settling sync.WaitGroup
+	for _, trial := range trials {
+		settling.Go(func() { trial.happens(trial.subject) })
+	}
+	settling.Wait()
+
+	stopFirst, stopSecond := y.run(y.reconciler()), y.run(y.reconciler())
+	defer stopSecond()
+	findings := func() map[string]store.Finding {
+		list, err := y.store.Findings(t.Context(), store.FindingFilter{Limit: 200})
+		must(t, err)
+		byID := map[string]store.Finding{}
+		for _, f := range list {
+			if _, twice := byID[f.WorkflowID]; twice {
+				t.Errorf("found twice: %+v", f)
+			}
+			byID[f.WorkflowID] = f
+		}
+		return byID
+	}
+	wanted := 4 * (len(happenings) - 1)
+	defer func() {
+		if t.Failed() {
+			for _, f := range findings() {
+				t.Logf("%+v", f)
+			}
+		}
+	}()
+	y.eventually("all is found and settled", func() bool {
+		found := findings()
+		for _, f := range found {
+			if f.Done == "" {
+				return false
+			}
+		}
+		return len(found) == wanted
+	})
+	stopFirst()
+	for _, trial := range trials {
+		name := trial.workload + ", " + trial.name
+		f := findings()[trial.workflowID]
+		if f.Finding != trial.finding || f.Done != trial.done || f.Finding != "" && trial.finding != store.FindingNoRow && f.Entity != trial.entity {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if runs := y.status(trial.subject) == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING; runs != trial.runs {
+			t.Errorf("%s: its workflow runs: %v", name, runs)
+		}
+		if trial.finding == store.FindingNoRow {
+			continue
+		}
+		state := y.text(trial.state, trial.entity)
+		if over := state == "FAILED" || state == "CANCELLED" || state == "failed" || state == "canceled"; over != trial.ends {
+			t.Errorf("%s: the row is %s", name, state)
+		}
+		if reason := y.text(trial.reason, trial.entity); trial.finding == store.FindingTerminated && reason != "terminated_by_operator" && trial.workload != store.WorkloadTransaction {
+			t.Errorf("%s: the reason is %s", name, reason)
+		}
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, workload := range store.Workloads {
+		for _, h := range happenings[1:] {
+			if n := y.counted[workload+" "+h.finding]; n != 1 {
+				t.Errorf("%s %s was counted %d times", workload, h.finding, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/transaction"
+)
+
+// vault is a stack with all four workloads, whose database can be backed up and set back.
+type vault struct {
+	*library
+	qbittorrent *standIn
+	chain       *sim.TonCenter
+	fragment    *sim.Fragment
+	database    string // its URL
+	orders      *transaction.Client
+	ann         member
+	reader      store.User
+}
+
+// newVault starts a vault without worker and API, on a migrated database of the test's own.
+func newVault(t *testing.T, database string) *vault {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	must(t, err)
+	v := &vault{qbittorrent: newStandIn(t)}
+	v.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
+	must(t, err)
+	chainURL, stopChain, err := sim.Start("127.0.0.1:0", v.chain)
+	must(t, err)
+	v.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	must(t, err)
+	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", v.fragment)
+	must(t, err)
+	t.Cleanup(func() { stopFragment(); stopChain(); v.fragment.Close(); v.chain.Close() })
+	v.library = newLibraryOn(t, database, v.qbittorrent, map[string]string{
+		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2", "STAGECOACH_TX_WHOLE_HISTORY": "true",
+		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TX_ALLOW": v.chain.Shop(),
+		"STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_TONCENTER_RATE": "1000",
+		"STAGECOACH_FRAGMENT_URL": fragmentURL, "STAGECOACH_FRAGMENT_RATE": "1000",
+		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=b; stel_token=c; stel_ton_token=d",
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
+		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
+	})
+	v.database = database
+	view := toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
+	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
+	must(t, err)
+	wallet, err := ton.NewWallet(key, ton.Mainnet)
+	must(t, err)
+	v.orders = &transaction.Client{
+		Temporal: v.client, Store: v.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
+			state, err := view.Wallet(ctx, wallet.Address())
+			return int64(state.LastLT), int64(state.Balance), err
+		},
+	}
+	return v
+}
+
+// admin does statements on the server, past the database.
+func (v *vault) admin(statements ...string) {
+	v.Helper()
+	u, err := url.Parse(v.database)
+	must(v, err)
+	name := pgx.Identifier{u.Path[1:]}.Sanitize()
+	u.Path = "/postgres"
+	conn, err := pgx.Connect(v.Context(), u.String())
+	must(v, err)
+	defer conn.Close(context.WithoutCancel(v.Context()))
+	for _, statement := range statements {
+		_, err := conn.Exec(v.Context(), strings.ReplaceAll(statement, "$DB", name))
+		must(v, err)
+	}
+}
+
+// crash kills the services as a power cut would, and lets go of the database.
+func (v *vault) crash() {
+	v.Helper()
+	for _, p := range []*program{v.worker, v.api} {
+		if p != nil && !p.ended() {
+			p.kill()
+		}
+	}
+	v.store.Close()
+	v.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + strings.TrimPrefix(must1(url.Parse(v.database)).Path, "/") + `'`)
+}
+
+func must1[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// reopen connects the test to the database again.
+func (v *vault) reopen() {
+	v.Helper()
+	var err error
+	v.store, err = store.Open(v.Context(), v.database, testdb.Key)
+	must(v, err)
+	v.Cleanup(v.store.Close)
+	v.deliveries.Store, v.downloads.Store, v.orders.Store = v.store, v.store, v.store
+}
+
+// restored runs the command for after a restore.
+func (v *vault) restored() string {
+	v.Helper()
+	must(v, buildStarter())
+	command := exec.Command(filepath.Join(programs, "starter"), "restored")
+	for key, value := range v.env {
+		command.Env = append(command.Env, key+"="+value)
+	}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		v.Fatalf("starter restored: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// pays sends TON with a comment to the wallet, and gives the hash of the order.
+func (v *vault) pays(comment string) string {
+	v.Helper()
+	hash, err := v.chain.Deposit(sim.Deposit{AmountNano: 1_000_000_000, Comment: comment})
+	must(v, err)
+	return hash
+}
+
+func (v *vault) order(hash string) map[string]any {
+	v.Helper()
+	return v.call("GET", "/v1/transactions/"+hash, adminToken, nil).body
+}
+
+func (v *vault) orderIs(hash string, what string, is func(map[string]any) bool) {
+	v.Helper()
+	var last map[string]any
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if last = v.order(hash); last["hash"] != nil && is(last) {
+			return
+		}
+		if time.Now().After(deadline) {
+			v.Fatalf("order %.8s never %s: %v", hash, what, last)
+		}
+	}
+}
+
+func (v *vault) processed(hash string) {
+	v.Helper()
+	v.orderIs(hash, "processed", func(o map[string]any) bool { return o["status"] == "processed" })
+}
+
+// bought lists what Fragment has sold, by username.
+func (v *vault) bought() map[string]sim.Purchase {
+	v.Helper()
+	listed, strays, err := v.fragment.Purchases(v.Context())
+	must(v, err)
+	sold := map[string]sim.Purchase{}
+	for _, purchase := range listed {
+		if _, twice := sold[purchase.Username]; twice {
+			v.Errorf("Stars for %s were bought twice", purchase.Username)
+		}
+		sold[purchase.Username] = purchase
+	}
+	if len(strays) > 0 {
+		v.Errorf("paid for nothing: %+v", strays)
+	}
+	return sold
+}
+
+// TestRestore sets the database back to an older moment, at which all four workloads were at work, while Temporal, Telegram,
+// qBittorrent and the chain stay as they are. Nobody gets a file twice, nothing is paid twice, tasks and downloads go on from
+// the record.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	v := newVault(t, testdb.URL(t))
+	v.startWorker()
+	v.startAPI()
+	v.ann = v.member("Ann")
+	space := v.ann.workspace(map[string]any{})
+	tasks := v.ann.batch(space, map[string]any{"ref": "open", "title": "Claimed later"}, map[string]any{"ref": "begun", "title": "Done later"})
+	v.ann.does("claim", tasks["begun"], "").want(t, http.StatusOK)
+	v.reader = v.library.reader()
+	running, late := v.unseeded("running.epub"), v.unseeded("late.epub")
+	ending := v.downloading(v.ask(v.reader, running.URL))
+	ask := download.Ask{BookID: v.book(v.reader).ID, MediaType: store.MediaText, SourceURL: late.URL}
+	before := v.pays("before 50")
+	v.processed(before)
+	v.call("POST", "/v1/payments/pause", adminToken, map[string]any{"reason": "backup"})
+	waiting := v.pays("waiting 50")
+	v.orderIs(waiting, "waits", func(o map[string]any) bool { return o["status"] == "processing" })
+	var people []store.User
+	for chat := range int64(4) {
+		people = append(people, v.user(300+chat))
+	}
+	file, sum := v.file("file.bin", 3000)
+	big, _ := v.file("big.bin", 48<<20)
+	v.ended(v.deliver(people[0], file), time.Minute)
+	v.crash()
+	v.reopen()
+	queued, torn := v.deliver(people[1], file), v.deliver(people[2], big) // nobody takes them yet
+	v.crash()
+	v.admin(`DROP DATABASE IF EXISTS backup_of_restore`, `CREATE DATABASE backup_of_restore TEMPLATE $DB STRATEGY file_copy`)
+
+	// What happens after the backup.
+	v.reopen()
+	v.slow(512 << 10)
+	v.startWorker()
+	v.startAPI()
+	v.wantState(v.ended(queued, time.Minute), store.JobDelivered, "")
+	v.ann.does("claim", tasks["open"], "").want(t, http.StatusOK)
+	v.ann.does("status", tasks["begun"], "DONE").want(t, http.StatusOK)
+	lost := v.ann.batch(space, map[string]any{"ref": "lost", "title": "Made later"})["lost"]
+	v.torrents.release(v.library, running)
+	v.completes(ending)
+	unknown, _, err := v.downloads.Start(t.Context(), v.reader, ask)
+	must(t, err)
+	v.added(unknown)
+	v.call("POST", "/v1/payments/resume", adminToken, nil)
+	v.processed(waiting)
+	after := v.pays("after_it 50")
+	v.processed(after)
+	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
+	must(t, err)
+	v.wantState(v.ended(asked, time.Minute), store.JobDelivered, "")
+	for _, job := range []store.Job{queued, asked} { // Temporal knows it, too
+		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
+	}
+	v.inState(torn, store.JobStreaming) // a worker is at it when all ends
+	sold := v.bought()
+
+	v.crash()
+	v.admin(`DROP DATABASE $DB`, `CREATE DATABASE $DB TEMPLATE backup_of_restore STRATEGY file_copy`, `DROP DATABASE backup_of_restore`)
+	t.Logf("%s", v.restored())
+	v.reopen()
+	v.telegram.ClearFaults()
+	v.startWorker()
+	v.startAPI()
+
+	// Deliveries: what Temporal knows to be delivered is.
+	v.wantState(v.ended(queued, time.Minute), store.JobDelivered, "")
+	v.wantState(v.ended(torn, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
+	must(t, err)
+	if !created || again.ID <= asked.ID {
+		t.Errorf("asked again: job %d, new %v; want a new number after %d", again.ID, created, asked.ID)
+	}
+	v.wantState(v.ended(again, time.Minute), store.JobDelivered, "")
+	for _, chat := range []int64{300, 301, 303} {
+		v.wantDocument(chat, sum)
+	}
+	if got := v.documents(302); len(got) > 0 {
+		t.Errorf("what nobody knew the fate of was sent again: %+v", got)
+	}
+
+	// Tasks: they are as they were, and go on from there.
+	v.ann.does("claim", tasks["open"], "").want(t, http.StatusOK)
+	v.ann.does("status", tasks["begun"], "DONE").want(t, http.StatusOK)
+	v.call("GET", "/v1/tasks/"+lost, v.ann.token, nil).want(t, http.StatusNotFound)
+	fresh := v.ann.batch(space, map[string]any{"ref": "fresh", "title": "Made at last"})["fresh"]
+	if fresh == lost {
+		t.Errorf("task %s was another one", fresh)
+	}
+	v.ann.does("claim", fresh, "").want(t, http.StatusOK)
+	v.eventually(time.Minute, "the lost task's workflow is gone", func() bool {
+		return len(v.listed(`WorkflowId="task/`+lost+`" AND ExecutionStatus="Running"`)) == 0
+	})
+
+	// Downloads: the torrents are found again.
+	v.completes(ending)
+	found, created, err := v.downloads.Start(t.Context(), v.reader, ask)
+	must(t, err)
+	if !created || found.ID <= unknown.ID {
+		t.Errorf("asked again: download %d, new %v", found.ID, created)
+	}
+	v.added(found)
+	v.torrents.release(v.library, late)
+	if job := v.over(found); job.Status != store.DownloadCompleted {
+		t.Errorf("%+v", job)
+	}
+
+	// Purchases: a person has to look at both that the lost payments may have been for; neither is paid again.
+	v.call("POST", "/v1/payments/resume", adminToken, nil)
+	for _, hash := range []string{waiting, after} {
+		v.orderIs(hash, "needs review", func(o map[string]any) bool {
+			return o["needs_review"] == true && o["review_reason"] == store.ReviewLost
+		})
+	}
+	for hash, username := range map[string]string{waiting: "waiting", after: "after_it"} {
+		v.call("POST", "/v1/transactions/"+hash+"/resolve", adminToken,
+			map[string]any{"outcome": "processed", "payment": sold[username].Hash, "comment": "Fragment lists it"}).want(t, http.StatusOK)
+	}
+	v.processed(v.pays("at_last 50"))
+	if now := v.bought(); len(now) != 4 {
+		t.Errorf("bought for %v", now)
+	}
+	var list []transaction.FragmentPurchase
+	for _, p := range v.bought() {
+		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+	}
+	var report transaction.Report
+	v.eventually(time.Minute, "the record is up to date with the chain", func() bool {
+		report, err = v.orders.Reconcile(t.Context(), list)
+		return err == nil && report.Chain
+	})
+	if len(report.Differences) > 0 {
+		t.Errorf("%+v", report.Differences)
+	}
+}
+
+// TestTemporalLost loses all that Temporal knows: tasks and downloads go on from the record, and what may have been sent is not
+// sent again.
+func TestTemporalLost(t *testing.T) {
+	t.Parallel()
+	v := newVault(t, testdb.URL(t))
+	v.startWorker()
+	v.startAPI()
+	v.ann = v.member("Ann")
+	task := v.ann.batch(v.ann.workspace(map[string]any{}), map[string]any{"ref": "one", "title": "Goes on"})["one"]
+	v.ann.does("claim", task, "").want(t, http.StatusOK)
+	made := v.unseeded("goes-on.epub")
+	ending := v.downloading(v.ask(v.library.reader(), made.URL))
+	file, sum := v.file("file.bin", 3000)
+	v.wantState(v.ended(v.deliver(v.user(400), file), time.Minute), store.JobDelivered, "")
+	bought := v.pays("before 50")
+	v.processed(bought)
+	v.crash()
+	v.reopen()
+	queued := v.deliver(v.user(401), file)
+
+	v.temporal.Kill()
+	address := v.temporal.Address
+	_, digits, err := net.SplitHostPort(address)
+	must(t, err)
+	port, err := strconv.Atoi(digits)
+	must(t, err)
+	v.temporal, err = servers.StartTemporal(t.Context(), servers.TemporalOptions{Port: port, UIPort: -1}) // an empty one
+	must(t, err)
+	t.Cleanup(v.temporal.Kill)
+	if v.temporal.Address != address {
+		t.Fatalf("the empty Temporal is at %s, the lost one was at %s", v.temporal.Address, address)
+	}
+	v.restored()
+	v.startWorker()
+	v.startAPI()
+	v.ann.does("status", task, "DONE").want(t, http.StatusOK)
+	v.torrents.release(v.library, made)
+	v.completes(ending)
+	v.wantState(v.ended(queued, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	v.wantDocument(400, sum)
+	if got := v.documents(401); len(got) > 0 {
+		t.Errorf("sent: %+v", got)
+	}
+	v.processed(v.pays("after_it 50"))
+	if sold := v.bought(); len(sold) != 2 {
+		t.Errorf("bought for %v", sold)
+	}
+}

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/store"
+)
+
+// TestOrdersAreTriedAgain lets one order fail for a reason that passes, and another for one that does not. The first is bought without a hand
+// on it, whatever becomes of the worker while it waits; of the second the administrators are told when its time is over.
+func TestOrdersAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
+	l := newTill(t, server, "retries")
+	l.env["STAGECOACH_TX_RETRY_FOR"], l.env["STAGECOACH_TX_RETRY_PAUSE"] = "1h", "3s"
+	worker := l.startWorker()
+	refuse := func() { l.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }
+
+	refuse()
+	mends := l.deposit("durov 50")
+	l.eventually(patience, "it is to be tried again", func() bool {
+		found, _ := l.store.TransactionByHash(t.Context(), mends)
+		return found.NextRetry() != nil
+	})
+	worker.kill()
+	l.fragment.ClearFaults()
+	l.env["STAGECOACH_TX_RETRY_FOR"], l.env["STAGECOACH_TX_RETRY_PAUSE"] = "3s", "200ms"
+	l.startWorker()
+	if got := l.becomes(mends, store.TransactionProcessed); got.Attempt < 2 {
+		t.Errorf("bought at attempt %d", got.Attempt)
+	}
+
+	refuse()
+	lasts := l.deposit("anna 50")
+	l.eventually(patience, "it is given up", func() bool {
+		found, _ := l.store.TransactionByHash(t.Context(), lasts)
+		return found.GivenUp() && l.alerts(store.AlertTransactionGivenUp)
+	})
+	if events := l.eventTypes(lasts); !strings.Contains(events, "failed retried") || strings.Count(events, "given_up") != 1 {
+		t.Errorf("events: %s", events)
+	}
+	if _, states := l.payments(lasts); states != "" {
+		t.Errorf("payments: %s", states)
+	}
+
+	l.fragment.ClearFaults()
+	admin, err := l.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	must(t, err)
+	_, err = l.orders.Retry(t.Context(), admin, lasts, "it can be gifted again", "")
+	must(t, err)
+	l.becomes(lasts, store.TransactionProcessed)
+	l.eventually(patience, "the alert is over", func() bool { return !l.alerts(store.AlertTransactionGivenUp) })
+	if sold := l.sold(); len(sold) != 2 {
+		t.Errorf("sold %+v", sold)
+	}
+	l.balances()
+}
+
+// alerts says whether an alert is open.
+func (l *till) alerts(kind string) bool {
+	l.Helper()
+	open, err := l.store.OpenAlerts(l.Context())
+	must(l, err)
+	return slices.ContainsFunc(open, func(a store.OpenAlert) bool { return a.Kind == kind })
+}
+
+// eventTypes lists the types of a transaction's events.
+func (l *till) eventTypes(hash string) string {
+	l.Helper()
+	events, err := l.store.EventsOfTransaction(l.Context(), hash)
+	must(l, err)
+	var types []string
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return strings.Join(types, " ")
+}

@@ -1,0 +1,330 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store"
+)
+
+// market is where a stack's Stars come from.
+type market struct {
+	chain    *sim.TonCenter
+	fragment *sim.Fragment
+}
+
+// newMarket starts a chain with a wallet of the stack's own and a Fragment, and tells the stack's programs of them.
+func (s *stack) newMarket() *market {
+	s.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	must(s, err)
+	m := &market{}
+	m.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public)})
+	must(s, err)
+	chainURL, stopChain, err := sim.Start("127.0.0.1:0", m.chain)
+	must(s, err)
+	m.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	must(s, err)
+	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", m.fragment)
+	must(s, err)
+	s.Cleanup(func() { stopFragment(); stopChain(); m.fragment.Close(); m.chain.Close() })
+	maps.Copy(s.env, map[string]string{
+		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_FRAGMENT_URL": fragmentURL,
+		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=0; stel_token=b; stel_ton_token=c", "STAGECOACH_TX_ALLOW": m.chain.Shop(),
+		"STAGECOACH_TX_WHOLE_HISTORY": "true", "STAGECOACH_TONCENTER_RATE": "1000", "STAGECOACH_FRAGMENT_RATE": "1000",
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
+		"STAGECOACH_TX_PAYMENT_TTL": "10s", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
+	})
+	return m
+}
+
+// rolling is a whole service that is restarted piece by piece while people use it.
+type rolling struct {
+	*library
+	market   *market
+	stand    *standIn
+	programs string // the folder of the processes that are started from now on
+
+	urls          []string
+	workers, apis []*program
+
+	mu                        sync.Mutex // guards what was asked for
+	deliveries, tasks, hashes []string
+	downloads                 []store.Download
+	asked, again              atomic.Int64 // requests, and those that had to be repeated
+
+	chat int64
+	sum  string // of the file that is delivered
+}
+
+// newRolling starts two workers and two APIs from the folder, on a database that they may have to migrate.
+func newRolling(t *testing.T, database, programs string) *rolling {
+	t.Helper()
+	stand := newStandIn(t)
+	r := &rolling{stand: stand, programs: programs, chat: 100, library: newLibraryOn(t, database, stand, map[string]string{
+		"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "4s", "STAGECOACH_LOG_LEVEL": "info", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "10s",
+	})}
+	r.market = r.newMarket()
+
+	for range 2 {
+		port, err := servers.FreePort()
+		must(t, err)
+		r.urls = append(r.urls, fmt.Sprintf("http://127.0.0.1:%d", port))
+	}
+	r.apiURL = r.urls[0]
+
+	for range 2 {
+		r.workers = append(r.workers, r.startOneWorker())
+	}
+	for i := range r.urls {
+		r.apis = append(r.apis, r.startOneAPI(i))
+	}
+	return r
+}
+
+// startOneWorker starts a worker and waits until it takes work.
+func (r *rolling) startOneWorker() *program {
+	r.Helper()
+	runs := strings.Count(r.log.String(), `"worker runs"`)
+	p := r.run(filepath.Join(r.programs, "worker"))
+	r.eventually(time.Minute, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs })
+	return p
+}
+
+func (r *rolling) startOneAPI(i int) *program {
+	r.Helper()
+	r.env["STAGECOACH_API_ADDR"] = strings.TrimPrefix(r.urls[i], "http://")
+	p := r.run(filepath.Join(r.programs, "api"))
+	r.awaitReady(r.urls[i])
+	return p
+}
+
+// restartAll restarts the workers and then the APIs, one after the other.
+func (r *rolling) restartAll() {
+	r.Helper()
+	for i := range r.workers {
+		r.end(r.workers[i])
+		r.workers[i] = r.startOneWorker()
+	}
+	for i := range r.apis {
+		r.end(r.apis[i])
+		r.apis[i] = r.startOneAPI(i)
+	}
+}
+
+// end asks a process to stop and wants it to end well.
+func (r *rolling) end(p *program) {
+	r.Helper()
+	began := time.Now()
+	p.stop()
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		r.Errorf("a process ended with %d when it was asked to stop", code)
+	}
+	r.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
+}
+
+// use begins to ask for deliveries, tasks, downloads and purchases, until the function that it gives is called.
+func (r *rolling) use() (stop func()) {
+	r.Helper()
+	ann := r.member("Ann")
+	space := ann.workspace(map[string]any{})
+	customer := r.customer()
+	var file store.File
+	file, r.sum = r.file("some.bin", 3<<20)
+	r.slow(3 << 20)
+	reader := r.reader()
+
+	over := make(chan struct{})
+	var load sync.WaitGroup
+	every := func(pause time.Duration, what func(n int)) {
+		load.Go(func() {
+			ticker := time.NewTicker(pause)
+			defer ticker.Stop()
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				case <-ticker.C:
+					what(n)
+				}
+			}
+		})
+	}
+
+	every(300*time.Millisecond, func(n int) { r.deliverNow(n, customer, file) })
+	for worker := range 2 {
+		every(100*time.Millisecond, func(n int) { r.workOn(n, ann, space, fmt.Sprintf("task-%d-%d", worker, n)) })
+	}
+	every(time.Second, func(n int) {
+		made := r.torrent(fmt.Sprintf("book-%d.epub", n), sim.TorrentSpec{NoSeed: true})
+		job := r.ask(reader, made.URL)
+		r.mu.Lock()
+		r.downloads = append(r.downloads, job)
+		r.mu.Unlock()
+		r.stand.release(r.library, made)
+	})
+	every(time.Second, func(n int) { r.buy(fmt.Sprintf("durov%d 50", n)) })
+	return func() { close(over); load.Wait() }
+}
+
+func (r *rolling) add(to *[]string, id any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*to = append(*to, fmt.Sprint(id))
+}
+
+// customer makes a user with a chat, and gives the token.
+func (r *rolling) customer() (token string) {
+	r.Helper()
+	r.telegram.SendMessage(r.chat, "hello") // a chat exists once its user wrote
+	made := r.call("POST", "/v1/users", adminToken, map[string]any{"name": "Planted Name", "telegram_id": fmt.Sprint(r.chat)}).want(r, http.StatusCreated)
+	return made["token"].(string)
+}
+
+func (r *rolling) deliverNow(n int, token string, file store.File) {
+	r.Helper()
+	got := r.insist(n, token, "/v1/deliveries", fmt.Sprint("delivery", n), map[string]any{"file_id": fmt.Sprint(file.ID)})
+	r.add(&r.deliveries, got["id"])
+}
+
+// workOn makes a task, claims it and has it done.
+func (r *rolling) workOn(n int, who member, space, key string) {
+	r.Helper()
+	made := r.insist(n, who.token, "/v1/tasks/batch", key, map[string]any{"workspace_id": space, "tasks": []any{map[string]any{"ref": "it", "title": "Do it"}}})
+	items, _ := made["items"].([]any)
+	if len(items) != 1 {
+		r.Errorf("%s: made %v", key, made)
+		return
+	}
+	id := items[0].(map[string]any)["id"].(string)
+	r.add(&r.tasks, id)
+	r.insist(n+1, who.token, "/v1/tasks/"+id+"/claim", key+"-claim", map[string]any{"comment": "mine"})
+	r.insist(n, who.token, "/v1/tasks/"+id+"/status", key+"-done", map[string]any{"to": "DONE", "comment": "done"})
+}
+
+func (r *rolling) buy(comment string) {
+	r.Helper()
+	hash, err := r.market.chain.Deposit(sim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
+	if err != nil {
+		r.Errorf("deposit: %v", err)
+		return
+	}
+	r.add(&r.hashes, hash)
+}
+
+// wantAllEnded waits until all that was asked for has come to its end, and wants nothing twice.
+func (r *rolling) wantAllEnded() {
+	r.Helper()
+	r.telegram.ClearFaults()
+
+	for _, id := range r.deliveries {
+		job := r.ended(store.Job{ID: number(r, id)}, time.Minute)
+		r.wantState(job, store.JobDelivered, "")
+		if job.Attempt != 0 {
+			r.Errorf("delivery %s lost %d tries", id, job.Attempt)
+		}
+	}
+	documents := r.documents(r.chat)
+	if len(documents) != len(r.deliveries) || slices.ContainsFunc(documents, func(d sim.Document) bool { return d.SHA256 != r.sum }) {
+		r.Errorf("%d deliveries made %d documents", len(r.deliveries), len(documents))
+	}
+
+	for _, id := range r.tasks {
+		r.wantDone(id)
+	}
+	for _, job := range r.downloads {
+		r.completes(job)
+	}
+	r.wantTidy()
+
+	for _, hash := range r.hashes {
+		r.eventually(time.Minute, "purchase "+hash[:8]+" is over", func() bool {
+			found, err := r.store.TransactionByHash(r.Context(), hash)
+			return err == nil && found.Status == store.TransactionProcessed
+		})
+	}
+	bought, strays, err := r.market.fragment.Purchases(r.Context())
+	must(r, err)
+	if len(bought) != len(r.hashes) || len(strays) != 0 {
+		r.Errorf("%d orders bought %d times, and paid %d times for nothing", len(r.hashes), len(bought), len(strays))
+	}
+	r.Logf("%d deliveries, %d tasks, %d downloads, %d purchases; %d requests, %d of them repeated",
+		len(r.deliveries), len(r.tasks), len(r.downloads), len(r.hashes), r.asked.Load(), r.again.Load())
+}
+
+// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and purchases
+// are asked for. Every request gets its answer from one API or the other, everything comes to its end, and nothing twice.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	must(t, buildPrograms())
+	r := newRolling(t, testdb.URL(t), programs)
+
+	stop := r.use()
+	time.Sleep(time.Second)
+	r.restartAll()
+	stop()
+	r.wantAllEnded()
+}
+
+// insist asks one API and then the other as a client with an idempotency key may: again after no answer, and after one that
+// says so.
+func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
+	r.Helper()
+	r.asked.Add(1)
+	for try := range 200 {
+		to := *r.stack
+		to.apiURL = r.urls[(first+try)%len(r.urls)]
+		got := to.call("POST", path, token, body, "Idempotency-Key", key)
+		switch {
+		case got.status == http.StatusOK || got.status == http.StatusCreated:
+			return got.body
+		case got.status != 0 && got.status != http.StatusServiceUnavailable:
+			r.Errorf("POST %s answered %d %v", path, got.status, got.body)
+			return got.body
+		}
+		r.again.Add(1)
+		time.Sleep(100 * time.Millisecond)
+	}
+	r.Errorf("POST %s is never answered", path)
+	return nil
+}
+
+// wantDone says that a task was claimed once and done once, in the record and in Temporal.
+func (r *rolling) wantDone(id string) {
+	r.Helper()
+	var types []string
+	events, err := r.store.EventsOf(r.Context(), "task", id)
+	must(r, err)
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	if want := []string{"created", "claimed", "done"}; len(types) != len(want) {
+		r.Errorf("task %s: events %v, want something like %v", id, types, want)
+	}
+	if found, err := r.store.TaskByID(r.Context(), 0, number(r, id)); err != nil || found.Status != store.TaskDone {
+		r.Errorf("task %s: %s, %v", id, found.Status, err)
+	}
+}
+
+// number reads an id.
+func number(t testing.TB, id string) (n int64) {
+	t.Helper()
+	_, err := fmt.Sscan(id, &n)
+	must(t, err)
+	return n
+}

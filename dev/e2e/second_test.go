@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"net/http"
+	"testing"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/store"
+)
+
+// TestSecondSource sells Stars for large deposits with a second source that agrees, lies, is down, and is back; small ones are sold
+// meanwhile. An administrator decides over HTTP about what the two sources disagree on.
+func TestSecondSource(t *testing.T) {
+	t.Parallel()
+	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
+	l := newTill(t, server, "second-source")
+	second := sim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])
+	url, stop, err := sim.Start("127.0.0.1:0", second)
+	must(t, err)
+	t.Cleanup(func() { stop(); second.Close() })
+	l.env["STAGECOACH_TONCENTER_2_URL"], l.env["STAGECOACH_TONCENTER_2_RATE"] = url, "1000"
+	l.env["STAGECOACH_TX_SECOND_SOURCE_FROM"], l.env["STAGECOACH_TX_SECOND_SOURCE_WAIT"] = "2", "2s"
+	l.startWorker()
+	l.startAPI()
+	small := func() string { return l.deposit("durov 50") }
+	large := func() string {
+		hash, err := l.chain.Deposit(sim.Deposit{From: rand.Text(), AmountNano: 2e9, Comment: "anna 50"})
+		must(t, err)
+		return hash
+	}
+	order := func(hash string) map[string]any {
+		return l.call("GET", "/v1/transactions/"+hash, adminToken, nil).body
+	}
+	resolve := func(hash, outcome string) { // the workflow hears of the review a moment after the record has it
+		l.eventually(patience, "it is resolved as "+outcome, func() bool {
+			return l.call("POST", "/v1/transactions/"+hash+"/resolve", adminToken, map[string]any{"outcome": outcome}).status == http.StatusOK
+		})
+	}
+	alerted := func(kind string) bool {
+		open, err := l.store.OpenAlerts(t.Context())
+		must(t, err)
+		for _, alert := range open {
+			if alert.Kind == kind {
+				return true
+			}
+		}
+		return false
+	}
+	held := func(hash, status string) {
+		l.eventually(patience, "it is held for its deposit", func() bool {
+			o := order(hash)
+			return o["status"] == status && o["needs_review"] == true && o["review_reason"] == store.ReviewDisputed
+		})
+		if _, states := l.payments(hash); states != "" || !alerted(store.AlertDeposit) {
+			t.Errorf("a disputed deposit has payments %q, alerted: %v", states, alerted(store.AlertDeposit))
+		}
+	}
+
+	l.becomes(small(), store.TransactionProcessed)
+	if n := len(second.Requests()); n != 0 {
+		t.Errorf("asked %d times for a small deposit", n)
+	}
+	l.becomes(large(), store.TransactionProcessed)
+	asked := len(second.Requests())
+	if asked != 2 { // the head, the transfer
+		t.Errorf("asked %d times for a large deposit", asked)
+	}
+
+	must(t, second.Tell(sim.Lies{AmountNano: 1}))
+	right, wrong := large(), large()
+	held(right, "processing")
+	held(wrong, "processing")
+	l.becomes(small(), store.TransactionProcessed)
+	resolve(right, "processing")
+	l.becomes(right, store.TransactionProcessed)
+	resolve(wrong, "failed")
+	held(wrong, "failed") // refunds are on: nothing is given back for it either
+	resolve(wrong, "failed")
+	l.eventually(patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" })
+	l.eventually(patience, "the alert is over", func() bool { return !alerted(store.AlertDeposit) })
+
+	must(t, second.Tell(sim.Lies{}))
+	second.AddFault(sim.Fault{Kind: "503"})
+	before := len(second.Requests())
+	waits := large()
+	l.eventually(patience, "it was asked in vain", func() bool { return len(second.Requests()) > before+1 })
+	l.becomes(small(), store.TransactionProcessed)
+	if o := order(waits); o["status"] != "processing" || o["needs_review"] != false {
+		t.Errorf("%v", o)
+	}
+	second.ClearFaults()
+	l.becomes(waits, store.TransactionProcessed)
+
+	search(t, "the histories", l.histories("Transaction"), []string{url, "anna"})
+	l.balances()
+}

@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/download"
+	"stagecoach/workflows/transaction"
+)
+
+// soak is a vault on a PostgreSQL of its own, and all that was asked of it.
+type soak struct {
+	*vault
+	postgres *servers.Postgres
+	space    string
+	file     store.File
+	sum      string
+
+	deliveries []store.Job
+	tasks      []string
+	downloads  []store.Download
+	orders     []string
+
+	restarts, faults map[string]int
+	differences      int
+}
+
+// TestSoak asks for deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and servers are killed
+// and outside systems fail. In the end the record, Temporal and the outside world agree about each of them.
+func TestSoak(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
+	if err != nil {
+		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
+	}
+	s := newSoak(t)
+	turns := []func(){s.deliver, s.task, s.download, s.order}
+	for end, n := time.Now().Add(length), 0; time.Now().Before(end); n++ {
+		turns[n%len(turns)]()
+		switch rand.IntN(8) {
+		case 0:
+			s.restart()
+		case 1, 2:
+			s.fail()
+		}
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
+	}
+	s.calm()
+	s.compare()
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stagecoach-soak-")
+	must(t, err)
+	must(t, os.Chmod(dir, 0o755)) // the server may run as another user
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &soak{restarts: map[string]int{}, faults: map[string]int{}}
+	s.postgres, err = servers.StartPostgres(t.Context(), servers.PostgresOptions{Dir: dir})
+	must(t, err)
+	t.Cleanup(s.postgres.Kill)
+	record, err := store.Open(t.Context(), s.postgres.URL, testdb.Key)
+	must(t, err)
+	must(t, record.Migrate(t.Context()))
+	record.Close()
+	s.vault = newVault(t, s.postgres.URL)
+	s.startWorker()
+	s.startAPI()
+	s.ann = s.member("Ann")
+	s.space = s.ann.workspace(map[string]any{})
+	s.reader = s.library.reader()
+	s.file, s.sum = s.library.file("soak.bin", 300_000)
+	return s
+}
+
+func (s *soak) deliver() {
+	s.Helper()
+	user := s.user(int64(1000 + len(s.deliveries)))
+	s.deliveries = append(s.deliveries, s.vault.deliver(user, s.file))
+}
+
+// task is made, claimed and done; who gets no answer asks again with the same key.
+func (s *soak) task() {
+	s.Helper()
+	id := s.ann.batch(s.space, map[string]any{"ref": "x", "title": "Soak it"})["x"]
+	s.tasks = append(s.tasks, id)
+	for _, step := range [][2]string{{"claim", ""}, {"status", "DONE"}} {
+		key := nonce()
+		s.eventually(2*time.Minute, "task "+id+": "+step[0], func() bool {
+			return s.ann.does(step[0], id, step[1], "Idempotency-Key", "soak-"+key).status == http.StatusOK
+		})
+	}
+}
+
+func (s *soak) download() {
+	s.Helper()
+	made := s.unseeded(fmt.Sprintf("soak-%d.epub", len(s.downloads)))
+	s.downloads = append(s.downloads, s.ask(s.library.reader(), made.URL))
+	s.torrents.release(s.library, made)
+}
+
+func (s *soak) order() {
+	s.Helper()
+	s.orders = append(s.orders, s.pays(fmt.Sprintf("soaker%d 50", len(s.orders))))
+}
+
+// restart ends something, gently or not, and starts it again; what was asked before goes on meanwhile.
+func (s *soak) restart() {
+	s.Helper()
+	what := []string{"worker killed", "worker stopped", "API killed", "PostgreSQL killed", "Temporal killed", "PostgreSQL stopped"}[rand.IntN(6)]
+	s.restarts[what]++
+	switch what {
+	case "worker killed":
+		s.worker.kill()
+		s.startWorker()
+	case "worker stopped":
+		s.worker.stop()
+		s.startWorker()
+	case "API killed":
+		s.api.kill()
+		s.startAPI()
+	case "PostgreSQL killed", "PostgreSQL stopped":
+		if what == "PostgreSQL killed" {
+			s.postgres.Kill()
+		} else {
+			must(s, s.postgres.Stop())
+		}
+		must(s, s.postgres.Restart(s.Context()))
+		must(s, store.Patiently(s.Context(), func() error { return s.store.Ping(s.Context()) }))
+	case "Temporal killed":
+		s.temporal.Kill()
+		must(s, s.temporal.Restart(s.Context()))
+		s.eventually(time.Minute, "Temporal answers", func() bool {
+			patience, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			_, err := s.client.DescribeWorkflowExecution(patience, download.SyncID, "")
+			return err == nil
+		})
+	}
+	s.awaitReady(s.apiURL)
+}
+
+// fail lets an outside system fail a few times.
+func (s *soak) fail() {
+	s.Helper()
+	choices := []struct {
+		where string
+		do    func()
+	}{
+		{"Telegram 500", func() { s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "500", Times: 1}) }},
+		{"Telegram 429", func() { s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "429", Times: 2, RetryAfter: 1}) }},
+		{"Telegram's answer lost", func() { s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "504", AfterBody: true, Times: 1}) }},
+		{"storage 500", func() { s.yandex.AddFault(sim.Fault{Kind: "500", Times: 1}) }},
+		{"Fragment 500", func() { s.fragment.AddFault(sim.Fault{Kind: "500", Times: 2}) }},
+		{"toncenter 500", func() { s.chain.AddFault(sim.Fault{Kind: "500", Times: 3}) }},
+	}
+	choice := choices[rand.IntN(len(choices))]
+	s.faults[choice.where]++
+	choice.do()
+}
+
+// calm lets all that was asked come to its end.
+func (s *soak) calm() {
+	s.Helper()
+	for _, standIn := range []interface{ ClearFaults() }{s.telegram, s.yandex, s.fragment, s.chain} {
+		standIn.ClearFaults()
+	}
+	for _, hash := range s.orders {
+		s.orderIs(hash, "processed", func(o map[string]any) bool {
+			if o["status"] == "failed" {
+				s.call("POST", "/v1/transactions/"+hash+"/retry", adminToken, map[string]any{})
+			}
+			return o["status"] == "processed"
+		})
+	}
+}
+
+func (s *soak) differs(format string, args ...any) {
+	s.Helper()
+	s.differences++
+	s.Errorf(format, args...)
+}
+
+// compare compares the record, Temporal and the outside world, and prints the figures.
+func (s *soak) compare() {
+	s.Helper()
+	ends, took := map[store.JobState]int{}, []time.Duration{}
+	for i, job := range s.deliveries {
+		job = s.ended(job, 3*time.Minute)
+		ends[job.State]++
+		took = append(took, job.UpdatedAt.Sub(job.CreatedAt))
+		documents := len(s.documents(int64(1000 + i)))
+		unknown := job.LastError == string(fault.OutcomeUnknown)
+		if job.State == store.JobDelivered && documents != 1 || job.State != store.JobDelivered && documents > 0 && !unknown || documents > 1 {
+			s.differs("delivery %d is %s %q, and the chat has %d documents", job.ID, job.State, job.LastError, documents)
+		}
+		want := enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		if job.State != store.JobDelivered {
+			want = enumspb.WORKFLOW_EXECUTION_STATUS_FAILED
+		}
+		s.closes(job.WorkflowID(), want)
+	}
+	for _, id := range s.tasks {
+		var types []string
+		for _, item := range s.call("GET", "/v1/tasks/"+id+"/events", s.ann.token, nil).want(s, http.StatusOK)["items"].([]any) {
+			types = append(types, item.(map[string]any)["type"].(string))
+		}
+		if status := s.ann.task(id)["status"]; status != "DONE" || !slices.Equal(types, []string{"created", "claimed", "status_changed"}) {
+			s.differs("task %s is %v after %v", id, status, types)
+		}
+		s.closes("task/"+id, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	}
+	for _, job := range s.downloads {
+		job = s.over(job)
+		if job.Status != store.DownloadCompleted {
+			s.differs("download %d is %s: %v", job.ID, job.Status, s.story(job))
+		}
+		for _, trouble := range s.disagreements(job) {
+			s.differs("%s", trouble)
+		}
+	}
+	var list []transaction.FragmentPurchase
+	for _, p := range s.bought() {
+		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+	}
+	if len(list) != len(s.orders) {
+		s.differs("%d orders, and Fragment has sold %d times", len(s.orders), len(list))
+	}
+	for _, hash := range s.orders {
+		s.closes("transaction/"+hash, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	}
+	s.eventually(time.Minute, "the record is up to date with the chain", func() bool {
+		report, err := s.vault.orders.Reconcile(s.Context(), list)
+		if err == nil && report.Chain {
+			for _, difference := range report.Differences {
+				s.differs("%+v", difference)
+			}
+		}
+		return err == nil && report.Chain
+	})
+	slices.Sort(took)
+	at := func(part float64) time.Duration {
+		return took[int(part*float64(len(took)-1))].Round(time.Millisecond)
+	}
+	s.Logf("deliveries %d %v, tasks %d, downloads %d, purchases %d", len(s.deliveries), ends, len(s.tasks), len(s.downloads), len(s.orders))
+	s.Logf("restarts %v", s.restarts)
+	s.Logf("faults %v", s.faults)
+	s.Logf("a delivery takes p50 %s, p95 %s, p99 %s", at(.5), at(.95), at(.99))
+	s.Logf("differences %d", s.differences)
+}
+
+// closes waits for the end of a workflow.
+func (s *soak) closes(id string, want enumspb.WorkflowExecutionStatus) {
+	s.Helper()
+	got := enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
+	if !s.soon(func() bool {
+		about, err := s.client.DescribeWorkflowExecution(s.Context(), id, "")
+		got = about.GetWorkflowExecutionInfo().GetStatus()
+		return err == nil && got != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}) || got != want {
+		s.differs("%s is %s, want %s", id, got, want)
+	}
+}

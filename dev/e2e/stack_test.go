@@ -1,0 +1,436 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/app"
+	"stagecoach/internal/config"
+	"stagecoach/internal/store"
+	"stagecoach/workflows/delivery"
+)
+
+// Secrets and names that must never be seen in a log, a history or an answer.
+const (
+	botToken     = "7000000001:AAplantedBotTokenplantedBotToken012"
+	clientSecret = "planted-client-secret"
+	refreshToken = "planted-refresh-token"
+	adminToken   = "sc_planted-admin-token-of-the-tests"
+
+	qbittorrentPassword = "planted-qbittorrent-password"
+)
+
+var programs string // where TestMain built worker and api
+
+func TestMain(m *testing.M) {
+	if os.Getenv(naiveWorker) != "" {
+		os.Exit(runNaiveWorker())
+	}
+	dir, err := os.MkdirTemp("", "stagecoach-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	programs = dir
+	testdb.Main(m, testtemporal.Stop, func() { os.RemoveAll(dir) })
+}
+
+var (
+	buildPrograms = sync.OnceValue(func() error {
+		if raceEnabled {
+			return build("-race", "stagecoach/worker", "stagecoach/api")
+		}
+		return build("stagecoach/worker", "stagecoach/api")
+	})
+	buildStarter = sync.OnceValue(func() error { return build("stagecoach/starter") })
+)
+
+// build puts programs into their folder. Without what only debuggers read, linking them takes two thirds of the time.
+func build(args ...string) error {
+	out, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w", "-o", programs + "/"}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// stack is one whole Stagecoach of a test's own.
+type stack struct {
+	testing.TB
+	store      *store.Store
+	temporal   *servers.Temporal
+	client     client.Client
+	deliveries *delivery.Client
+	telegram   *sim.Telegram
+	yandex     *sim.Yandex
+	files      string // the storage's folder
+	chats      string // the Telegram stand-in's folder
+	env        map[string]string
+	apiURL     string
+	worker     *program
+	api        *program
+
+	log     *logBuffer
+	answers *seen
+}
+
+// newStack starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
+// it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in its
+// usual namespace, takes newStackOn.
+func newStack(t testing.TB, settings map[string]string) *stack {
+	t.Helper()
+	needsServers(t)
+	server, namespace := testtemporal.Namespace(t)
+	return newStackIn(t, testdb.URL(t), server.Temporal, namespace, settings)
+}
+
+// needsServers skips a test where only quick ones are wanted.
+func needsServers(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("end to end tests need PostgreSQL and Temporal")
+	}
+}
+
+// newStackOn is newStack on a migrated database, and with a Temporal server, of the test's own.
+func newStackOn(t testing.TB, database string, settings map[string]string) *stack {
+	t.Helper()
+	return newStackIn(t, database, startTemporal(t), client.DefaultNamespace, settings)
+}
+
+// startTemporal starts a Temporal server for a test.
+func startTemporal(t testing.TB, dynamic ...string) *servers.Temporal {
+	t.Helper()
+	needsServers(t)
+	temporal, err := servers.StartTemporal(t.Context(), servers.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	must(t, err)
+	t.Cleanup(temporal.Kill)
+	return temporal
+}
+
+// newStackIn is newStackOn in a namespace of its own of a Temporal server that others may use too.
+func newStackIn(t testing.TB, database string, temporal *servers.Temporal, namespace string, settings map[string]string) *stack {
+	t.Helper()
+	must(t, buildPrograms())
+	s := &stack{TB: t, temporal: temporal, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	s.files, s.chats = t.TempDir(), t.TempDir()
+
+	var err error
+	s.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"]})
+	must(t, err)
+	s.yandex, err = sim.NewYandex(sim.YandexOptions{
+		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,
+	})
+	must(t, err)
+	telegramURL, stopTelegram, err := sim.Start("127.0.0.1:0", s.telegram)
+	must(t, err)
+	yandexURL, stopYandex, err := sim.Start("127.0.0.1:0", s.yandex)
+	must(t, err)
+	t.Cleanup(func() { stopTelegram(); stopYandex(); s.telegram.Close(); s.yandex.Close() })
+
+	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(s.client.Close)
+	_, err = app.EnsureSearchAttributes(t.Context(), s.client, namespace)
+	must(t, err)
+
+	s.store, err = store.Open(t.Context(), database, testdb.Key)
+	must(t, err)
+	t.Cleanup(s.store.Close)
+	s.deliveries = &delivery.Client{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second, Log: slog.New(slog.DiscardHandler)}
+
+	apiPort, err := servers.FreePort()
+	must(t, err)
+	s.apiURL = fmt.Sprintf("http://127.0.0.1:%d", apiPort)
+	for name, value := range map[string]string{
+		"DATABASE_URL": database, "TEMPORAL_ADDRESS": s.temporal.Address, "TEMPORAL_NAMESPACE": namespace,
+		"STAGECOACH_ENCRYPTION_KEY":   base64.StdEncoding.EncodeToString(testdb.Key),
+		"STAGECOACH_LOG_LEVEL":        "debug",
+		"STAGECOACH_ADMIN_TOKEN":      adminToken,
+		"STAGECOACH_ADMIN_IDS":        "1",
+		"STAGECOACH_API_ADDR":         fmt.Sprintf("127.0.0.1:%d", apiPort),
+		"STAGECOACH_TELEGRAM_TOKEN":   botToken,
+		"STAGECOACH_TELEGRAM_API_URL": telegramURL,
+		"STAGECOACH_YANDEX_API_URL":   yandexURL, "STAGECOACH_YANDEX_TOKEN_URL": yandexURL + "/token",
+		"STAGECOACH_YANDEX_CLIENT_ID": "client", "STAGECOACH_YANDEX_CLIENT_SECRET": clientSecret,
+		"STAGECOACH_YANDEX_REFRESH_TOKEN":       refreshToken,
+		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
+		"STAGECOACH_API_METRICS_ADDR":           "off",
+		"STAGECOACH_WORKER_STOP_TIMEOUT":        "1s",
+		"STAGECOACH_LISTING_TTL":                "0s",
+		"STAGECOACH_EDIT_EVERY":                 "200ms",
+		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
+		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
+		"STAGECOACH_TASK_LEAST_DEADLINE":        "0s",
+		"STAGECOACH_TASK_LEAST_RELEASE":         "0s",
+	} {
+		s.env[name] = value
+	}
+	for _, setting := range config.Settings() { // tests do in seconds what people do in hours
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			s.env[setting.Name] = "0"
+		}
+	}
+	for name, value := range settings {
+		s.env[name] = value
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			select {
+			case <-s.temporal.Done():
+				t.Log("the Temporal server does not run")
+			default:
+			}
+			t.Logf("logs of the services:\n%s", s.log.tail(6000))
+		}
+	})
+	return s
+}
+
+// startWorker runs a worker process, one more if one runs already.
+func (s *stack) startWorker() *program {
+	s.Helper()
+	s.worker = s.start("worker")
+	return s.worker
+}
+
+// startAPI runs the API process and waits until it is ready.
+func (s *stack) startAPI() {
+	s.Helper()
+	s.api = s.start("api")
+	s.awaitReady(s.apiURL)
+}
+
+// awaitReady waits until the API at base is ready.
+func (s *stack) awaitReady(base string) {
+	s.Helper()
+	s.eventually(30*time.Second, "the API is ready", func() bool {
+		answer, err := http.Get(base + "/ready")
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+}
+
+// program is a running process of ours.
+type program struct {
+	*exec.Cmd
+	done chan struct{}
+}
+
+func (s *stack) start(name string) *program {
+	s.Helper()
+	return s.run(filepath.Join(programs, name))
+}
+
+// run starts the program at path with the stack's settings.
+func (s *stack) run(path string) *program {
+	s.Helper()
+	command := exec.Command(path)
+	for key, value := range s.env {
+		command.Env = append(command.Env, key+"="+value)
+	}
+	return s.launch(command)
+}
+
+// launch starts a program whose output goes to the stack's log; it is killed when the test ends before it does.
+func (s *stack) launch(command *exec.Cmd) *program {
+	s.Helper()
+	command.Stdout, command.Stderr = s.log, s.log
+	must(s, servers.StartTied(command))
+	p := &program{command, make(chan struct{})}
+	go func() { command.Wait(); close(p.done) }()
+	s.Cleanup(p.kill)
+	return p
+}
+
+// kill ends the process as a crash would.
+func (p *program) kill() { p.Process.Kill(); <-p.done }
+
+// ended says whether the process runs no more.
+func (p *program) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop asks the process to end.
+func (p *program) stop() { p.Process.Signal(syscall.SIGTERM); <-p.done }
+
+// user makes an active user with a Telegram chat.
+func (s *stack) user(telegramID int64) store.User {
+	s.Helper()
+	user, err := s.store.CreateUser(s.Context(), store.User{TelegramID: &telegramID, Name: "Planted Name", Status: store.UserActive}, "")
+	must(s, err)
+	s.telegram.SendMessage(telegramID, "hello") // a chat exists once its user wrote; a bot that runs makes a user of who is none yet
+	return user
+}
+
+// file puts a file of random bytes into the storage and gives its entry and sha256.
+func (s *stack) file(name string, size int) (store.File, string) {
+	s.Helper()
+	content := make([]byte, size)
+	rand.Read(content)
+	return s.fileWith(name, content)
+}
+
+func (s *stack) fileWith(name string, content []byte) (store.File, string) {
+	s.Helper()
+	must(s, os.WriteFile(filepath.Join(s.files, name), content, 0o644))
+	sum := sha256.Sum256(content)
+	saved, err := s.store.SaveFiles(s.Context(), []store.File{{
+		Path: "/" + name, Parent: "/", Name: name, Size: int64(len(content)), ModifiedAt: time.Now(),
+	}})
+	must(s, err)
+	return saved[0], hex.EncodeToString(sum[:])
+}
+
+var (
+	nonces    int64
+	nonceLock sync.Mutex
+)
+
+func nonce() string {
+	nonceLock.Lock()
+	defer nonceLock.Unlock()
+	nonces++
+	return strconv.FormatInt(nonces, 10)
+}
+
+// deliver asks for a delivery.
+func (s *stack) deliver(user store.User, file store.File) store.Job {
+	s.Helper()
+	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), store.SourceAPI)
+	must(s, err)
+	if !created {
+		s.Fatal("a fresh nonce gave an old job")
+	}
+	return job
+}
+
+// ended waits for a job's end.
+func (s *stack) ended(job store.Job, patience time.Duration) store.Job {
+	s.Helper()
+	s.eventually(patience, fmt.Sprintf("job %d ends", job.ID), func() bool {
+		job = s.reload(job)
+		return delivery.Rules.Terminal(job.State)
+	})
+	return job
+}
+
+// reload reads a job again; an outage on purpose is waited out.
+func (s *stack) reload(job store.Job) store.Job {
+	s.Helper()
+	must(s, store.Patiently(s.Context(), func() error {
+		found, err := s.store.JobByID(s.Context(), job.ID)
+		if err == nil {
+			job = found
+		}
+		return err
+	}))
+	return job
+}
+
+// wantState fails the test unless the job ended in state with that last error.
+func (s *stack) wantState(job store.Job, state store.JobState, lastError string) {
+	s.Helper()
+	if job.State != state || job.LastError != lastError {
+		s.Fatalf("job %d is %s with error %q, want %s with %q", job.ID, job.State, job.LastError, state, lastError)
+	}
+}
+
+// documents lists what a chat received from the bot.
+func (s *stack) documents(chat int64) []sim.Document {
+	var found []sim.Document
+	for _, message := range s.telegram.Chat(chat).Messages {
+		if message.Document != nil {
+			found = append(found, *message.Document)
+		}
+	}
+	return found
+}
+
+// wantDocument fails the test unless the chat holds exactly one document, with this content.
+func (s *stack) wantDocument(chat int64, sum string) {
+	s.Helper()
+	got := s.documents(chat)
+	if len(got) != 1 || got[0].SHA256 != sum {
+		s.Fatalf("chat %d has documents %+v, want exactly one with sha256 %s", chat, got, sum)
+	}
+}
+
+// events lists the types of a job's events.
+func (s *stack) events(job store.Job) []string {
+	s.Helper()
+	events, err := s.store.EventsOf(s.Context(), "delivery", strconv.FormatInt(job.ID, 10))
+	must(s, err)
+	var types []string
+	for _, event := range events {
+		types = append(types, event.Type)
+	}
+	return types
+}
+
+func (s *stack) eventually(patience time.Duration, what string, holds func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// logBuffer keeps what the services log.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func (b *logBuffer) tail(n int) string {
+	text := b.String()
+	return text[max(0, len(text)-n):]
+}

@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// TestStopHandsOver tells a worker to stop that streams a file too long to end in time, and another one that ends in time,
+// while tasks are claimed. The first is handed over at once and costs no try, the second is finished, no claim is lost,
+// and the process ends well.
+func TestStopHandsOver(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "10s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s"})
+	worker := s.startWorker()
+	s.startAPI()
+	ann := s.member("Ann")
+	space := ann.workspace(map[string]any{})
+	var wanted []map[string]any
+	for i := range 20 {
+		wanted = append(wanted, map[string]any{"ref": fmt.Sprint(i), "title": "Claim me"})
+	}
+	tasks := ann.batch(space, wanted...)
+
+	s.slow(1 << 20)
+	long, longSum := s.file("long.bin", 60<<20)
+	short, shortSum := s.file("short.bin", 4<<20)
+	first := s.deliver(s.user(100), long)
+	s.inState(first, store.JobStreaming)
+	second := s.deliver(s.user(101), short) // only now: it streams for seconds
+	s.inState(second, store.JobStreaming)
+
+	claims := make(chan int, len(tasks))
+	for _, id := range tasks {
+		go func() { claims <- ann.does("claim", id, "", "Idempotency-Key", "claim-"+id).status }()
+	}
+	must(t, worker.Process.Signal(syscall.SIGTERM))
+	told, took := time.Now(), make(chan time.Duration, 1)
+	go func() { <-worker.done; took <- time.Since(told) }()
+	s.telegram.ClearFaults()
+	s.startWorker()
+	for range tasks {
+		if status := <-claims; status != http.StatusOK {
+			t.Errorf("a claim got %d", status)
+		}
+	}
+	s.wantState(s.ended(second, 30*time.Second), store.JobDelivered, "")
+	first = s.ended(first, 50*time.Second) // no heartbeat is missed that early: it was handed over
+	s.wantState(first, store.JobDelivered, "")
+	if first.Attempt != 0 {
+		t.Errorf("attempt %d: a worker's stop costs no try", first.Attempt)
+	}
+	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started", "streaming_started", "delivered"}
+	if got := s.events(first); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+	s.wantDocument(100, longSum)
+	s.wantDocument(101, shortSum)
+	t.Logf("the worker had ended %s after it was told to", (<-took).Round(100*time.Millisecond))
+	if code := worker.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the worker ended with %d", code)
+	}
+}
+
+// TestSecondSignal ends a worker at once that would wait for a stream. What it had is lost as by a crash, and taken up again.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "1h"})
+	worker := s.startWorker()
+	job, sum := s.streaming(20, 1)
+	must(t, worker.Process.Signal(syscall.SIGTERM))
+	time.Sleep(time.Second)
+	if worker.ended() {
+		t.Fatal("it does not wait for its stream")
+	}
+	must(t, worker.Process.Signal(syscall.SIGTERM))
+	<-worker.done
+	if code := worker.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("it ended with %d", code)
+	}
+	s.telegram.ClearFaults()
+	s.startWorker()
+	job = s.ended(job, time.Minute)
+	s.wantState(job, store.JobDelivered, "")
+	s.wantDocument(100, sum)
+	if job.Attempt != 1 {
+		t.Errorf("attempt %d: the lost try counts once", job.Attempt)
+	}
+}
+
+// TestStopAfterTheLastByte stops a worker that waits for Telegram's answer: nobody sends again.
+func TestStopAfterTheLastByte(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
+	worker := s.startWorker()
+	user := s.user(100)
+	file, _ := s.file("small.bin", 1000)
+	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+	job := s.deliver(user, file)
+	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+	worker.stop()
+	s.startWorker()
+	s.wantState(s.ended(job, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	if n := len(s.documents(100)); n > 1 {
+		t.Errorf("the chat has %d documents", n)
+	}
+}

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/workflows/transaction"
+)
+
+// till is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
+type till struct {
+	*stack
+	chain    *sim.TonCenter
+	fragment *sim.Fragment
+	orders   *transaction.Client
+	view     *toncenter.Client
+	wallet   *ton.Wallet
+	database *pgx.Conn // for what the record's own code does not do
+	before   *int      // payments that the chain had carried out when it was asked last
+}
+
+// newTill starts a till without a worker, in a namespace of its own.
+func newTill(t testing.TB, temporal *servers.Temporal, namespace string) *till {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	must(t, err)
+	l := &till{before: new(int)}
+	l.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
+	must(t, err)
+	chainURL, stopChain, err := sim.Start("127.0.0.1:0", l.chain)
+	must(t, err)
+	l.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	must(t, err)
+	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", l.fragment)
+	must(t, err)
+	t.Cleanup(func() { stopFragment(); stopChain(); l.fragment.Close(); l.chain.Close() })
+
+	makeNamespace(t, temporal, namespace)
+	url := testdb.URL(t)
+	l.stack = newStackIn(t, url, temporal, namespace, map[string]string{
+		"STAGECOACH_BOT":     "false",
+		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TX_ALLOW": l.chain.Shop(),
+		"STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_TONCENTER_RATE": "1000",
+		"STAGECOACH_FRAGMENT_URL": fragmentURL, "STAGECOACH_FRAGMENT_RATE": "1000",
+		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=b; stel_token=c; stel_ton_token=d",
+		"STAGECOACH_TX_WHOLE_HISTORY": "true", "STAGECOACH_TX_REFUND": "true",
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
+		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s", "STAGECOACH_TX_HOLD_RETRY": "300ms",
+	})
+	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
+	must(t, err)
+	l.wallet, err = ton.NewWallet(key, ton.Mainnet)
+	must(t, err)
+	l.view = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
+	l.orders = &transaction.Client{
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
+			state, err := l.view.Wallet(ctx, l.wallet.Address())
+			return int64(state.LastLT), int64(state.Balance), err
+		},
+	}
+	l.database, err = pgx.Connect(t.Context(), url)
+	must(t, err)
+	t.Cleanup(func() { l.database.Close(context.Background()) })
+	return l
+}
+
+// makeNamespace makes a namespace and waits until the server knows it.
+func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
+	t.Helper()
+	namespaces, err := client.NewNamespaceClient(client.Options{HostPort: temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	defer namespaces.Close()
+	must(t, namespaces.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}))
+	(&stack{TB: t}).eventually(time.Minute, "the namespace is there", func() bool {
+		_, err := namespaces.Describe(t.Context(), name)
+		return err == nil
+	})
+}
+
+// in gives the till to a part of its test.
+func (l *till) in(t testing.TB) *till {
+	part, stack := *l, *l.stack
+	stack.TB, part.stack = t, &stack
+	return &part
+}
+
+// patience is how long anything may take on a busy machine after a worker was lost.
+const patience = 3 * time.Minute
+
+// deposit pays one TON into the wallet, from a sender of its own.
+func (l *till) deposit(comment string) string {
+	l.Helper()
+	hash, err := l.chain.Deposit(sim.Deposit{From: rand.Text(), AmountNano: 1e9, Comment: comment})
+	must(l, err)
+	return hash
+}
+
+// becomes waits until a transaction has a status.
+func (l *till) becomes(hash string, status store.TransactionStatus) (found store.Transaction) {
+	l.Helper()
+	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
+		found, _ = l.store.TransactionByHash(l.Context(), hash)
+		return found.Status == status
+	})
+	return found
+}
+
+// find gives a transaction.
+func (l *till) find(hash string) store.Transaction {
+	l.Helper()
+	found, err := l.store.TransactionByHash(l.Context(), hash)
+	must(l, err)
+	return found
+}
+
+// outgoing counts the payments that the chain has carried out for the wallet.
+func (l *till) outgoing() (n int) {
+	l.Helper()
+	history, err := l.view.Transactions(l.Context(), toncenter.Page{Account: l.wallet.Address(), Limit: 1000})
+	must(l, err)
+	for _, t := range history {
+		n += len(t.Out)
+	}
+	return n
+}
+
+// payments lists a transaction's payments, each as its kind and state.
+func (l *till) payments(hash string) (list []store.Payment, states string) {
+	l.Helper()
+	list, err := l.store.PaymentsOf(l.Context(), hash)
+	must(l, err)
+	var all []string
+	for _, p := range list {
+		all = append(all, string(p.Kind)+" "+string(p.State))
+	}
+	return list, strings.Join(all, ", ")
+}
+
+// sold lists what Fragment has sold, by the payment's hash. No payment went astray.
+func (l *till) sold() map[string]sim.Purchase {
+	l.Helper()
+	bought, strays, err := l.fragment.Purchases(l.Context())
+	must(l, err)
+	if len(strays) > 0 {
+		l.Errorf("payments that bought nothing: %+v", strays)
+	}
+	found := map[string]sim.Purchase{}
+	for _, p := range bought {
+		found[p.Hash] = p
+	}
+	if len(found) != len(bought) {
+		l.Errorf("bought twice with one payment: %+v", bought)
+	}
+	return found
+}
+
+// balances compares the ledger with the chain and with Fragment.
+func (l *till) balances() {
+	l.Helper()
+	list := []transaction.FragmentPurchase{}
+	for hash, p := range l.sold() {
+		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At})
+	}
+	var report transaction.Report
+	l.eventually(patience, "the record is up to date", func() bool {
+		var err error
+		report, err = l.orders.Reconcile(l.Context(), list)
+		must(l, err)
+		return report.Chain
+	})
+	if len(report.Differences) > 0 {
+		l.Errorf("differences: %+v\n%+v", report.Differences, report.Balances)
+	}
+}

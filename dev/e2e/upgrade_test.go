@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store"
+)
+
+// lastRelease is the commit of the release before this one.
+const lastRelease = "8d4385e"
+
+// buildLastRelease builds worker and api as they were then, and gives their folder.
+func buildLastRelease(t *testing.T) string {
+	t.Helper()
+	if err := exec.Command("git", "cat-file", "-e", lastRelease+"^{commit}").Run(); err != nil {
+		t.Skipf("the commit of the last release, %s, is not in this clone", lastRelease)
+	}
+
+	source := t.TempDir()
+	root, err := filepath.Abs("../..")
+	must(t, err)
+	run := func(dir, command string) {
+		t.Helper()
+		sh := exec.Command("sh", "-c", command)
+		sh.Dir = dir
+		if out, err := sh.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+	run(root, fmt.Sprintf("git archive %s | tar -x -C '%s'", lastRelease, source))
+	run(source, "go build -buildvcs=false -ldflags='-s -w' -o programs/ ./worker ./api")
+	return filepath.Join(source, "programs")
+}
+
+// TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then each API, while
+// people use them. What was begun before goes on, and nothing is lost or done twice.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	must(t, buildPrograms())
+	r := newRolling(t, testdb.Bare(t), buildLastRelease(t))
+
+	// The last release alone: its schema, its rows, its workflows. This program's store knows neither.
+	before := r.member("Old Ann")
+	space := before.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": 0.2}})
+	ids := before.batch(space,
+		map[string]any{"ref": "expires", "title": "Nobody takes this"},
+		map[string]any{"ref": "held", "title": "Somebody works on this"},
+		map[string]any{"ref": "waits", "title": "This waits for it", "blocked_by": []string{"held"}},
+	)
+	before.does("claim", ids["held"], "").want(t, http.StatusOK)
+	made := r.unseeded("before.epub")
+	book := before.call("POST", "/v1/books", before.token, map[string]any{"title": "Before"}).want(t, http.StatusCreated)["id"]
+	download := before.call("POST", "/v1/downloads", before.token, map[string]any{
+		"book_id": book, "media_type": "text", "source": "test", "source_url": made.URL,
+	}).want(t, http.StatusCreated)["id"].(string)
+	r.buy("before 50")
+	r.market.fragment.AddFault(sim.Fault{Kind: "500", Times: 2})
+	r.buy("between 50")
+
+	must(t, r.store.Migrate(t.Context()))
+	stop := r.use()
+	time.Sleep(2 * time.Second)
+	r.programs = programs
+	r.restartAll()
+	time.Sleep(2 * time.Second)
+	stop()
+	r.wantAllEnded()
+
+	// The token, the torrent and the tasks of before.
+	r.stand.release(r.library, made)
+	r.completes(store.Download{ID: number(t, download)})
+	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
+	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
+		r.eventually(time.Minute, fmt.Sprintf("%s is %s", ref, want), func() bool {
+			status := before.task(ids[ref])["status"]
+			return status == want || ref == "waits" && status == "STUCK" // its own deadline may have passed
+		})
+	}
+
+	if log := r.log.String(); strings.Contains(log, "TMPRL1100") || strings.Contains(log, "panic") {
+		t.Error("a workflow of the last release cannot be replayed by this one, or something panics")
+	}
+}

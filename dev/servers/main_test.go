@@ -1,0 +1,76 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// helperDir, when set, turns the test program into one that starts servers in
+// that folder and then waits to be killed.
+const helperDir = "STAGECOACH_TEST_DEV_HELPER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(helperDir); dir != "" {
+		helper(dir)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func helper(dir string) {
+	p, err := StartPostgres(context.Background(), PostgresOptions{Dir: dir, Fast: true})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	t, err := StartTemporal(context.Background(), TemporalOptions{UIPort: -1})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	torrents := 0 // no qBittorrent is installed
+	if q, err := StartQBittorrent(context.Background(), QBittorrentOptions{Dir: filepath.Join(dir, "torrents")}); err == nil {
+		torrents = q.process.cmd.Process.Pid
+	}
+	fmt.Println("started", p.process.cmd.Process.Pid, t.process.cmd.Process.Pid, torrents)
+	time.Sleep(time.Minute)
+}
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// logBuffer is a log that a test can read while a server writes it.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v still not: %s", within, what)
+		}
+	}
+}

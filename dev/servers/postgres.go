@@ -1,0 +1,287 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	postgresUser = "stagecoach"
+	postgresDB   = "stagecoach"
+
+	// A server that was killed replays its log before it answers, hence the
+	// generous time.
+	postgresStartTime = 60 * time.Second
+)
+
+// postgresAtOnce ends the server like a crash. It is SIGQUIT, not SIGKILL: the
+// same for clients and data, but PostgreSQL takes its child processes and its
+// shared memory along.
+var postgresAtOnce = ask{syscall.SIGQUIT, 10 * time.Second}
+
+// PostgresOptions says where and how to run PostgreSQL.
+type PostgresOptions struct {
+	Dir  string    // holds the data, the password and a lock; created when missing
+	Port int       // wish; replaced by a free port when busy; 0 means any
+	Log  io.Writer // gets the server's output; must bear concurrent use; may be nil
+	Fast bool      // for tests: does not wait for the disk, so a power cut may spoil the data, and makes logging in cheap
+}
+
+// Postgres is a private PostgreSQL server that only this process and those
+// who can read its password file may use.
+type Postgres struct {
+	// URL is the address of the database "stagecoach", with user and password.
+	// It stays the same over Restart.
+	URL string
+	// Version is the server's major version, such as 17.
+	Version int
+
+	options PostgresOptions
+	port    int
+	data    dataDir
+
+	mu      sync.Mutex // guards what follows
+	process *process   // nil while stopped
+	unlock  func()
+}
+
+// StartPostgres starts a server on the data in o.Dir, which it creates at the
+// first start, and returns when the database accepts connections. The context
+// limits the start only; the server runs until Stop or Kill.
+func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	o.Dir = dir
+	p := &Postgres{options: o}
+	if err := p.startAnywhere(ctx); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL in %s: %w", dir, err)
+	}
+	return p, nil
+}
+
+// startAnywhere is the first start: the port is still open to choice.
+func (p *Postgres) startAnywhere(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	for wish := p.options.Port; ; wish = 0 {
+		if p.port, err = PreferPort(wish); err != nil {
+			return err
+		}
+		// Somebody may take the port between our look and the server's.
+		if err = p.start(ctx); !portTaken(err) {
+			return err
+		}
+	}
+}
+
+// start locks the directory, prepares it and launches the server on p.port.
+// The caller holds p.mu.
+func (p *Postgres) start(ctx context.Context) (err error) {
+	if err := os.MkdirAll(p.options.Dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(p.options.Dir, "lock"))
+	if errors.Is(err, errLocked) {
+		return fmt.Errorf("a server that is running already uses this folder: stop it or choose another folder")
+	} else if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			unlock()
+		}
+	}()
+
+	as, err := serverAccount()
+	if err != nil {
+		return err
+	}
+	p.data = dataDir{dir: p.options.Dir, as: as}
+	if err := p.data.stopLeftover(ctx); err != nil {
+		return err
+	}
+	version, err := p.data.version()
+	if err != nil {
+		return err
+	}
+	programs, err := findPostgres(ctx, version)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		if err := p.data.initialise(ctx, programs, p.options.Fast); err != nil {
+			return err
+		}
+	}
+	password, err := p.data.password()
+	if err != nil {
+		return err
+	}
+	// Others may read these while a restart runs, which does not change them.
+	if u := postgresURL(p.port, password, postgresDB); u != p.URL {
+		p.URL, p.Version = u, programs.version
+	}
+
+	process, err := p.launch(programs)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, postgresStartTime)
+	defer cancel()
+	err = process.await(ctx, 25*time.Millisecond, func(ctx context.Context) error {
+		return p.ready(ctx, password)
+	})
+	if err != nil {
+		_ = process.stop(postgresAtOnce)
+		return err
+	}
+	p.process, p.unlock = process, unlock
+	return nil
+}
+
+func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
+	settings := []string{
+		"listen_addresses=127.0.0.1",
+		"port=" + strconv.Itoa(p.port),
+		// No socket file: its path may be at most 107 bytes long.
+		"unix_socket_directories=",
+		"shared_buffers=64MB",
+		"max_connections=200",
+		"timezone=UTC",
+		"log_checkpoints=off",
+	}
+	if p.options.Fast {
+		// Not synchronous_commit=off: that would lose what was committed in the
+		// last moments before Kill, and saves nothing once fsync is off.
+		settings = append(settings, "fsync=off", "full_page_writes=off")
+	}
+	c, closeFiles, err := p.data.command(filepath.Join(programs.dir, "postgres"))
+	if err != nil {
+		return nil, err
+	}
+	defer closeFiles()
+	for _, s := range settings {
+		c.args = append(c.args, "-c", s)
+	}
+	c.death = syscall.SIGINT // PostgreSQL's word for: disconnect all and shut down
+	c.log = p.options.Log
+	return start(c)
+}
+
+// ready connects once and sees to it that our database exists.
+func (p *Postgres) ready(ctx context.Context, password string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, p.URL)
+	if err == nil {
+		return conn.Close(ctx)
+	}
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return err
+	}
+	switch pgErr.Code {
+	case "3D000": // invalid_catalog_name
+		return p.createDatabase(ctx, password)
+	case "28P01", "28000": // wrong password, unknown user
+		return permanentError{fmt.Errorf("the password in %s does not fit the data beside it: restore it, or remove %s to begin with an empty database: %w",
+			p.data.passwordFile(), p.options.Dir, err)}
+	}
+	return err
+}
+
+func (p *Postgres) createDatabase(ctx context.Context, password string) error {
+	conn, err := pgx.Connect(ctx, postgresURL(p.port, password, "postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+postgresDB)
+	return err
+}
+
+func postgresURL(port int, password, database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(postgresUser, password),
+		Host:     loopback(port),
+		Path:     "/" + database,
+		RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// Stop disconnects all clients, shuts the server down cleanly and waits for
+// that. Stopping a stopped server does nothing.
+func (p *Postgres) Stop() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stop()
+}
+
+func (p *Postgres) stop() error {
+	return p.end(func(process *process) error {
+		return process.stop(ask{syscall.SIGINT, 10 * time.Second}, postgresAtOnce)
+	})
+}
+
+// Kill cuts all connections at once and leaves the data as after a crash, so
+// that the next start has to recover. It waits until no process is left.
+func (p *Postgres) Kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.end(func(process *process) error { return process.stop(postgresAtOnce) })
+}
+
+func (p *Postgres) end(how func(*process) error) error {
+	if p.process == nil {
+		return nil
+	}
+	err := how(p.process)
+	p.unlock()
+	p.process, p.unlock = nil, nil
+	return err
+}
+
+// Restart stops the server, if it runs, and starts it on the same port and
+// data: URL stays valid.
+func (p *Postgres) Restart(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// An error here says that it had crashed or had to be killed; either way
+	// it is gone now and the start is what matters.
+	_ = p.stop()
+	if err := p.start(ctx); err != nil {
+		return fmt.Errorf("restart PostgreSQL in %s: %w", p.options.Dir, err)
+	}
+	return nil
+}
+
+// Done is closed when the server that runs now has ended, for whatever
+// reason. While stopped it is closed already.
+func (p *Postgres) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return doneOf(p.process)
+}
+
+// String describes the server without its password.
+func (p *Postgres) String() string {
+	return strings.Join([]string{"PostgreSQL", strconv.Itoa(p.Version), "on", loopback(p.port)}, " ")
+}

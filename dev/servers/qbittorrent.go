@@ -1,0 +1,294 @@
+package servers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	qbittorrentUser      = "stagecoach"
+	qbittorrentStartTime = 60 * time.Second
+
+	// Older ones do not show the two info hashes of a torrent.
+	qbittorrentMajor, qbittorrentMinor = 4, 4
+)
+
+// QBittorrentOptions says where and how to run qBittorrent.
+type QBittorrentOptions struct {
+	Dir  string    // holds the profile, the password, a lock and the downloads; created when missing
+	Port int       // wish for the Web API; replaced by a free port when busy; 0 means any
+	Log  io.Writer // gets the server's output; must bear concurrent use; may be nil
+}
+
+// QBittorrent is a qBittorrent server of our own. It talks to peers and web
+// seeds on this machine only.
+type QBittorrent struct {
+	URL       string // of the Web API; stays the same over Restart
+	Username  string
+	Password  string
+	Downloads string // where torrents go that name no path
+	Peer      string // host:port on which it talks to other peers
+	Version   string // such as 4.5.2
+
+	options        QBittorrentOptions
+	binary         string
+	port, peerPort int
+
+	mu      sync.Mutex // guards what follows
+	process *process   // nil while stopped
+	unlock  func()
+}
+
+var qbittorrentVersion = regexp.MustCompile(`v((\d+)\.(\d+)[.\d]*)`)
+
+// FindQBittorrent returns the path and the version of a "qbittorrent-nox" in
+// the PATH that is new enough.
+func FindQBittorrent(ctx context.Context) (path, version string, err error) {
+	path, err = exec.LookPath("qbittorrent-nox")
+	if err != nil {
+		return "", "", fmt.Errorf("qbittorrent-nox is not installed: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	if err != nil {
+		return "", "", fmt.Errorf("%s does not run: %w", path, err)
+	}
+	match := qbittorrentVersion.FindStringSubmatch(string(out))
+	if match == nil {
+		return "", "", fmt.Errorf("the version of %s is unknown: %q", path, strings.TrimSpace(string(out)))
+	}
+	major, _ := strconv.Atoi(match[2])
+	minor, _ := strconv.Atoi(match[3])
+	if major < qbittorrentMajor || major == qbittorrentMajor && minor < qbittorrentMinor {
+		return "", "", fmt.Errorf("%s is %s, older than %d.%d", path, match[1], qbittorrentMajor, qbittorrentMinor)
+	}
+	return path, match[1], nil
+}
+
+// StartQBittorrent starts the installed server with the torrents in o.Dir and
+// returns when its Web API answers. The context limits the start only; the
+// server runs until Stop or Kill.
+func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start qBittorrent: %w", err)
+	}
+	o.Dir = dir
+	q := &QBittorrent{options: o, Username: qbittorrentUser, Downloads: filepath.Join(dir, "downloads")}
+	if q.binary, q.Version, err = FindQBittorrent(ctx); err != nil {
+		return nil, fmt.Errorf("start qBittorrent: %w", err)
+	}
+	if err := q.startAnywhere(ctx); err != nil {
+		return nil, fmt.Errorf("start qBittorrent in %s: %w", dir, err)
+	}
+	return q, nil
+}
+
+// startAnywhere is the first start: the ports are still open to choice.
+func (q *QBittorrent) startAnywhere(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for wish := q.options.Port; ; wish = 0 {
+		var err error
+		if q.port, err = PreferPort(wish); err != nil {
+			return err
+		}
+		if q.peerPort, err = FreePort(); err != nil {
+			return err
+		}
+		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
+		// Somebody may take the port between our look and the server's, which
+		// may then end without a word about it.
+		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// start locks the folder, writes the settings and launches the server on the
+// ports chosen. The caller holds q.mu.
+func (q *QBittorrent) start(ctx context.Context) (err error) {
+	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(q.options.Dir, "lock"))
+	if errors.Is(err, errLocked) {
+		return errors.New("a server that is running already uses this folder: stop it or choose another folder")
+	} else if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			unlock()
+		}
+	}()
+	if err := q.readPassword(); err != nil {
+		return err
+	}
+	if err := q.configure(); err != nil {
+		return err
+	}
+	process, err := start(command{
+		path: q.binary,
+		args: []string{"--profile=" + q.options.Dir},
+		dir:  q.options.Dir,
+		// Its own variables must not steer it. The locale says how it writes
+		// the names of files.
+		env: environment([]string{"QBT_", "LC_", "LANG"}, "LC_ALL=C.UTF-8", "HOME="+q.options.Dir),
+		// Its torrents survive that. A signal that it handles itself can catch
+		// it at a bad moment, and then it hangs for ever.
+		death: syscall.SIGKILL,
+		log:   q.options.Log,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, qbittorrentStartTime)
+	defer cancel()
+	if err := process.await(ctx, 25*time.Millisecond, q.ready); err != nil {
+		process.kill()
+		return err
+	}
+	q.process, q.unlock = process, unlock
+	return nil
+}
+
+// readPassword reads the password of the Web API, or makes one at the first
+// start.
+func (q *QBittorrent) readPassword() error {
+	path := filepath.Join(q.options.Dir, "password")
+	content, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		content = []byte(rand.Text() + "\n")
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	// Others may read it while a restart runs, which does not change it.
+	if p := strings.TrimSpace(string(content)); p != q.Password {
+		q.Password = p
+	}
+	return nil
+}
+
+// ready logs in once and leaves no session behind.
+func (q *QBittorrent) ready(ctx context.Context) error { return q.callOnce(ctx, "auth/logout") }
+
+// callOnce calls a method that needs no parameters in a session of its own.
+func (q *QBittorrent) callOnce(ctx context.Context, method string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	form := url.Values{"username": {q.Username}, "password": {q.Password}}
+	login, err := q.post(ctx, "auth/login", strings.NewReader(form.Encode()), nil)
+	if err != nil {
+		return err
+	}
+	if len(login.Cookies()) == 0 {
+		return permanentError{fmt.Errorf("the server on %s does not accept our password (%s)", q.URL, login.Status)}
+	}
+	_, err = q.post(ctx, method, nil, login.Cookies())
+	return err
+}
+
+func (q *QBittorrent) post(ctx context.Context, method string, form io.Reader, cookies []*http.Cookie) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, q.URL+"/api/v2/"+method, form)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, cookie := range cookies {
+		request.AddCookie(cookie)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	return response, response.Body.Close()
+}
+
+// Stop shuts the server down and waits for that. Stopping a stopped server
+// does nothing.
+func (q *QBittorrent) Stop() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stop()
+}
+
+func (q *QBittorrent) stop() error {
+	return q.end(func(p *process) error {
+		select {
+		case <-p.done:
+			return p.exited()
+		default:
+		}
+		// Its handling of signals is not safe, so that one comes second.
+		if q.callOnce(context.Background(), "app/shutdown") != nil {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone in this moment: fine
+		}
+		select {
+		case <-p.done:
+		case <-time.After(10 * time.Second):
+			p.kill() // version 4.5 sometimes hangs at its end; that its torrents survive
+		}
+		return nil
+	})
+}
+
+// Kill ends the server at once, as a crash would: a torrent that was added a
+// moment ago may be gone after the next start, and progress is.
+func (q *QBittorrent) Kill() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_ = q.end(func(p *process) error { p.kill(); return nil })
+}
+
+func (q *QBittorrent) end(how func(*process) error) error {
+	if q.process == nil {
+		return nil
+	}
+	err := how(q.process)
+	q.unlock()
+	q.process, q.unlock = nil, nil
+	return err
+}
+
+// Restart stops the server, if it runs, and starts it with the same ports and
+// torrents. All sessions are over then.
+func (q *QBittorrent) Restart(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	// An error here says that it had crashed or had to be killed; either way
+	// it is gone now and the start is what matters.
+	_ = q.stop()
+	if err := q.start(ctx); err != nil {
+		return fmt.Errorf("restart qBittorrent in %s: %w", q.options.Dir, err)
+	}
+	return nil
+}
+
+// Done is closed when the server that runs now has ended, for whatever
+// reason. While stopped it is closed already.
+func (q *QBittorrent) Done() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return doneOf(q.process)
+}
+
+// String describes the server without its password.
+func (q *QBittorrent) String() string { return "qBittorrent " + q.Version + " on " + loopback(q.port) }

@@ -1,0 +1,233 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+)
+
+const temporalStartTime = 60 * time.Second
+
+// TemporalOptions says where and how to run the Temporal development server.
+type TemporalOptions struct {
+	DBFile    string       // keeps everything, created when missing; empty: in memory only
+	Port      int          // wish for the gRPC port; replaced by a free one when busy; 0 means any
+	UIPort    int          // the same for the Web UI; -1 means no Web UI
+	Namespace string       // created when missing; empty means "default"
+	Dynamic   []string     // more dynamic configuration, each "key=value"
+	Log       io.Writer    // gets the server's output; must bear concurrent use; may be nil
+	Progress  func(string) // told what takes long, such as building the server; may be nil
+}
+
+// Temporal is a Temporal development server of our own.
+type Temporal struct {
+	Address   string // host:port of the gRPC service
+	WebUI     string // URL; empty without Web UI
+	Namespace string // the one asked for
+	Binary    string // path of the program
+
+	options      TemporalOptions
+	port, uiPort int
+
+	mu      sync.Mutex // guards what follows
+	process *process   // nil while stopped
+	unlock  func()
+}
+
+// StartTemporal finds or builds the server, starts it and returns when it
+// serves the namespace and the Web UI. The context limits the start only; the
+// server runs until Stop or Kill.
+func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
+	binary, err := FindTemporal(ctx, o.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	if o.Namespace == "" {
+		o.Namespace = client.DefaultNamespace
+	}
+	if o.DBFile != "" {
+		if o.DBFile, err = filepath.Abs(o.DBFile); err != nil {
+			return nil, fmt.Errorf("start Temporal: %w", err)
+		}
+	}
+	t := &Temporal{Namespace: o.Namespace, Binary: binary, options: o}
+	if err := t.startAnywhere(ctx); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	return t, nil
+}
+
+// startAnywhere is the first start: the ports are still open to choice.
+func (t *Temporal) startAnywhere(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	port, uiPort := t.options.Port, t.options.UIPort
+	for {
+		var err error
+		if t.port, err = PreferPort(port); err != nil {
+			return err
+		}
+		t.Address = loopback(t.port)
+		if uiPort >= 0 {
+			if t.uiPort, err = PreferPort(uiPort); err != nil {
+				return err
+			}
+			t.WebUI = "http://" + loopback(t.uiPort)
+		}
+		// Somebody may take a port between our look and the server's.
+		if err = t.start(ctx); !portTaken(err) {
+			return err
+		}
+		port, uiPort = 0, min(uiPort, 0)
+	}
+}
+
+// start launches the server on the ports chosen. The caller holds t.mu.
+func (t *Temporal) start(ctx context.Context) (err error) {
+	unlock := func() {}
+	if file := t.options.DBFile; file != "" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return err
+		}
+		unlock, err = lock(file + ".lock")
+		if errors.Is(err, errLocked) {
+			return fmt.Errorf("a server that is running already uses %s: stop it or choose another file", file)
+		} else if err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if err != nil {
+			unlock()
+		}
+	}()
+	args, err := t.arguments()
+	if err != nil {
+		return err
+	}
+	process, err := start(command{
+		path: t.Binary,
+		args: args,
+		dir:  "/",
+		// The variables that steer the CLI as a client must not steer the server.
+		env:   environment([]string{"TEMPORAL_"}),
+		death: syscall.SIGKILL, // its database survives that, and nothing delays it
+		log:   t.options.Log,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, temporalStartTime)
+	defer cancel()
+	if err := t.await(ctx, process); err != nil {
+		process.kill()
+		return err
+	}
+	t.process, t.unlock = process, unlock
+	return nil
+}
+
+func (t *Temporal) arguments() ([]string, error) {
+	args := []string{
+		"server", "start-dev",
+		"--ip", "127.0.0.1",
+		"--port", strconv.Itoa(t.port),
+		"--log-level", "warn",
+	}
+	if t.uiPort > 0 {
+		args = append(args, "--ui-port", strconv.Itoa(t.uiPort))
+	} else {
+		args = append(args, "--headless")
+	}
+	// Nobody needs these two, but left alone the server takes them from the
+	// range of outgoing connections.
+	for _, flag := range []string{"--http-port", "--metrics-port"} {
+		port, err := FreePort()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, flag, strconv.Itoa(port))
+	}
+	if t.Namespace != client.DefaultNamespace { // that one is always there
+		args = append(args, "--namespace", t.Namespace)
+	}
+	if t.options.DBFile != "" {
+		// Twice as fast; a crash of the server loses nothing.
+		args = append(args, "--db-filename", t.options.DBFile,
+			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1")
+	}
+	for _, value := range append([]string{
+		// One partition: with few workers, tasks spread over several wait for
+		// a poller to come by, and fairness holds only within one.
+		"matching.numTaskqueueReadPartitions=1",
+		"matching.numTaskqueueWritePartitions=1",
+		"matching.useNewMatcher=true", // which fairness needs
+		"matching.enableFairness=true",
+		"system.enableActivityEagerExecution=true",
+		"history.maxInFlightUpdates=0", // no limit
+		"limit.maxIDLength=255",        // as any other server has it: this one's own is 1000
+	}, t.options.Dynamic...) {
+		args = append(args, "--dynamic-config-value", value)
+	}
+	return args, nil
+}
+
+// Stop shuts the server down and waits for that. Stopping a stopped server
+// does nothing.
+func (t *Temporal) Stop() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stop()
+}
+
+func (t *Temporal) stop() error {
+	return t.end(func(p *process) error { return p.stop(ask{syscall.SIGTERM, 10 * time.Second}) })
+}
+
+// Kill ends the server at once, as a crash would.
+func (t *Temporal) Kill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.end(func(p *process) error { p.kill(); return nil })
+}
+
+func (t *Temporal) end(how func(*process) error) error {
+	if t.process == nil {
+		return nil
+	}
+	err := how(t.process)
+	t.unlock()
+	t.process, t.unlock = nil, nil
+	return err
+}
+
+// Restart stops the server, if it runs, and starts it on the same ports and
+// file. Without DBFile it comes back empty.
+func (t *Temporal) Restart(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// An error here says that it had crashed or had to be killed; either way
+	// it is gone now and the start is what matters.
+	_ = t.stop()
+	if err := t.start(ctx); err != nil {
+		return fmt.Errorf("restart Temporal: %w", err)
+	}
+	return nil
+}
+
+// Done is closed when the server that runs now has ended, for whatever
+// reason. While stopped it is closed already.
+func (t *Temporal) Done() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return doneOf(t.process)
+}

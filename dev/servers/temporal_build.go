@@ -1,0 +1,127 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The release of the Temporal CLI that is built when none is installed. Newer ones need a newer Go than this project. It
+// comes with an SQLite driver older than oldestDriver, so that it is built with another one.
+const (
+	temporalVersion = "1.5.1"
+	temporalModule  = "github.com/temporalio/cli/temporalcli"
+	driverVersion   = "1.44.3"
+)
+
+// temporalMain is the CLI's own main package.
+const temporalMain = `package main
+
+import (
+	"context"
+	_ "time/tzdata"
+
+	"github.com/temporalio/cli/temporalcli"
+	_ "modernc.org/sqlite"
+)
+
+func main() {
+	temporalcli.Execute(context.Background(), temporalcli.CommandOptions{})
+}
+`
+
+// buildTemporal builds the program and moves it to path when it is complete.
+func buildTemporal(ctx context.Context, path string, progress func(string)) error {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return errors.New("the go tool is not in the PATH (https://go.dev/dl)")
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	waited := false
+	unlock, err := waitLock(ctx, filepath.Join(dir, "lock"), func() {
+		if !waited {
+			progress("waiting for another process that builds the Temporal server")
+		}
+		waited = true
+	})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if checkTemporal(ctx, path) == nil {
+		return nil // that other process built it
+	}
+
+	fresh := filepath.Join(dir, "new")
+	defer func() { _ = os.RemoveAll(fresh) }()
+	if err := os.RemoveAll(fresh); err != nil {
+		return err
+	}
+	if err := os.Mkdir(fresh, 0o755); err != nil {
+		return err
+	}
+	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, about 3 minutes)")
+	defer stop()
+	if err := os.WriteFile(filepath.Join(fresh, "main.go"), []byte(temporalMain), 0o644); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"mod", "init", "temporal"},
+		{"get", temporalModule + "@v" + temporalVersion, sqliteDriver + "@v" + driverVersion},
+		{"build", "-o", executable("temporal"), "."},
+	} {
+		_, err := run(ctx, command{
+			path: goTool,
+			args: args,
+			dir:  fresh,
+			// The settings of the project we were started in do not apply.
+			env:   environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH="}, "GOFLAGS=", "GOWORK=off"),
+			death: syscall.SIGTERM,
+		})
+		if err != nil {
+			return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		}
+	}
+
+	built := filepath.Join(fresh, executable("temporal"))
+	if err := checkTemporal(ctx, built); err != nil {
+		return fmt.Errorf("%s: %w", built, err)
+	}
+	return os.Rename(built, path)
+}
+
+// progressEvery is how often a long step says that it still runs.
+const progressEvery = 5 * time.Second
+
+// reportTime tells progress what begins and then, until stop is called, how
+// long it has taken.
+func reportTime(progress func(string), what string) (stop func()) {
+	progress(what)
+	begin, ticks := time.Now(), time.NewTicker(progressEvery)
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-quit:
+				return
+			case <-ticks.C:
+				progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
+			}
+		}
+	}()
+	return func() {
+		ticks.Stop()
+		close(quit)
+		<-ended
+	}
+}

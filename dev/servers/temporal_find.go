@@ -1,0 +1,150 @@
+package servers
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// oldestServer is the oldest release of the server that respects the fairness and priorities of tasks.
+var oldestServer = release{1, 29}
+
+// oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one a
+// request that is cancelled at the wrong moment breaks the server's only connection for good, and every later request
+// ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
+var oldestDriver = release{1, 44}
+
+const sqliteDriver = "modernc.org/sqlite"
+
+// FindTemporal returns the path of a "temporal" program that can run the
+// development server: one in the PATH, else one that "go install" left, else
+// the one in the user's cache folder, which it builds when missing. A build
+// takes some minutes; progress, which may be nil, is told what goes on, never
+// after the return.
+func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	own := filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal"))
+	candidates := goBinaries(ctx, "temporal")
+	if inPath, err := exec.LookPath("temporal"); err == nil {
+		candidates = append([]string{inPath}, candidates...)
+	}
+	for _, path := range append(candidates, own) {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		err := checkTemporal(ctx, path)
+		if err == nil {
+			return path, nil
+		}
+		progress(fmt.Sprintf("not using %s: %v", path, err))
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := buildTemporal(ctx, own, progress); err != nil {
+		return "", fmt.Errorf("no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again", err)
+	}
+	return own, nil
+}
+
+func executable(name string) string {
+	if runtime.GOOS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// goBinaries returns where "go install" would have put the program.
+func goBinaries(ctx context.Context, name string) []string {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOBIN", "GOPATH").Output()
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(string(out), "\n")
+	var paths []string
+	if lines[0] != "" {
+		paths = append(paths, filepath.Join(strings.TrimSpace(lines[0]), executable(name)))
+	}
+	for _, dir := range filepath.SplitList(strings.TrimSpace(lines[1])) {
+		paths = append(paths, filepath.Join(dir, "bin", executable(name)))
+	}
+	return paths
+}
+
+var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
+
+// checkTemporal runs "temporal --version", which answers for instance
+// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)", and reads from the
+// program which SQLite driver was built into it.
+func checkTemporal(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("it does not run: %w", err)
+	}
+	match := temporalServer.FindSubmatch(out)
+	if match == nil {
+		return fmt.Errorf("its version is unknown: %q", strings.TrimSpace(string(out)))
+	}
+	if server := newRelease(match); server.before(oldestServer) {
+		return fmt.Errorf("its server is %s, older than %s", server, oldestServer)
+	}
+
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return nil // not a Go program itself, such as a script that starts one
+	}
+	return checkDriver(info)
+}
+
+var moduleVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.`)
+
+func checkDriver(info *buildinfo.BuildInfo) error {
+	for _, module := range info.Deps {
+		if module.Path != sqliteDriver {
+			continue
+		}
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		match := moduleVersion.FindSubmatch([]byte(module.Version))
+		if match == nil {
+			return nil // a driver of the builder's own
+		}
+		if driver := newRelease(match); driver.before(oldestDriver) {
+			return fmt.Errorf("its SQLite driver is %s, older than %s, and may break when a request is cancelled", driver, oldestDriver)
+		}
+	}
+	return nil
+}
+
+// release is the major and minor number of one.
+type release struct{ major, minor int }
+
+// newRelease takes the numbers from the two groups of a match.
+func newRelease(match [][]byte) release {
+	major, _ := strconv.Atoi(string(match[1]))
+	minor, _ := strconv.Atoi(string(match[2]))
+	return release{major, minor}
+}
+
+func (r release) before(other release) bool {
+	return r.major < other.major || r.major == other.major && r.minor < other.minor
+}
+
+func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }

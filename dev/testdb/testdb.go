@@ -1,0 +1,176 @@
+// Package testdb gives tests a real PostgreSQL: one private server per test process, one migrated database per test.
+//
+// A package that uses it stops the server when its tests are over:
+//
+//	func TestMain(m *testing.M) { testdb.Main(m) }
+package testdb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/servers"
+	"stagecoach/internal/store"
+)
+
+const startTime = 2 * time.Minute
+
+// Key seals tokens in the databases of tests.
+var Key = bytes.Repeat([]byte{7}, 32)
+
+var (
+	shared = sync.OnceValues(start)
+	used   atomic.Bool
+	serial atomic.Int64
+)
+
+// server is the private server; its first database holds the schema that all others are copied from.
+type server struct {
+	postgres *servers.Postgres
+	dir      string
+	create   sync.Mutex // PostgreSQL copies a database only while nobody else does
+}
+
+func start() (*server, error) {
+	used.Store(true)
+	dir, err := os.MkdirTemp(memory(), "stagecoach-testdb-")
+	if err != nil {
+		return nil, err
+	}
+	// The server may run as another user, who must be able to pass through.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	postgres, err := servers.StartPostgres(ctx, servers.PostgresOptions{Dir: dir, Fast: true})
+	if err != nil {
+		return nil, err
+	}
+	template, err := store.Open(ctx, postgres.URL, Key)
+	if err != nil {
+		return nil, err
+	}
+	defer template.Close()
+	return &server{postgres: postgres, dir: dir}, template.Migrate(ctx)
+}
+
+// Main runs a package's tests, cleans up, stops the server if one was started, and exits.
+func Main(m interface{ Run() int }, cleanups ...func()) {
+	code := m.Run()
+	for _, cleanup := range cleanups {
+		cleanup()
+	}
+	if used.Load() {
+		if s, _ := shared(); s != nil {
+			_ = s.postgres.Stop()
+			_ = os.RemoveAll(s.dir)
+		}
+	}
+	os.Exit(code)
+}
+
+// New gives a store on an empty, migrated database that no other test sees. It is closed when the test ends.
+func New(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), URL(t), Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Connect connects to a database until the test ends, past the store.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// URL gives the address of an empty, migrated database that no other test sees.
+func URL(t testing.TB) string {
+	t.Helper()
+	return database(t, (*server).copyTemplate)
+}
+
+// Bare gives the address of a database without a schema that no other test sees.
+func Bare(t testing.TB) string {
+	t.Helper()
+	return database(t, func(s *server, ctx context.Context, name string) error {
+		return s.exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	})
+}
+
+func database(t testing.TB, create func(*server, context.Context, string) error) string {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatalf("PostgreSQL for the tests: %v", err)
+	}
+
+	name := fmt.Sprintf("test_%d", serial.Add(1))
+	if err := create(s, t.Context(), name); err != nil {
+		t.Fatalf("a database for the test: %v", err)
+	}
+
+	t.Cleanup(func() { // who is connected still, such as a program that was killed just now, holds nothing up
+		if err := s.exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
+			t.Logf("a database stays until the server ends: %v", err)
+		}
+	})
+	return withDatabase(s.postgres.URL, name)
+}
+
+// Template gives the address of the migrated database that all others are copied from. It must not be written to, and nothing is copied
+// while somebody is connected to it: it is for what comes after a package's tests.
+func Template() (string, error) {
+	s, err := shared()
+	if err != nil {
+		return "", err
+	}
+	return s.postgres.URL, nil
+}
+
+func (s *server) copyTemplate(ctx context.Context, name string) error {
+	s.create.Lock()
+	defer s.create.Unlock()
+	template, err := url.Parse(s.postgres.URL)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, fmt.Sprintf(`CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy`,
+		pgx.Identifier{name}.Sanitize(), pgx.Identifier{template.Path[1:]}.Sanitize()))
+}
+
+func (s *server) exec(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, withDatabase(s.postgres.URL, "postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+func withDatabase(address, name string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Path = "/" + name
+	return u.String()
+}

@@ -1,0 +1,229 @@
+// Package testtemporal gives tests real Temporal servers, each to one test at a time: whoever has one has its task queues
+// for itself. A test process starts as many as its tests need at once, for each start costs more than most tests do.
+//
+// A package that uses it stops the servers when its tests are over:
+//
+//	func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
+package testtemporal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"stagecoach/dev/servers"
+	"stagecoach/internal/app"
+)
+
+// atOnce bounds the servers of a process.
+const atOnce = 4
+
+// Server is a Temporal server with our search attributes.
+type Server struct {
+	*servers.Temporal
+	Client client.Client
+	dir    string
+
+	serial int       // of the namespace that is used next
+	ready  time.Time // when that one can be used
+}
+
+var (
+	idle   = make(chan *Server, atOnce) // nobody uses these
+	slots  = make(chan struct{}, atOnce)
+	spaced = make(chan *Server, 4*atOnce) // nor these, which Namespace lends
+)
+
+// Take lends a server until the test ends. Workflows of earlier tests may lie on it.
+func Take(t testing.TB) *Server {
+	t.Helper()
+	slots <- struct{}{}
+	var s *Server
+	select {
+	case s = <-idle:
+	default:
+		var err error
+		if s, err = start(); err != nil {
+			<-slots
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { idle <- s; <-slots })
+	return s
+}
+
+// Namespace lends a server until the test ends, and gives a namespace with our search attributes that nobody has used: what a whole
+// Stagecoach needs for itself. Unlike Take it never waits for another test.
+func Namespace(t testing.TB) (s *Server, name string) {
+	t.Helper()
+	var err error
+	select {
+	case s = <-spaced:
+	default:
+		if s, err = start(propagation); err == nil {
+			err = s.nextNamespace()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Until(s.ready))
+	name = s.namespace()
+	s.serial++
+	if err := s.nextNamespace(); err != nil { // while this one is used
+		s.stop() // lent once more, it would fail the next test as well
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		select {
+		case spaced <- s:
+		default:
+			s.stop()
+		}
+	})
+	return s, name
+}
+
+// propagation bounds how long the parts of a server, each for itself, do not know of a new namespace and its search attributes.
+const propagation = `system.namespaceCacheRefreshInterval="1s"`
+
+func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
+
+// nextNamespace makes the namespace that is used next.
+func (s *Server) nextNamespace() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := s.Client.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+		Namespace: s.namespace(), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	if err != nil {
+		return err
+	}
+	for {
+		_, err := app.EnsureSearchAttributes(ctx, s.Client, s.namespace())
+		if err == nil {
+			s.ready = time.Now().Add(2 * time.Second) // twice what propagation says
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Own starts a server with a configuration of the test's own, such as "limit.historyCount.suggestContinueAsNew=40".
+func Own(t testing.TB, dynamic ...string) *Server {
+	t.Helper()
+	s, err := start(dynamic...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// Stop stops the servers that Take and Namespace have started.
+func Stop() {
+	for {
+		select {
+		case s := <-idle:
+			s.stop()
+		case s := <-spaced:
+			s.stop()
+		default:
+			return
+		}
+	}
+}
+
+// punctual lets timers and retries be as late as ours allow; by default a server lets them be up to a second late.
+const punctual = `history.timerProcessorMaxTimeShift="10ms"`
+
+func start(dynamic ...string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "stagecoach-temporal-")
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background() // longer than the test that needs it first
+	s := &Server{dir: dir}
+	s.Temporal, err = servers.StartTemporal(ctx, servers.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: append(dynamic, punctual)})
+	if err == nil {
+		s.Client, err = client.Dial(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
+	}
+	if err == nil {
+		_, err = app.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
+	}
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) stop() {
+	if s.Client != nil {
+		s.Client.Close()
+	}
+	if s.Temporal != nil {
+		s.Kill()
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// History gives all events of a workflow's run; without a run, of the last one.
+func (s *Server) History(t testing.TB, workflowID, run string) (events []*historypb.HistoryEvent) {
+	t.Helper()
+	pages := s.Client.GetWorkflowHistory(context.WithoutCancel(t.Context()), workflowID, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+var identity = regexp.MustCompile(`"identity":(\s*)"[^"]*"`)
+
+// Record says under which version the histories of a package are to be saved for its replay tests, or skips the test. A history
+// once saved is what a workflow in the wild looks like, and later code must still replay it: new ones go beside the old ones.
+func Record(t testing.TB) Version {
+	t.Helper()
+	version := os.Getenv("STAGECOACH_RECORD") // such as "v1"
+	if version == "" {
+		t.Skip("STAGECOACH_RECORD names the version to save")
+	}
+	return Version(version)
+}
+
+// Version is part of the names of saved histories.
+type Version string
+
+// Save writes a history into folder; "" is the package's own.
+func (v Version) Save(t testing.TB, folder, name string, events []*historypb.HistoryEvent) {
+	t.Helper()
+	text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
+	if err == nil {
+		text = identity.ReplaceAll(text, []byte(`"identity":$1"recorded"`))
+		err = os.WriteFile(filepath.Join(cmp.Or(folder, "testdata"), string(v)+"-"+name+".json"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
