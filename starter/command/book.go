@@ -1,0 +1,104 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// book is a book of the library as the API shows it.
+type book struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Author    string    `json:"author"`
+	State     string    `json:"state"`
+	Media     []medium  `json:"media"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// medium is what a download has brought for a book.
+type medium struct {
+	MediaType string `json:"media_type"`
+	Status    string `json:"status"`
+	Path      string `json:"path"`
+	SourceURL string `json:"source_url"`
+}
+
+func bookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
+
+func newBook() *cobra.Command {
+	var t target
+	cmd := group(&cobra.Command{
+		Use: "book", Short: "Add books to the library, and look what is there",
+		Example: "  starter book add \"A Treatise on Wheels\" --author \"A. Cartwright\"\n  starter book list --search wheels",
+	},
+		newBookAdd(&t),
+		asking(&t, "show ID", "Show one book, and where its media lie", between(1, 1), func(args []string) (call, error) {
+			return call{method: http.MethodGet, path: bookPath(args[0])}, nil
+		}, showBook),
+		newBookList(&t),
+		newBookMedium(&t),
+	)
+	t.addFlags(cmd)
+	return cmd
+}
+
+func newBookAdd(t *target) *cobra.Command {
+	var author, key string
+	cmd := asking(t, "add TITLE", "Add a book", between(1, 1), func(args []string) (call, error) {
+		body := map[string]string{"title": args[0]}
+		if author != "" {
+			body["author"] = author
+		}
+		return call{method: http.MethodPost, path: "/v1/books", body: body, idempotencyKey: key}, nil
+	}, showBook)
+	cmd.Flags().StringVar(&author, "author", "", "who wrote it")
+	addKeyFlag(cmd, &key)
+	return cmd
+}
+
+func newBookMedium(t *target) *cobra.Command {
+	return askingAs(t.asAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
+		between(3, 3), func(args []string) (call, error) {
+			return call{
+				method: http.MethodPost, path: bookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", body: map[string]string{"status": args[2]},
+			}, nil
+		}, showBook)
+}
+
+func newBookList(t *target) *cobra.Command {
+	var search, state string
+	cmd := listing(t, "list", "List the books, the newest first", between(0, 0), func([]string) string { return "/v1/books" }, func() map[string]string {
+		return map[string]string{"q": search, "state": state}
+	}, showBooks)
+	cmd.Flags().StringVar(&search, "search", "", "only those with this text in the title or the author's name")
+	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state: Library (something is available) or Archive")
+	return cmd
+}
+
+func showBook(cmd *cobra.Command, b book) error {
+	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", when(b.CreatedAt)}}
+	for _, m := range b.Media {
+		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
+		if m.SourceURL != "" { // it is shown to its owner and administrators
+			rows = append(rows, []string{"", "from " + m.SourceURL})
+		}
+	}
+	return table(cmd.OutOrStdout(), rows)
+}
+
+func showBooks(cmd *cobra.Command, books []book) error {
+	rows := [][]string{{"ID", "STATE", "MEDIA", "AUTHOR", "TITLE"}}
+	for _, b := range books {
+		var media []string
+		for _, m := range b.Media {
+			media = append(media, m.MediaType+" "+m.Status)
+		}
+		rows = append(rows, []string{b.ID, b.State, strings.Join(media, ", "), b.Author, b.Title})
+	}
+	return table(cmd.OutOrStdout(), rows)
+}

@@ -1,0 +1,37 @@
+// Package command is Stagecoach's command line: the development stack, and a client of the HTTP API.
+//
+// Every command but dev, migrate, reseal, restored and standin is an ordinary client of the API. A group of commands is one file; a workload that
+// dev shows adds one demo (dev_demo.go).
+package command
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Run runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 usage, 3 not reachable.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil {
+		explain(stderr, cmd, err)
+	}
+	return exitCode(err)
+}
+
+func newRoot() *cobra.Command {
+	root := group(&cobra.Command{
+		Use:   "starter",
+		Short: "Stagecoach on the command line: dev runs everything on this machine, the rest talks to the API",
+	},
+		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(), newStandIn())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}

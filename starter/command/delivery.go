@@ -1,0 +1,118 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// lookAtDelivery is how often one is looked at that somebody watches.
+const lookAtDelivery = 300 * time.Millisecond
+
+// delivery is a delivery job as the API shows it.
+type delivery struct {
+	ID          string         `json:"id"`
+	State       store.JobState `json:"state"`
+	Attempt     int            `json:"attempt"`
+	FileID      string         `json:"file_id"`
+	FileName    string         `json:"file_name"`
+	Size        int64          `json:"size"`
+	BytesSent   int64          `json:"bytes_sent"`
+	PlaceInLine int            `json:"place_in_line"`
+	LastError   string         `json:"last_error"`
+	NextAt      time.Time      `json:"next_attempt_at"` // zero: at once
+	DeadlineAt  time.Time      `json:"deadline_at"`     // zero: none
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	WorkflowID  string         `json:"workflow_id"`
+}
+
+func (d delivery) ended() bool {
+	switch d.State {
+	case store.JobDelivered, store.JobFailed, store.JobCancelled, store.JobExpired:
+		return true
+	default:
+		return false
+	}
+}
+
+// deliver asks for a delivery. existed says that the key was used before: then it is that delivery.
+func (c *client) deliver(ctx context.Context, fileID, key string) (answer []byte, existed bool, err error) {
+	answer, status, err := c.send(ctx, call{
+		method: http.MethodPost, path: "/v1/deliveries",
+		body: map[string]string{"file_id": fileID}, idempotencyKey: key,
+	})
+	return answer, status == http.StatusOK, err
+}
+
+func deliveryPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
+
+// eachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
+func (c *client) eachDelivery(ctx context.Context, see func(delivery) (enough bool)) error {
+	return eachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
+}
+
+// speedometer measures how fast the bytes of one delivery flow.
+type speedometer struct {
+	since       time.Time // of the stream
+	from, until int64
+	perSecond   float64
+}
+
+// look gives bytes per second since the stream began, 0 while that is not known. The record hears of bytes about once a
+// second, so between two such moments the speed stays.
+func (s *speedometer) look(d delivery) float64 {
+	switch {
+	case d.State != store.JobStreaming || d.BytesSent < s.until:
+		*s = speedometer{}
+	case s.since.IsZero():
+		*s = speedometer{since: time.Now(), from: d.BytesSent, until: d.BytesSent}
+	case d.BytesSent > s.until:
+		s.until = d.BytesSent
+		s.perSecond = float64(s.until-s.from) / time.Since(s.since).Seconds()
+	}
+	return s.perSecond
+}
+
+// progressLine shows how far a delivery is, within the width of a screen.
+func progressLine(d delivery, perSecond float64) string {
+	const nameWidth = 24
+	name := shorten(printable(d.FileName), nameWidth)
+	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
+	switch {
+	case d.State == store.JobQueued && d.Attempt > 0:
+		line += fmt.Sprintf("waits to be tried again after %s", printable(d.LastError))
+	case d.State == store.JobQueued && d.PlaceInLine > 0:
+		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
+	case d.State == store.JobQueued:
+		line += "waits"
+	case d.State != store.JobStreaming || d.Size <= 0:
+		line += "opens the file"
+	case d.BytesSent >= d.Size:
+		line += bar(1) + " 100 %  Telegram takes it in"
+	default:
+		part := float64(d.BytesSent) / float64(d.Size)
+		line += fmt.Sprintf("%s %3.0f %%", bar(part), 100*part)
+		if perSecond > 0 {
+			line += fmt.Sprintf("  %.1f MB/s", perSecond/1e6)
+		}
+	}
+	return line
+}
+
+func (d delivery) stage() string { return string(d.State) }
+
+func (d delivery) changeLine() string {
+	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, printable(d.FileName))
+	switch {
+	case d.State == store.JobDelivered:
+		line += fmt.Sprintf(", %s in %s", bytesText(d.Size), took(d.UpdatedAt.Sub(d.CreatedAt)))
+	case d.LastError != "":
+		line += ": " + printable(d.LastError)
+	}
+	return line
+}

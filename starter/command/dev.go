@@ -1,0 +1,138 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/dev/servers"
+)
+
+// defaultState is where dev keeps everything unless told otherwise.
+const defaultState = ".stagecoach"
+
+// devOptions are the flags of dev.
+type devOptions struct {
+	state  string
+	once   bool
+	noDemo bool
+}
+
+func newDev() *cobra.Command {
+	var o devOptions
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything on this machine: PostgreSQL, Temporal, qBittorrent, stand-ins, worker, API, bot",
+		Long: `Run everything on this machine until Ctrl-C, and show each workload at work.
+
+The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
+are replaced by free ones; addresses and tokens stand in dev.json there. STAGECOACH_…
+variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
+	}
+	cmd.Flags().StringVar(&o.state, "state", defaultState, "the folder that keeps everything")
+	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
+	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
+	return cmd
+}
+
+func runDev(cmd *cobra.Command, o devOptions) (err error) {
+	asked, stopListening := untilAsked(cmd.Context())
+	defer stopListening()
+	ctx, broken := context.WithCancelCause(asked) // its cause tells a breakdown from a wish to stop
+	defer broken(nil)
+
+	state, err := filepath.Abs(o.state)
+	if err != nil {
+		return err
+	}
+	unlock, err := servers.LockFolder(state)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s := &stack{state: state, screen: newScreen(cmd.OutOrStdout()), broken: broken}
+	// A dev.json means that its services are up: that of the last run must not be taken for ours.
+	if err := os.Remove(filepath.Join(state, devInfoFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	began := time.Now()
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if err := s.start(ctx); err != nil {
+		return verdict(ctx, err)
+	}
+	s.greet(o, time.Since(began))
+	if !o.noDemo {
+		err = showDemos(ctx, s, o.once)
+	}
+	if !o.once && err == nil {
+		<-ctx.Done()
+	}
+	if !o.once && asked.Err() != nil {
+		return nil // who stops what runs until it is stopped got what they wanted
+	}
+	return verdict(ctx, err)
+}
+
+// verdict gives the reason behind an error when ctx has ended: a breakdown, or a person who has enough.
+func verdict(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause != nil && !errors.Is(cause, context.Canceled):
+		return cause
+	case cause != nil && err != nil:
+		return errors.New("interrupted")
+	default:
+		return err
+	}
+}
+
+// greet tells what runs where.
+func (s *stack) greet(o devOptions, after time.Duration) {
+	s.screen.say("\nStagecoach runs, %s after the start.\n", took(after))
+	rows := [][2]string{
+		{"Temporal Web UI", s.info.WebUI},
+		{"API and its docs", s.info.Docs},
+		{"Telegram chat", s.chatURL()},
+		{"GRAM deposits", s.info.StandIns.TonCenter + "/_/deposits"},
+		{"qBittorrent", s.info.StandIns.QBittorrent},
+		{"state", s.shown(s.state)},
+		{"logs", s.shown(s.logDir())},
+		{"addresses, tokens", s.shown(filepath.Join(s.state, devInfoFile))},
+	}
+	for _, row := range rows {
+		s.screen.say("  %-18s %s", row[0], row[1])
+	}
+	s.screen.say("")
+	if o.once {
+		return
+	}
+	if !o.noDemo {
+		s.screen.say("  Drop any file into %s: it is delivered to the chat.", s.shown(s.dropFolder()))
+	}
+	s.screen.say("  Ctrl-C stops.\n")
+}
+
+// shown names a file as briefly as a person in the current folder may.
+func (s *stack) shown(full string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return full
+	}
+	brief, err := filepath.Rel(here, full)
+	if err != nil || len(brief) > len(full) {
+		return full
+	}
+	return brief
+}
+
+// chatURL is where one sees what the demo user's chat got.
+func (s *stack) chatURL() string {
+	return fmt.Sprintf("%s/_/chats/%d", s.info.StandIns.Telegram, demoUser)
+}

@@ -1,0 +1,99 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	agentEvery = 200 * time.Millisecond // how often an agent looks around
+	agentWork  = 600 * time.Millisecond // how long a task takes it
+)
+
+// agent is a simulated member of a workspace: it takes what is ready, one task at a time, and helps with what is STUCK.
+type agent struct {
+	id, name  string
+	api       *client
+	workspace string
+	sleeps    bool
+}
+
+// work goes on until ctx ends. It gives the first error that is no ordinary part of sharing work.
+func (a *agent) work(ctx context.Context) error {
+	for {
+		err := a.step(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !passing(err) && !outrun(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(agentEvery):
+		}
+	}
+}
+
+// outrun says whether somebody, or a deadline, was quicker.
+func outrun(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.Status == http.StatusConflict
+}
+
+// step looks at all tasks and does one thing, the most urgent.
+func (a *agent) step(ctx context.Context) error {
+	var mine, stuck, ready *task
+	err := eachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task) bool {
+		switch {
+		case t.ended():
+		case t.AssigneeID == a.id:
+			mine = &t
+		case t.Status == store.TaskStuck:
+			stuck = &t
+		case t.Ready:
+			ready = &t
+		}
+		return false
+	})
+	switch {
+	case err != nil:
+		return err
+	case mine != nil:
+		return a.goOn(ctx, mine)
+	case stuck != nil:
+		return a.act(ctx, stuck, "takeover", "", "nobody seems to work on it")
+	case ready != nil:
+		return a.act(ctx, ready, "claim", "", "I have time for this")
+	default:
+		return nil
+	}
+}
+
+// goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
+// somebody else has taken it over.
+func (a *agent) goOn(ctx context.Context, t *task) error {
+	if a.sleeps && t.Title == sleepersTask && t.Status != store.TaskNew {
+		return nil
+	}
+	if t.Status != store.TaskInProgress {
+		return a.act(ctx, t, "status", store.TaskInProgress, "I begin")
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(agentWork):
+		return a.act(ctx, t, "status", store.TaskDone, "it is finished")
+	}
+}
+
+func (a *agent) act(ctx context.Context, t *task, action string, to store.TaskStatus, comment string) error {
+	_, _, err := a.api.send(ctx, actOn(t.ID, action, to, []string{comment}, ""))
+	return err
+}

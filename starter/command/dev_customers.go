@@ -1,0 +1,256 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+)
+
+const (
+	customersPatience = 2 * time.Minute // for each purchase
+	shopEvery         = 200 * time.Millisecond
+
+	demoUsername = "demo_reader"     // of the demo user
+	goneUsername = "nobody_has_this" // nobody's
+	shyUsername  = "shy_reader"      // cannot be gifted Stars at first
+)
+
+// customer is one who pays for Stars. Senders' addresses tell customers apart: so a later run finds what an earlier one has paid.
+type customer struct {
+	name, comment string
+	nano          int64
+	ends          string // how the purchase has to end: a message of the table of failures; empty: well
+	retried       bool   // after an administrator let it be tried again
+}
+
+var demoCustomers = []customer{
+	{name: "a reader", comment: demoUsername + " 50", nano: 600_000_000},
+	{name: "a hasty one", comment: goneUsername, nano: 500_000_000, ends: stars.UsernameNotFound.Message},
+	{name: "a patient one", comment: shyUsername, nano: 700_000_000, retried: true},
+}
+
+func (c customer) address() string {
+	id := sha256.Sum256([]byte("customer of the demo: " + c.name))
+	return "0:" + hex.EncodeToString(id[:])
+}
+
+// customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase goes well, one
+// names somebody who does not exist, and one fails at first and goes well when it is tried again.
+type customers struct {
+	stack *stack
+	api   *client // of an administrator
+	began time.Time
+	over  bool
+	seen  int // the events of the purchase under way that were told
+}
+
+func newCustomers(s *stack) *customers {
+	return &customers{stack: s, api: &client{base: s.info.API, token: s.info.AdminToken}, began: time.Now()}
+}
+
+// round implements demo. All there is to show is shown in the first one.
+func (d *customers) round(ctx context.Context) ([]result, error) {
+	if d.over {
+		return nil, nil
+	}
+	d.over = true
+	defer d.stack.screen.draw()
+	known, err := d.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.stack.shop.fragment.SetUser(goneUsername, "unknown"); err != nil {
+		return nil, err
+	}
+	var results []result
+	for _, c := range demoCustomers {
+		t, err := d.serve(ctx, c, known[c.address()])
+		if err != nil {
+			return nil, err
+		}
+		r := result{
+			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.starsText(), state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
+			workflow: t.WorkflowID, earlier: t.ended() && t.UpdatedAt.Before(d.began),
+		}
+		if r.problem, err = d.judge(ctx, c, t); err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	problem, err := d.reconcile(ctx)
+	if err == nil && problem != "" {
+		results = append(results, result{job: "ledger", name: "all purchases", state: "–", problem: problem})
+	}
+	return results, err
+}
+
+// known gives the purchases that there are already, by sender, as soon as the whole chain is known.
+func (d *customers) known(ctx context.Context) (map[string]wholeTransaction, error) {
+	began := time.Now()
+	err := d.until(ctx, func() (bool, error) {
+		now, err := answerTo[ledger](ctx, d.api, call{method: http.MethodGet, path: "/v1/payments/ledger"})
+		return now.ScannedTo.After(began), err
+	})
+	known := map[string]wholeTransaction{}
+	if err == nil {
+		err = eachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction) bool {
+			known[t.Sender] = wholeTransaction{transaction: t} // the oldest stays, being the last
+			return false
+		})
+	}
+	return known, err
+}
+
+// serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
+func (d *customers) serve(ctx context.Context, c customer, t wholeTransaction) (wholeTransaction, error) {
+	d.seen = 0
+	if t.Hash == "" {
+		if c.retried {
+			if err := d.stack.shop.fragment.SetUser(shyUsername, "not_giftable"); err != nil {
+				return t, err
+			}
+		}
+		hash, err := d.stack.shop.chain.Deposit(sim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
+		if err != nil {
+			return t, err
+		}
+		t.Hash = hash
+		d.stack.screen.say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, ton(c.nano))
+	}
+	t, err := d.follow(ctx, t)
+	if err != nil || t.Status != store.TransactionFailed || !c.retried {
+		return t, err
+	}
+	if err := d.stack.shop.fragment.SetUser(shyUsername, "user"); err != nil {
+		return t, err
+	}
+	retry := call{method: http.MethodPost, path: txPath(t.Hash) + "/retry", body: map[string]string{"comment": "it can be gifted Stars now"}}
+	if _, err := answerTo[transaction](ctx, d.api, retry); err != nil {
+		return t, err
+	}
+	return d.follow(ctx, t)
+}
+
+// follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
+func (d *customers) follow(ctx context.Context, t wholeTransaction) (wholeTransaction, error) {
+	err := d.until(ctx, func() (bool, error) {
+		now, err := answerTo[wholeTransaction](ctx, d.api, call{method: http.MethodGet, path: txPath(t.Hash)})
+		if no, refused := errors.AsType[*refusal](err); refused && no.Status == http.StatusNotFound {
+			return false, nil // the chain was not read that far yet
+		}
+		if err != nil {
+			return false, err
+		}
+		for _, e := range now.Events[min(d.seen, len(now.Events)):] {
+			d.tell(now.transaction, e)
+		}
+		t, d.seen = now, len(now.Events)
+		return t.ended(), nil
+	})
+	if errors.Is(err, errPatience) {
+		err = nil // what is not over is told by its status
+	}
+	return t, err
+}
+
+// tell says a line about each new status, and about the payment.
+func (d *customers) tell(t transaction, e taskEvent) {
+	if e.CreatedAt.Before(d.began) {
+		return
+	}
+	switch what := changeOf(e); {
+	case what == "":
+	case e.Comment != "":
+		d.stack.screen.say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.starsText(), printable(e.Comment))
+	default:
+		d.stack.screen.say("  transaction %.8s  %-10s  %s", t.Hash, what, t.starsText())
+	}
+}
+
+// changeOf names what an event changed; empty: nothing to speak of.
+func changeOf(e taskEvent) string {
+	switch {
+	case e.From != e.To:
+		return e.To
+	case e.Type == store.TransactionSigned:
+		return "paying"
+	case e.Type == store.TransactionPaid:
+		return "paid"
+	default:
+		return ""
+	}
+}
+
+// judge says why a purchase is not as it should be; empty: it is.
+func (d *customers) judge(ctx context.Context, c customer, t wholeTransaction) (problem string, err error) {
+	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
+	bought, _, err := d.stack.shop.fragment.Purchases(ctx)
+	if err != nil {
+		return "", err
+	}
+	times := 0
+	for _, p := range bought {
+		if t.FragmentTransactionHash != "" && p.Hash == t.FragmentTransactionHash && p.Stars == t.Stars && p.Username == t.Username {
+			times++
+		}
+	}
+	retried := slices.ContainsFunc(t.Events, func(e taskEvent) bool { return e.Type == store.TransactionRetried })
+	switch {
+	case c.ends != "" && (t.Status != store.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != store.NonRetryable || len(t.Payments) > 0):
+		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
+	case c.ends == "" && t.Status != store.TransactionProcessed:
+		return "it is not processed" + tells, nil
+	case c.ends == "" && times != 1:
+		return fmt.Sprintf("Fragment has sold these Stars %d times%s", times, tells), nil
+	case c.retried && !retried:
+		return "it was to fail, and to be tried again" + tells, nil
+	default:
+		return "", nil
+	}
+}
+
+// reconcile compares the ledger with the chain. It says what differs; empty: nothing.
+func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
+	var last reconciliation
+	err = d.until(ctx, func() (bool, error) {
+		last, err = answerTo[reconciliation](ctx, d.api, call{method: http.MethodPost, path: "/v1/payments/reconcile"})
+		return last.ChainCompared || len(last.Differences) > 0, err
+	})
+	if errors.Is(err, errPatience) {
+		err = nil
+	}
+	if verdict := last.verdict(); err == nil && verdict != nil {
+		problem = verdict.Error() + ": starter tx reconcile tells more"
+	}
+	return problem, err
+}
+
+var errPatience = errors.New("the purchases of Stars do not get on: see the worker's log")
+
+// until looks again and again, as long as the patience lasts. It bears an API that is away for a moment.
+func (d *customers) until(ctx context.Context, look func() (over bool, err error)) error {
+	for deadline := time.Now().Add(customersPatience); ; {
+		over, err := look()
+		switch {
+		case err != nil && !passing(err) || over && err == nil:
+			return err
+		case time.Now().After(deadline):
+			return errPatience
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(shopEvery):
+		}
+	}
+}

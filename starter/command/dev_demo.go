@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// demoEvery is how often the demos look around.
+const demoEvery = 500 * time.Millisecond
+
+// demo shows one workload before the developer's eyes. A workload joins dev by one more of them in demos.
+type demo interface {
+	// round does what there is to do now, as a user of the API would: it brings entities into being, shows how they get
+	// on until the last of them has ended, and gives how each ended. With nothing to do it returns at once.
+	round(ctx context.Context) ([]result, error)
+}
+
+// result is how one entity of a demo ended.
+type result struct {
+	job      string // kind and id: "delivery 7"
+	name     string
+	state    string
+	took     time.Duration
+	workflow string // its id; empty when none was started
+	earlier  bool   // it had ended before this run began
+	problem  string // why this is not how it should end; empty: it is
+}
+
+// demos lists what dev shows.
+func demos(s *stack, once bool) []demo {
+	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
+}
+
+// showDemos runs round after round until ctx ends, or one round of each and judges it.
+func showDemos(ctx context.Context, s *stack, once bool) error {
+	all := demos(s, once)
+	for {
+		var results []result
+		for _, d := range all {
+			ended, err := d.round(ctx)
+			if err != nil {
+				return err
+			}
+			results = append(results, ended...)
+		}
+		if err := showResults(s, results); err != nil {
+			return err
+		}
+		if once {
+			return judge(s, results)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(demoEvery):
+		}
+	}
+}
+
+// showResults writes the table of a round. What had ended well before this run is only counted.
+func showResults(s *stack, results []result) error {
+	rows := [][]string{{"  JOB", "WHAT", "STATE", "TOOK", "WORKFLOW"}}
+	before := 0
+	for _, r := range results {
+		if r.earlier && r.problem == "" {
+			before++
+			continue
+		}
+		link := "–"
+		if r.workflow != "" {
+			link = s.info.WebUI + "/namespaces/default/workflows/" + url.PathEscape(r.workflow)
+		}
+		rows = append(rows, []string{"  " + r.job, shorten(printable(r.name), 40), r.state, took(r.took), link})
+	}
+	if before > 0 {
+		s.screen.say("  done by an earlier run already: %d", before)
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	s.screen.say("")
+	if err := table(s.screen.out, rows); err != nil {
+		return err
+	}
+	s.screen.say("")
+	for _, r := range results {
+		if r.problem != "" {
+			s.screen.say("  %s, %s: %s", r.job, printable(r.name), printable(r.problem))
+		}
+	}
+	return nil
+}
+
+// judge says whether all ended as it should.
+func judge(s *stack, results []result) error {
+	bad := 0
+	for _, r := range results {
+		if r.problem != "" {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.shown(s.logDir()))
+	}
+	s.screen.say("  All %d ended as they should.\n", len(results))
+	return nil
+}

@@ -1,0 +1,241 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	demoFile = "demo-64MiB.bin"
+	demoSize = 64 << 20
+
+	// dropPatience is how long a dropped file may be unknown to the API, or the API away, before that is a failure.
+	dropPatience = time.Minute
+)
+
+// dropFolder is the demo of deliveries: every file that lies in the folder of the Yandex stand-in is delivered to the
+// demo user's chat, once for each content. Its Idempotency-Key is made from path, size and time of change, so the
+// service itself knows what was delivered by an earlier run.
+type dropFolder struct {
+	stack  *stack
+	api    *client
+	folder *watchedFolder
+	verify bool // look into the chat for each file
+
+	began time.Time
+	asked map[drop]bool      // all that needs no more looking after
+	tried map[drop]time.Time // since when we try to ask for it, in vain so far
+	live  map[string]*ride   // by delivery id
+	heard time.Time          // when the API last told how those get on
+}
+
+// ride is a delivery under way.
+type ride struct {
+	drop  drop
+	last  delivery
+	speed speedometer
+}
+
+func (s *stack) dropFolder() string { return filepath.Join(s.state, "yandex") }
+
+func newDropFolder(s *stack, verify bool) *dropFolder {
+	return &dropFolder{
+		stack: s, verify: verify, folder: newWatchedFolder(s.dropFolder()),
+		api:   &client{base: s.info.API, token: s.info.UserToken},
+		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*ride{},
+	}
+}
+
+// round implements demo.
+func (f *dropFolder) round(ctx context.Context) ([]result, error) {
+	if len(f.asked) == 0 {
+		if err := makeDemoFile(f.stack.dropFolder()); err != nil {
+			return nil, err
+		}
+	}
+	defer f.stack.screen.draw()
+	var results []result
+	for {
+		drops, changing, err := f.folder.look()
+		if err != nil {
+			return nil, err
+		}
+		drops = slices.DeleteFunc(drops, func(d drop) bool { return f.asked[d] })
+		results = append(results, f.ask(ctx, drops)...)
+		results = append(results, f.follow(ctx)...)
+		if len(f.live) == 0 && len(f.tried) == 0 && !changing {
+			return f.verified(results)
+		}
+		f.draw()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(demoEvery):
+		}
+	}
+}
+
+// ask asks for deliveries, folder by folder. What cannot be asked for yet is tried again in the next look.
+func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
+	var results []result
+	byFolder := map[string][]drop{}
+	for _, d := range drops {
+		byFolder[path.Dir(d.path)] = append(byFolder[path.Dir(d.path)], d)
+	}
+	for folder, drops := range byFolder {
+		listed := map[string]file{}
+		listErr := f.api.eachFile(ctx, folder, func(entry file) bool {
+			listed[entry.Path] = entry
+			return false
+		})
+		for _, d := range drops {
+			err := listErr
+			if entry, known := listed[d.path]; err == nil && known && d.is(entry) {
+				err = f.askFor(ctx, d, entry.FileID)
+			} else if err == nil {
+				err = errNotListed
+			}
+			if failed, ok := f.settle(d, err); ok {
+				results = append(results, failed)
+			}
+		}
+	}
+	return results
+}
+
+// errNotListed says that the API does not show a file, or not in its present shape; a listing may be a second old.
+var errNotListed = errors.New("the shared folder's listing does not show it")
+
+func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
+	answer, _, err := f.api.deliver(ctx, fileID, f.key(d))
+	if err != nil {
+		return err
+	}
+	job, err := decode[delivery](answer)
+	if err != nil {
+		return err
+	}
+	f.heard = time.Now()
+	f.live[job.ID] = &ride{drop: d, last: delivery{ID: job.ID}} // no state yet: its first one is news too
+	return nil
+}
+
+// settle decides what an attempt to ask for a delivery means: done, to be tried again, or a failure to show.
+func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
+	since, again := f.tried[d]
+	if err != nil && (errors.Is(err, errNotListed) || passing(err)) && (!again || time.Since(since) < dropPatience) {
+		if !again {
+			f.tried[d] = time.Now()
+		}
+		return result{}, false
+	}
+	delete(f.tried, d)
+	f.asked[d] = true
+	if err == nil {
+		return result{}, false
+	}
+	f.stack.screen.say("  not delivered  %s: %s", printable(d.path), printable(err.Error()))
+	return result{job: "–", name: d.path, state: "REFUSED", problem: err.Error()}, true
+}
+
+// follow looks how the deliveries under way get on, and gives those that have ended.
+func (f *dropFolder) follow(ctx context.Context) []result {
+	missing := len(f.live)
+	if missing == 0 {
+		return nil
+	}
+	var results []result
+	err := f.api.eachDelivery(ctx, func(d delivery) (enough bool) {
+		if r := f.live[d.ID]; r != nil {
+			missing--
+			f.news(r, d)
+			if d.ended() {
+				delete(f.live, d.ID)
+				results = append(results, f.resultOf(r, ""))
+			}
+		}
+		return missing == 0
+	})
+	switch {
+	case err == nil:
+		f.heard = time.Now()
+	case time.Since(f.heard) > dropPatience:
+		for id, r := range f.live {
+			delete(f.live, id)
+			results = append(results, f.resultOf(r, err.Error()))
+		}
+	}
+	return results
+}
+
+// news takes in how a delivery is now, and says what stays worth knowing.
+func (f *dropFolder) news(r *ride, d delivery) {
+	changed := d.State != r.last.State
+	r.last = d
+	earlier := d.ended() && d.UpdatedAt.Before(f.began)
+	if changed && !earlier && (d.ended() || !f.stack.screen.live) {
+		f.stack.screen.say("  %s", d.changeLine())
+	}
+}
+
+func (f *dropFolder) resultOf(r *ride, problem string) result {
+	d := r.last
+	ended := result{
+		job: "delivery " + d.ID, name: r.drop.path, state: string(d.State), took: d.UpdatedAt.Sub(d.CreatedAt),
+		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.began), problem: problem,
+	}
+	if problem == "" && d.State != store.JobDelivered {
+		ended.problem = fmt.Sprintf("it ended %s %s; change or touch the file to have it tried anew", d.State, d.LastError)
+	}
+	return ended
+}
+
+// draw shows the deliveries under way, those that move first, and the files that are still to be asked for.
+func (f *dropFolder) draw() {
+	const most = 8
+	rides := slices.SortedFunc(maps.Values(f.live), func(a, b *ride) int {
+		return cmp.Or(cmp.Compare(a.waits(), b.waits()), a.last.CreatedAt.Compare(b.last.CreatedAt), cmp.Compare(a.last.ID, b.last.ID))
+	})
+	var lines []string
+	for _, r := range rides {
+		lines = append(lines, progressLine(r.last, r.speed.look(r.last)))
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
+		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", shorten(printable(d.path), 40)))
+	}
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("  and %d more", more))
+	}
+	f.stack.screen.draw(lines...)
+}
+
+// waits is 1 for a delivery that no worker has taken yet.
+func (r *ride) waits() int {
+	if r.last.State == store.JobQueued {
+		return 1
+	}
+	return 0
+}
+
+// key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery, as far as the record
+// goes back.
+func (f *dropFolder) key(d drop) string {
+	sum := sha256.Sum256(fmt.Append(nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.recordSince.UnixNano()))
+	return "dev-" + hex.EncodeToString(sum[:16])
+}
+
+// is says whether the API's listing shows the drop as it is now.
+func (d drop) is(entry file) bool {
+	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
+}

@@ -1,0 +1,62 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// devInfoFile holds the addresses and tokens of a running dev, in its state folder.
+const devInfoFile = "dev.json"
+
+// devInfo is what dev.json holds, for the other commands and for tests.
+type devInfo struct {
+	API         string `json:"api"`
+	Docs        string `json:"docs"`
+	Temporal    string `json:"temporal"` // host:port
+	WebUI       string `json:"web_ui"`
+	Metrics     string `json:"metrics"`
+	DatabaseURL string `json:"database_url"`
+	AdminToken  string `json:"admin_token"`
+	UserToken   string `json:"user_token"`
+	StandIns    struct {
+		Telegram    string `json:"telegram"`
+		Yandex      string `json:"yandex"`
+		QBittorrent string `json:"qbittorrent"` // the real one where it is installed
+		WebSeed     string `json:"web_seed"`    // of torrents to try
+		TonCenter   string `json:"toncenter"`
+		TonCenter2  string `json:"toncenter_2"`
+		Fragment    string `json:"fragment"`
+	} `json:"stand_ins"`
+}
+
+func readDevInfo(state string) (info devInfo, err error) {
+	name := filepath.Join(state, devInfoFile)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, fmt.Errorf("there is no %s", name)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &info)
+	}
+	if err != nil {
+		return devInfo{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return info, nil
+}
+
+// writePrivate writes a value as JSON in one step, for the owner's eyes only.
+func writePrivate(name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	fresh := name + ".new"
+	if err := os.WriteFile(fresh, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, name)
+}

@@ -1,0 +1,85 @@
+package command
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"stagecoach/internal/store"
+)
+
+// kept is what dev makes up once and keeps, so that a restart finds its data readable and its addresses the same.
+type kept struct {
+	EncryptionKey string    `json:"encryption_key"` // 32 bytes in base64
+	AdminToken    string    `json:"admin_token"`
+	UserToken     string    `json:"user_token"`
+	TelegramToken string    `json:"telegram_token"`
+	ClientID      string    `json:"client_id"`
+	ClientSecret  string    `json:"client_secret"`
+	RefreshToken  string    `json:"refresh_token"` // the first one: the current one is in the database
+	TonKey        string    `json:"ton_key"`       // the seed of the wallet on the chain of dev, in hex
+	Ports         portsKept `json:"ports"`
+}
+
+// portsKept are the ports of the last run: wishes, for they may be busy now.
+type portsKept struct {
+	API         int `json:"api"`
+	Metrics     int `json:"metrics"`
+	Temporal    int `json:"temporal"`
+	WebUI       int `json:"web_ui"`
+	Postgres    int `json:"postgres"`
+	Telegram    int `json:"telegram"`
+	Yandex      int `json:"yandex"`
+	QBittorrent int `json:"qbittorrent"`
+	TonCenter   int `json:"toncenter"`
+	TonCenter2  int `json:"toncenter_2"`
+	Fragment    int `json:"fragment"`
+	WebSeed     int `json:"web_seed"`
+}
+
+func keptFile(state string) string { return filepath.Join(state, "keep.json") }
+
+// loadKept reads what is kept in the state folder, or makes it up.
+func loadKept(state string) (kept, error) {
+	var k kept
+	name := keptFile(state)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		k = newKept()
+		return k, k.save(state)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("%s cannot be read: restore it, or remove the whole folder to begin anew: %w", name, err)
+	}
+	return k, nil
+}
+
+func (k kept) save(state string) error { return writePrivate(keptFile(state), k) }
+
+func newKept() kept {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return kept{
+		EncryptionKey: base64.StdEncoding.EncodeToString(key),
+		AdminToken:    store.NewToken(),
+		UserToken:     store.NewToken(),
+		TelegramToken: "1000000:" + (rand.Text() + rand.Text())[:35], // the shape of a real one
+		ClientID:      "stagecoach-dev",
+		ClientSecret:  rand.Text(),
+		RefreshToken:  rand.Text(),
+		TonKey:        newTonKey(),
+		// The customary ports, so that tools find their server without being told.
+		Ports: portsKept{API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087},
+	}
+}
+
+// key gives the encryption key.
+func (k kept) key() ([]byte, error) { return base64.StdEncoding.DecodeString(k.EncryptionKey) }

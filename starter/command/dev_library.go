@@ -1,0 +1,135 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const libraryPatience = 3 * time.Minute // for the one download
+
+// library is the demo of downloads: a torrent is downloaded for a book, through the API as anybody would. The book is made
+// with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
+type library struct {
+	stack *stack
+	api   *client
+	began time.Time
+	over  bool
+}
+
+func newLibrary(s *stack) *library {
+	return &library{stack: s, api: &client{base: s.info.API, token: s.info.UserToken}, began: time.Now()}
+}
+
+// round implements demo. All there is to show is shown in the first one.
+func (d *library) round(ctx context.Context) ([]result, error) {
+	if d.over {
+		return nil, nil
+	}
+	d.over = true
+	defer d.stack.screen.draw()
+	b, err := answerTo[book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
+	if err != nil {
+		return nil, err
+	}
+	job, err := d.ask(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if job, err = d.watch(ctx, job); err != nil {
+		return nil, err
+	}
+	r := result{
+		job: "download " + job.ID, name: job.BookTitle, state: string(job.Status), took: job.UpdatedAt.Sub(job.CreatedAt),
+		workflow: job.WorkflowID, earlier: job.ended() && job.UpdatedAt.Before(d.began),
+	}
+	if job.Status == store.DownloadCompleted {
+		r.took = job.CompletedAt.Sub(job.CreatedAt)
+		r.problem, err = d.proof(ctx, job)
+	} else {
+		r.problem = fmt.Sprintf("it is not completed: starter download show %s tells more", job.ID)
+	}
+	return []result{r}, err
+}
+
+// ask gives what an earlier run has completed, or else asks for a download.
+func (d *library) ask(ctx context.Context, bookID string) (download, error) {
+	done, err := answerTo[page[download]](ctx, d.api, call{
+		method: http.MethodGet, path: "/v1/downloads", query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
+	})
+	if err != nil {
+		return download{}, err
+	}
+	for _, job := range done.Items {
+		if job.MediaType == store.MediaText {
+			return job, nil
+		}
+	}
+	wanted := call{method: http.MethodPost, path: "/v1/downloads", body: map[string]string{
+		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.torrents.demo.URL,
+	}}
+	job, err := answerTo[download](ctx, d.api, wanted)
+	if err != nil || job.SourceURL == d.stack.torrents.demo.URL {
+		return job, err
+	}
+	// An earlier run left it unfinished, and its web seed had another port.
+	if _, err := answerTo[download](ctx, d.api, call{method: http.MethodPost, path: downloadPath(job.ID) + "/cancel"}); err != nil {
+		return job, err
+	}
+	return answerTo[download](ctx, d.api, wanted)
+}
+
+// watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
+func (d *library) watch(ctx context.Context, job download) (download, error) {
+	limited, stop := context.WithTimeout(ctx, libraryPatience)
+	defer stop()
+	stage := ""
+	last, _, err := follow(limited, d.api, downloadPath(job.ID), demoEvery, func(now download) {
+		earlier := now.ended() && now.UpdatedAt.Before(d.began)
+		if now.stage() != stage && !earlier && (now.ended() || !d.stack.screen.live) {
+			d.stack.screen.draw()
+			d.stack.screen.say("  %s", now.changeLine())
+		} else if !now.ended() {
+			d.stack.screen.draw(now.progressLine())
+		}
+		stage = now.stage()
+	})
+	switch {
+	case ctx.Err() != nil:
+		return last, ctx.Err()
+	case limited.Err() != nil:
+		return last, nil // what is not over is told by its status
+	default:
+		return last, err
+	}
+}
+
+// proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
+// really there. It says what is wrong; empty: nothing.
+func (d *library) proof(ctx context.Context, job download) (problem string, err error) {
+	b, err := answerTo[book](ctx, d.api, call{method: http.MethodGet, path: bookPath(job.BookID)})
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(b.Media, func(m medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable })
+	if b.State != store.BookLibrary || at < 0 {
+		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
+	}
+	if job.ExternalJobID != d.stack.torrents.demo.Hash() {
+		return "", nil // the developer has tried another torrent for the book
+	}
+	name := b.Media[at].Path
+	if below, err := filepath.Rel(d.stack.torrents.folder, name); err != nil || !filepath.IsLocal(below) {
+		return "", nil // brought by the stand-in, which moves no bytes
+	}
+	if _, hash, err := digest(name); err != nil || hash != d.stack.torrents.demo.SHA256 {
+		return "the file is not there, or not as it should be: " + d.stack.shown(name), nil
+	}
+	return "", nil
+}

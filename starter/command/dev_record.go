@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/oauth2"
+
+	"stagecoach/internal/store"
+)
+
+// The people of the demo, by the ids of their Telegram accounts.
+const (
+	demoAdmin = 1000
+	demoUser  = 1001
+)
+
+// prepareRecord makes the tables and the demo user, and gives the storage's tokens that the record holds.
+func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
+	key, err := s.kept.key()
+	if err != nil {
+		return oauth2.Token{}, err
+	}
+	record, err := store.Open(ctx, s.info.DatabaseURL, key)
+	if err != nil {
+		return oauth2.Token{}, err
+	}
+	defer record.Close()
+	if err := record.Migrate(ctx); err != nil {
+		return oauth2.Token{}, fmt.Errorf("the database cannot be used: %w", err)
+	}
+	telegramID := int64(demoUser)
+	user, _, err := record.EnsureTelegramUser(ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive})
+	if err != nil {
+		return oauth2.Token{}, err
+	}
+	_, err = record.ChangeUser(ctx, user.ID, store.UserChange{Status: store.UserActive, Token: s.kept.UserToken})
+	if err != nil {
+		return oauth2.Token{}, err
+	}
+	s.recordSince = user.CreatedAt
+	tokens, err := record.TokenVault("yandex").CurrentToken(ctx)
+	if err != nil {
+		return oauth2.Token{}, fmt.Errorf("the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w", err)
+	}
+	return tokens, nil
+}
+
+// introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
+func (s *stack) introducePeople(ctx context.Context) error {
+	telegram := &client{base: s.info.StandIns.Telegram}
+	for id, username := range map[int64]string{demoAdmin: "", demoUser: demoUsername} {
+		if len(s.telegram.Chat(id).Messages) > 0 {
+			continue
+		}
+		_, _, err := telegram.send(ctx, call{
+			method: http.MethodPost, path: fmt.Sprintf("/_/users/%d/messages", id), body: map[string]string{"text": "/start", "username": username},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+)
+
+// startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
+func (s *stack) startServers(ctx context.Context) error {
+	var postgres *servers.Postgres
+	var temporal *servers.Temporal
+	var qbittorrent *servers.QBittorrent
+	s.screen.draw("  PostgreSQL, Temporal and qBittorrent start")
+	servers, ctx := errgroup.WithContext(ctx)
+	if own := os.Getenv("DATABASE_URL"); own != "" {
+		s.info.DatabaseURL = own
+		s.screen.say("  PostgreSQL   the one that DATABASE_URL names")
+	} else {
+		servers.Go(func() (err error) {
+			postgres, err = s.startPostgres(ctx)
+			return err
+		})
+	}
+	servers.Go(func() (err error) {
+		temporal, err = s.startTemporal(ctx)
+		return err
+	})
+	servers.Go(func() (err error) {
+		qbittorrent, err = s.startQBittorrent(ctx)
+		return err
+	})
+	err := servers.Wait()
+	s.screen.draw()
+	// What did start is ours to stop, also when another did not.
+	if postgres != nil {
+		s.started("PostgreSQL", s.guard("PostgreSQL", postgres.Done(), postgres.Stop))
+	}
+	if temporal != nil {
+		s.started("Temporal", s.guard("Temporal", temporal.Done(), temporal.Stop))
+	}
+	if qbittorrent != nil {
+		s.started("qBittorrent", s.guard("qBittorrent", qbittorrent.Done(), qbittorrent.Stop))
+	}
+	return err
+}
+
+// guard notices when a server ends by itself, and gives the function that stops it.
+func (s *stack) guard(name string, done <-chan struct{}, stop func() error) func() error {
+	stopping := make(chan struct{})
+	go func() {
+		select {
+		case <-stopping:
+		case <-done:
+			s.broken(fmt.Errorf("%s has ended by itself (see %s)", name, s.shown(s.logFile(strings.ToLower(name)))))
+		}
+	}()
+	return func() error {
+		close(stopping)
+		return stop()
+	}
+}
+
+func (s *stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
+	began := time.Now()
+	postgres, err := servers.StartPostgres(ctx, servers.PostgresOptions{
+		Dir: filepath.Join(s.state, "postgres"), Port: s.kept.Ports.Postgres, Log: s.logs["postgresql"],
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.info.DatabaseURL = postgres.URL
+	if u, err := url.Parse(postgres.URL); err == nil {
+		s.kept.Ports.Postgres = portOf(u.Host)
+	}
+	s.screen.say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), took(time.Since(began)))
+	return postgres, nil
+}
+
+func (s *stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
+	began := time.Now()
+	temporal, err := servers.StartTemporal(ctx, servers.TemporalOptions{
+		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
+		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
+		Progress: func(step string) {
+			if s.screen.live {
+				s.screen.draw("  " + step)
+			} else {
+				s.screen.say("  %s", step)
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.info.Temporal, s.info.WebUI = temporal.Address, temporal.WebUI
+	s.kept.Ports.Temporal = portOf(temporal.Address)
+	if u, err := url.Parse(temporal.WebUI); err == nil {
+		s.kept.Ports.WebUI = portOf(u.Host)
+	}
+	s.screen.say("  Temporal     %s, ready in %s", temporal.Address, took(time.Since(began)))
+	return temporal, pointTemporalClients(temporal.Address)
+}
+
+// ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids, and the
+// chain's transfers are rows, so each record needs a Temporal and a chain of its own.
+func (s *stack) ofRecord(name, extension string) string {
+	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
+		sum := sha256.Sum256([]byte(own.Host + own.Path))
+		name = fmt.Sprintf("%s-%x", name, sum[:4])
+	}
+	return filepath.Join(s.state, name+extension)
+}
+
+// pointTemporalClients makes the services of this process talk to our server, whatever the environment or the profile
+// file of the temporal CLI says about others.
+func pointTemporalClients(address string) error {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "TEMPORAL_") {
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(
+		os.Setenv("TEMPORAL_ADDRESS", address),
+		os.Setenv("TEMPORAL_NAMESPACE", "default"),
+		os.Setenv("TEMPORAL_CONFIG_FILE", os.DevNull),
+	)
+}
+
+// startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
+// that both agree whichever of them was replaced.
+func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
+	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(s.state, "telegram"), Token: s.kept.TelegramToken})
+	if err != nil {
+		return err
+	}
+	if s.info.StandIns.Telegram, err = s.serveStandIn("telegram", telegram, &s.kept.Ports.Telegram); err != nil {
+		return err
+	}
+	s.telegram = telegram
+	if err := s.introducePeople(ctx); err != nil {
+		return err
+	}
+
+	if tokens.RefreshToken == "" {
+		tokens.RefreshToken = s.kept.RefreshToken
+	}
+	yandex, err := sim.NewYandex(sim.YandexOptions{
+		Dir: s.dropFolder(), ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret,
+		RefreshToken: tokens.RefreshToken, AccessToken: tokens.AccessToken,
+	})
+	if err != nil {
+		return err
+	}
+	if s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
+		return err
+	}
+	if err := s.startTorrentStandIn(); err != nil {
+		return err
+	}
+	return s.startShop()
+}
+
+// serveStandIn serves a stand-in on the port it had the last time, or on a free one, and notes which.
+func (s *stack) serveStandIn(name string, handler standIn, port *int) (address string, err error) {
+	var stop func()
+	err = onPort(port, func(at string) (err error) {
+		address, stop, err = sim.Start(at, handler)
+		return err
+	})
+	if err != nil {
+		return "", errors.Join(err, handler.Close())
+	}
+	s.started(name+" stand-in", func() error {
+		stop()
+		return handler.Close()
+	})
+	return address, nil
+}
+
+// onPort starts something on the port it had the last time, or on a free one, and notes which.
+func onPort(port *int, start func(address string) error) error {
+	for wish := *port; ; wish = 0 {
+		free, err := servers.PreferPort(wish)
+		if err != nil {
+			return err
+		}
+		err = start(loopback(free))
+		if err == nil {
+			*port = free
+			return nil
+		}
+		if wish == 0 { // somebody else was quicker even with a port that was free a moment ago
+			return err
+		}
+	}
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// portOf gives the port of a host:port, 0 when there is none.
+func portOf(address string) int {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return port
+}

@@ -1,0 +1,168 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/app"
+	"stagecoach/internal/config"
+)
+
+const readyTime = time.Minute
+
+// stack is everything that dev runs.
+type stack struct {
+	state    string // absolute path of the state folder
+	screen   *screen
+	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
+	kept     kept
+	info     devInfo
+	telegram *sim.Telegram
+	torrents torrents
+	shop     shop
+
+	recordSince time.Time // when the database first saw the demo user: another database, another time
+
+	parts []part // in the order of their start
+	logs  map[string]*os.File
+}
+
+// part is something that runs and can be stopped.
+type part struct {
+	name string
+	stop func() error
+}
+
+// start brings everything up, in the order of who needs whom. What it started is stopped by stop, also after an error.
+func (s *stack) start(ctx context.Context) (err error) {
+	if err := s.openLogs(); err != nil {
+		return err
+	}
+	if s.kept, err = loadKept(s.state); err != nil {
+		return err
+	}
+	if err := s.startWebSeed(); err != nil {
+		return err
+	}
+	if err := s.startServers(ctx); err != nil {
+		return err
+	}
+	tokens, err := s.prepareRecord(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.startStandIns(ctx, tokens); err != nil {
+		return err
+	}
+	c, err := s.config()
+	if err != nil {
+		return err
+	}
+	s.startService("worker", app.Worker, c)
+	s.startService("api", app.API, c)
+	if err := s.awaitReady(ctx); err != nil {
+		return err
+	}
+	if err := s.kept.save(s.state); err != nil {
+		return err
+	}
+	return writePrivate(filepath.Join(s.state, devInfoFile), s.info)
+}
+
+func (s *stack) started(name string, stop func() error) {
+	s.parts = append(s.parts, part{name, stop})
+}
+
+// stop ends everything, the last started first.
+func (s *stack) stop() error {
+	if len(s.parts) == 0 {
+		return nil
+	}
+	began := time.Now()
+	s.screen.draw()
+	s.screen.say("Stopping …")
+	var problems []error
+	for _, p := range slices.Backward(s.parts) {
+		if err := p.stop(); err != nil {
+			problems = append(problems, fmt.Errorf("stop %s: %w", p.name, err))
+		}
+	}
+	for _, file := range s.logs {
+		problems = append(problems, file.Close())
+	}
+	s.screen.say("Stopped after %s. The next start with this state goes on from here.", took(time.Since(began)))
+	return errors.Join(problems...)
+}
+
+// startService runs one of our services in this process, as its own program would.
+func (s *stack) startService(name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config) {
+	log := slog.New(slog.NewTextHandler(s.logs[name], &slog.HandlerOptions{Level: c.LogLevel}))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := run(ctx, c, log)
+		if ctx.Err() == nil {
+			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.shown(s.logFile(name))))
+		}
+	}()
+	s.started(name, func() error {
+		cancel()
+		<-ended
+		return nil
+	})
+}
+
+// openLogs opens the logs of all parts for more.
+func (s *stack) openLogs() error {
+	if err := os.MkdirAll(s.logDir(), 0o755); err != nil {
+		return err
+	}
+	s.logs = map[string]*os.File{}
+	for _, name := range []string{"postgresql", "temporal", "qbittorrent", "worker", "api"} {
+		file, err := os.OpenFile(s.logFile(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		s.logs[name] = file
+	}
+	return nil
+}
+
+func (s *stack) logDir() string { return filepath.Join(s.state, "log") }
+
+func (s *stack) logFile(name string) string { return filepath.Join(s.logDir(), name+".log") }
+
+// awaitReady waits until the API has everything it needs.
+func (s *stack) awaitReady(ctx context.Context) error {
+	s.screen.draw("  the API gets ready")
+	defer s.screen.draw()
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTime,
+		fmt.Errorf("the API is not ready after %s: see %s", took(readyTime), s.shown(s.logFile("api"))))
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.info.API+"/ready", nil)
+		if err != nil {
+			return err
+		}
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

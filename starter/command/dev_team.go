@@ -1,0 +1,229 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	teamPatience = 2 * time.Minute // for the whole graph
+	teamDeadline = 0.08            // minutes that the demo's tasks may be IN_PROGRESS
+
+	sleepersTask = "Collect the test data"
+)
+
+// teamNames are the agents. The last one falls asleep over the task that is assigned to her.
+var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
+
+// team is the demo of tasks: three agents work on a small graph, through the API as anybody would. One task passes its
+// deadline in the hands of an agent who has fallen silent, and another agent takes it over. Graph and workspace are made
+// with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
+type team struct {
+	stack *stack
+	api   *client // of the person who wants the work done
+	admin *client
+	began time.Time
+	over  bool
+	names map[string]string      // of the agents, by their ids
+	told  map[string][]taskEvent // by the tasks' ids: what has happened so far
+}
+
+func newTeam(s *stack) *team {
+	return &team{
+		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]taskEvent{},
+		api: &client{base: s.info.API, token: s.info.UserToken}, admin: &client{base: s.info.API, token: s.info.AdminToken},
+	}
+}
+
+// round implements demo. All there is to show is shown in the first one.
+func (d *team) round(ctx context.Context) ([]result, error) {
+	if d.over {
+		return nil, nil
+	}
+	d.over = true
+	agents, err := d.hire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := d.plan(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	limited, stop := context.WithTimeout(ctx, teamPatience)
+	defer stop()
+	crew, work := errgroup.WithContext(limited)
+	for _, a := range agents {
+		a.workspace = tasks[0].WorkspaceID
+		crew.Go(func() error { return a.work(work) })
+	}
+	last, err := d.watch(work, agents, tasks)
+	stop()
+	if broken := crew.Wait(); err == nil {
+		err = broken
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.results(last), nil
+}
+
+// hire makes the agents' users, or finds them, and gives each a token.
+func (d *team) hire(ctx context.Context) ([]*agent, error) {
+	known := map[string]string{}
+	err := eachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u user) bool {
+		known[u.Name] = u.ID
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	var agents []*agent
+	for _, name := range teamNames {
+		request := call{method: http.MethodPost, path: "/v1/users", body: map[string]string{"name": name}}
+		if id := known[name]; id != "" {
+			request = call{method: http.MethodPost, path: "/v1/users/" + id + "/token"}
+		}
+		hired, err := answerTo[user](ctx, d.admin, request)
+		if err != nil {
+			return nil, err
+		}
+		agents = append(agents, &agent{id: hired.ID, name: name, api: &client{base: d.api.base, token: hired.Token}})
+	}
+	return agents, nil
+}
+
+// plan makes the workspace and the graph, or finds those of an earlier run.
+func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
+	space, err := answerTo[workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
+		"name": "Demo", "status_deadlines": map[string]float64{"IN_PROGRESS": teamDeadline},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		path := "/v1/workspaces/" + space.ID + "/members/" + a.id
+		if _, _, err := d.api.send(ctx, call{method: http.MethodPut, path: path}); err != nil {
+			return nil, err
+		}
+	}
+	sleeper := agents[len(agents)-1]
+	sleeper.sleeps = true
+	made, err := answerTo[madeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
+		{"ref": "plan", "title": "Draw the plan", "priority": "high"},
+		{"ref": "data", "title": sleepersTask, "assignee_id": sleeper.id},
+		{"ref": "build", "title": "Build what is planned", "blocked_by": []string{"plan"}},
+		{"ref": "test", "title": "Test it with the data", "blocked_by": []string{"build", "data"}},
+		{"ref": "tell", "title": "Tell the world", "blocked_by": []string{"test"}, "priority": "low"},
+	}}))
+	var tasks []task
+	for _, one := range made.Items {
+		tasks = append(tasks, one.task)
+	}
+	return tasks, err
+}
+
+// keyed is a request whose repeat gives the first answer, for as long as it asks for the same.
+func keyed(path string, body any) call {
+	text, _ := json.Marshal(body) // of plain maps
+	sum := sha256.Sum256(text)
+	return call{method: http.MethodPost, path: path, body: body, idempotencyKey: "dev-" + hex.EncodeToString(sum[:16])}
+}
+
+// answerTo makes a request and reads the answer.
+func answerTo[T any](ctx context.Context, c *client, r call) (T, error) {
+	answer, _, err := c.send(ctx, r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return decode[T](answer)
+}
+
+// watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
+func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task, error) {
+	for _, a := range agents {
+		d.names[a.id] = a.name
+	}
+	for {
+		over := true
+		for i := range tasks {
+			if err := d.look(ctx, &tasks[i]); err != nil && !passing(err) && ctx.Err() == nil {
+				return tasks, err
+			}
+			over = over && tasks[i].ended()
+		}
+		if over {
+			return tasks, nil
+		}
+		select {
+		case <-ctx.Done():
+			return tasks, nil // what is not over is told by its status
+		case <-time.After(agentEvery):
+		}
+	}
+}
+
+// look reads a task anew, and tells what has happened to it since the last time.
+func (d *team) look(ctx context.Context, t *task) error {
+	now, err := answerTo[task](ctx, d.api, call{method: http.MethodGet, path: taskPath(t.ID)})
+	if err != nil {
+		return err
+	}
+	events, err := answerTo[page[taskEvent]](ctx, d.api, call{method: http.MethodGet, path: taskPath(t.ID) + "/events"})
+	if err != nil {
+		return err
+	}
+	for _, e := range events.Items[min(len(d.told[t.ID]), len(events.Items)):] {
+		if e.To != "" && !e.CreatedAt.Before(d.began) {
+			d.stack.screen.say("  task %s  %-11s  %s", t.ID, e.To, printable(t.Title)+d.whose(e))
+		}
+	}
+	*t, d.told[t.ID] = now, events.Items
+	return nil
+}
+
+// whose says who is behind an event, where that is no person.
+func (d *team) whose(e taskEvent) string {
+	if e.ActorID == "" {
+		return ": its deadline has passed"
+	}
+	if name := d.names[e.ActorID]; name != "" {
+		return ", " + name
+	}
+	return ""
+}
+
+// results judges how the tasks ended: all DONE, one of them after it was taken over.
+func (d *team) results(tasks []task) []result {
+	var results []result
+	for _, t := range tasks {
+		r := result{
+			job: "task " + t.ID, name: t.Title, state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
+			workflow: t.WorkflowID, earlier: t.ended() && t.FinishedAt.Before(d.began),
+		}
+		happened := func(what string) bool {
+			return slices.ContainsFunc(d.told[t.ID], func(e taskEvent) bool { return e.Type == what })
+		}
+		switch {
+		case t.Status != store.TaskDone:
+			r.problem = "it is not DONE: starter task events " + t.ID + " tells what happened"
+		case t.Title == sleepersTask && !(happened("deadline_expired") && happened("taken_over")):
+			r.problem = "it was to pass its deadline and to be taken over"
+		}
+		results = append(results, r)
+	}
+	return results
+}

@@ -1,0 +1,366 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+)
+
+const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
+
+func put(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// received lists the documents in the demo user's chat as "name size" of a dev that is stopped.
+func received(t *testing.T, state string) (documents []sim.Document) {
+	t.Helper()
+	keep, err := loadKept(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(state, "telegram"), Token: keep.TelegramToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer telegram.Close()
+	for _, m := range telegram.Chat(demoUser).Messages {
+		if m.Document != nil {
+			documents = append(documents, *m.Document)
+		}
+	}
+	return documents
+}
+
+// newState makes a state folder whose first dev takes any free ports: tests that run side by side do not race for the
+// customary ones.
+func newState(t *testing.T) string {
+	t.Helper()
+	state, keep := t.TempDir(), newKept()
+	keep.Ports = portsKept{}
+	if err := keep.save(state); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func skipInShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	t.Parallel()
+}
+
+func TestDevOnceTwice(t *testing.T) {
+	skipInShort(t)
+	state := newState(t)
+	put(t, filepath.Join(state, "yandex", "a folder", nastyName), bytes.Repeat([]byte("x"), 100_000))
+
+	first := launch(t, "dev", "--once", "--state", state)
+	if code := first.wait(2 * time.Minute); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, want := range []string{
+		"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
+		"Username not found", "it can be gifted Stars now", "All 11 ended as they should",
+	} {
+		if !strings.Contains(first.output(), want) {
+			t.Errorf("%q is not in the output", want)
+		}
+	}
+	if strings.Contains(first.output(), "\x1b") {
+		t.Error("there are escape sequences in an output that is no terminal")
+	}
+	info, err := readDevInfo(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{devInfoFile, "keep.json"} {
+		if stat, err := os.Stat(filepath.Join(state, name)); err != nil || stat.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, stat.Mode(), err)
+		}
+	}
+	data, _ := os.ReadFile(filepath.Join(state, devInfoFile))
+	var keys map[string]any
+	if err := json.Unmarshal(data, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"api", "docs", "temporal", "web_ui", "metrics", "database_url", "admin_token", "user_token", "stand_ins"} {
+		if keys[key] == "" || keys[key] == nil {
+			t.Errorf("dev.json has no %s", key)
+		}
+	}
+
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "toncenter_2", "fragment"} {
+		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
+			t.Errorf("dev.json does not know %s", name)
+		}
+	}
+	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
+		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", demoTorrent)
+		if file, err := os.Stat(brought); err != nil || file.Size() != torrentSize {
+			t.Errorf("%v, %v", file, err)
+		}
+	}
+
+	sizes := map[int64]int{}
+	for _, d := range received(t, state) {
+		sizes[d.Size]++
+	}
+	if len(sizes) != 2 || sizes[demoSize] != 1 || sizes[100_000] != 1 {
+		t.Errorf("the chat got documents of the sizes %v", sizes)
+	}
+
+	second := launch(t, "dev", "--once", "--state", state)
+	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
+		t.Errorf("exit code %d of the second run", code)
+	}
+	if n := len(received(t, state)); n != 2 {
+		t.Errorf("after the second run the chat has %d documents", n)
+	}
+	if again, err := readDevInfo(state); err != nil || again.AdminToken != info.AdminToken || again.UserToken != info.UserToken {
+		t.Errorf("the tokens have changed, %v", err)
+	}
+
+	put(t, filepath.Join(state, "yandex", "empty"), nil)
+	third := launch(t, "dev", "--once", "--state", state)
+	if code := third.wait(2 * time.Minute); code != 1 || !strings.Contains(third.output(), "FILE_EMPTY") {
+		t.Errorf("exit code %d of a run with a file that cannot be delivered", code)
+	}
+}
+
+func TestDevStays(t *testing.T) {
+	skipInShort(t)
+	state := t.TempDir()
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	keep := newKept()
+	keep.Ports = portsKept{API: portOf(busy.Addr().String()), Temporal: portOf(busy.Addr().String()), Telegram: portOf(busy.Addr().String())}
+	if err := keep.save(state); err != nil {
+		t.Fatal(err)
+	}
+
+	dev := launch(t, "dev", "--state", state)
+	info := dev.running(state)
+	watched := scrape(t, info.Metrics)
+	for _, address := range []string{info.API, info.Temporal, info.StandIns.Telegram} {
+		if strings.HasSuffix(address, busy.Addr().String()) {
+			t.Errorf("%s is a port that was busy", address)
+		}
+	}
+	child := children(dev.cmd.Process.Pid)
+	if len(child) < 2 {
+		t.Errorf("the children are %v", child)
+	}
+
+	put(t, filepath.Join(state, "yandex", "dropped.txt"), []byte("dropped while it runs"))
+	eventually(t, time.Minute, "the dropped file is delivered", func() bool {
+		return strings.Contains(dev.output(), "DELIVERED    dropped.txt")
+	})
+	at := []string{"--state", state}
+	for line, want := range map[string]string{
+		"files":        "dropped.txt",
+		"deliver list": "DELIVERED",
+		"status":       "DELIVERED ",
+		"user list":    "Demo user",
+		"deliver /dropped.txt --json --idempotency-key k": `"state":"DELIVERED"`,
+	} {
+		if code, out, errs := starter(t, append(strings.Fields(line), at...)...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
+	}
+	if code, _, errs := starter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
+		t.Errorf("no such file: exit code %d, %s", code, errs)
+	}
+	if watched != nil {
+		watched.wantAll()
+	}
+	wantRunbooks(t, info)
+	other := launch(t, "dev", "--state", state)
+	if code := other.wait(10 * time.Second); code != 1 || !strings.Contains(other.output(), "another process uses") {
+		t.Errorf("a second dev: exit code %d, %s", code, other.output())
+	}
+	if response, err := http.Get(info.API + "/ready"); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("after a second dev was refused, the first is not ready: %v, %v", response, err)
+	}
+
+	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := dev.wait(20 * time.Second); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+	allGone(t, child)
+
+	again := launch(t, "dev", "--no-demo", "--state", state)
+	if now := again.running(state); now != info {
+		t.Errorf("dev.json has changed over a restart:\n%+v\n%+v", info, now)
+	}
+	child = children(again.cmd.Process.Pid)
+	if err := again.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	again.wait(10 * time.Second)
+	allGone(t, child)
+
+	last := launch(t, "dev", "--once", "--state", state)
+	if code := last.wait(2 * time.Minute); code != 0 {
+		t.Errorf("exit code %d after a kill -9", code)
+	}
+	if n := len(received(t, state)); n != 3 { // the demo's file, the dropped one, and that one again by its own key
+		t.Errorf("the chat has %d documents", n)
+	}
+}
+
+func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
+	skipInShort(t)
+	state := newState(t)
+	dev := launch(t, "dev", "--no-demo", "--state", state)
+	dev.running(state)
+	child := children(dev.cmd.Process.Pid)
+	for range 2 {
+		if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if code := dev.wait(2 * time.Second); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	allGone(t, child)
+}
+
+func TestDevStoppedInMidDelivery(t *testing.T) {
+	skipInShort(t)
+	state := newState(t)
+	dev := launch(t, "dev", "--state", state)
+	info := dev.running(state)
+	// The demo's file is asked for half a second later at the earliest, and too large to be sent before the stop shows.
+	held := strings.NewReader(`{"match":"sendDocument","kind":"timeout","times":1}`)
+	if response, err := http.Post(info.StandIns.Telegram+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	eventually(t, time.Minute, "the delivery is under way", func() bool {
+		return strings.Contains(dev.output(), "STREAMING    "+demoFile)
+	})
+	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := dev.wait(20 * time.Second); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+	again := launch(t, "dev", "--once", "--state", state)
+	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    "+demoFile) {
+		t.Errorf("exit code %d: the delivery did not go on", code)
+	}
+}
+
+func TestDevStoppedInMidDownload(t *testing.T) {
+	skipInShort(t)
+	state := newState(t)
+	first := launch(t, "dev", "--state", state)
+	info := first.running(state)
+	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its time.
+	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
+	if response, err := http.Post(info.StandIns.WebSeed+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	eventually(t, time.Minute, "the download is under way", func() bool {
+		return strings.Contains(first.output(), "download 1  downloading")
+	})
+	for line, want := range map[string]string{
+		"book list": "Noise, a demonstration", "download list --in-status downloading": "Noise, a demonstration (id 1)", "download show 1": "download/1/1/text",
+		"download events 1": "started", "status": "answers",
+	} {
+		if code, out, errs := starter(t, append(strings.Fields(line), "--state", state)...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
+	}
+	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := first.wait(20 * time.Second); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+	again := launch(t, "dev", "--once", "--state", state)
+	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
+		t.Errorf("exit code %d: the download did not go on", code)
+	}
+}
+
+func TestDevWithoutQBittorrent(t *testing.T) {
+	skipInShort(t)
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, "qbittorrent-nox"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := "PATH=" + broken + string(os.PathListSeparator) + os.Getenv("PATH")
+	dev := launchWith(t, []string{path}, "dev", "--once", "--state", newState(t))
+	if code := dev.wait(2 * time.Minute); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"a stand-in, which moves no bytes", "download 1  completed"} {
+		if !strings.Contains(dev.output(), want) {
+			t.Errorf("%q is not in the output", want)
+		}
+	}
+}
+
+func TestDevRefusesWrongSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	t.Setenv("STAGECOACH_DELIVERY_PARALLEL", "many")
+	dev := launch(t, "dev", "--no-demo", "--state", newState(t))
+	if code := dev.wait(time.Minute); code != 2 || !strings.Contains(dev.output(), "STAGECOACH_DELIVERY_PARALLEL") {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestStandInAlone(t *testing.T) {
+	skipInShort(t)
+	for name, path := range map[string]string{
+		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
+		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy", "toncenter-2": "/_/lies",
+	} {
+		args := []string{"standin", name, "--addr", "127.0.0.1:0"}
+		if name != "toncenter-2" { // holds nothing
+			args = append(args, "--dir", t.TempDir())
+		}
+		standIn := launch(t, args...)
+		var url string
+		eventually(t, 30*time.Second, name+" says where it is", func() bool {
+			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)
+			return err == nil
+		})
+		if response, err := http.Get(url + path); err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %v, %v", name, response, err)
+		}
+		if err := standIn.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := standIn.wait(5 * time.Second); code != 0 {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim"
+)
+
+// Torrents that the web seed of dev has: the demo's, and one for the developer to try.
+const (
+	demoTorrent  = "demo-book-16MiB.bin"
+	spareTorrent = "spare-book-16MiB.bin"
+	torrentSize  = 16 << 20
+	seedSpeed    = 8 << 20 // bytes per second: slow enough to be seen
+)
+
+// torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
+type torrents struct {
+	url, username, password string
+	folder                  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
+	missing                 error  // why there is no real one
+
+	demo *sim.SeededTorrent
+}
+
+// startQBittorrent starts the real one; nil when there is none.
+func (s *stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, error) {
+	if _, _, s.torrents.missing = servers.FindQBittorrent(ctx); s.torrents.missing != nil {
+		return nil, ctx.Err()
+	}
+	began := time.Now()
+	q, err := servers.StartQBittorrent(ctx, servers.QBittorrentOptions{
+		Dir: filepath.Join(s.state, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.torrents.url, s.torrents.username, s.torrents.password, s.torrents.folder = q.URL, q.Username, q.Password, q.Downloads
+	s.info.StandIns.QBittorrent = q.URL
+	s.kept.Ports.QBittorrent = portOf(strings.TrimPrefix(q.URL, "http://"))
+	s.screen.say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), took(time.Since(began)))
+	return q, nil
+}
+
+// startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
+func (s *stack) startTorrentStandIn() error {
+	t := &s.torrents
+	if t.folder != "" {
+		return nil
+	}
+	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
+	standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
+		Dir: filepath.Join(s.state, "qbittorrent-standin"), Username: t.username, Password: t.password,
+		Plan: sim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
+	})
+	if err != nil {
+		return err
+	}
+	if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
+		return err
+	}
+	s.info.StandIns.QBittorrent = t.url
+	s.screen.say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+	return nil
+}
+
+// startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at once, and
+// leaves a web seed that does not answer alone for long.
+func (s *stack) startWebSeed() error {
+	var seed *sim.WebSeed
+	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
+		seed, err = sim.StartWebSeed(address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.started("web seed", seed.Close)
+	s.info.StandIns.WebSeed = seed.URL
+	seed.SetSpeed(seedSpeed)
+	if _, err = seed.Add(sim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
+		return err
+	}
+	s.torrents.demo, err = seed.Add(sim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
+	return err
+}

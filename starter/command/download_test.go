@@ -1,0 +1,159 @@
+package command
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	bookJSON     = `{"id":"4","title":"On Wheels","author":"A. Cartwright","state":"Library","media":[{"media_type":"text","status":"available","path":"/d/job-9/w.epub","source_url":"magnet:?a"}],"creator_id":"3","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
+	downloadJSON = `{"id":"9","user_id":"3","book_id":"4","book_title":"On Wheels","media_type":"text","status":"STATUS","source":"magnet","source_url":"magnet:?a&b","external_job_id":"c12fe1","progress":0.9999,"size":2097152,"speed":1200000,"eta_seconds":355,"failure_reason":REASON,"last_error":null,"attention":null,"cancel_requested":false,"allowed_actions":["cancel"],"workflow_id":"download/3/4/text","created_at_utc":"2026-03-01T12:00:00Z","updated_at_utc":"2026-03-01T12:00:03Z","completed_at_utc":COMPLETED,"first_not_found_at_utc":null}`
+)
+
+func downloadIn(status store.DownloadStatus) string {
+	reason, completed := "null", "null"
+	switch status {
+	case store.DownloadFailed:
+		reason = `"missing_external_job"`
+	case store.DownloadCompleted:
+		completed = `"2026-03-01T12:01:05Z"`
+	case store.DownloadQueued, store.DownloadDownloading, store.DownloadCanceled:
+	}
+	return strings.NewReplacer("STATUS", string(status), "REASON", reason, "COMPLETED", completed).Replace(downloadJSON)
+}
+
+func TestDownloadCommands(t *testing.T) {
+	t.Parallel()
+	queued, downloading, completed, canceled := downloadIn("queued"), downloadIn("downloading"), downloadIn("completed"), downloadIn("canceled")
+	answers := map[string][]string{
+		"POST /v1/books":                                        {"201 " + bookJSON},
+		"GET /v1/books/4":                                       {"200 " + bookJSON},
+		"GET /v1/books?limit=50":                                {"200 " + list(bookJSON)},
+		"GET /v1/books?limit=1&q=wheels&state=Library":          {`200 {"items":[` + bookJSON + `],"next_cursor":"c2"}`},
+		"POST /v1/downloads":                                    {"201 " + queued},
+		"GET /v1/downloads/9":                                   {"200 " + downloading, "200 " + completed},
+		"GET /v1/downloads/9/events":                            {"200 " + list(`{"seq":1,"type":"enqueued","actor_id":"3","from":"","to":"queued","comment":"","created_at":"2026-03-01T12:00:00Z"}`)},
+		"GET /v1/downloads?limit=50":                            {"200 " + list(downloading, downloadIn("failed"))},
+		"GET /v1/downloads?book_id=4&limit=50&status=completed": {"200 " + list(completed)},
+		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
+		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
+	}
+	runCommands(t, answers, []commandTest{
+		{line: "book add Wheels", want: []string{"On Wheels", "4"}, json: bookJSON, body: `{"title":"Wheels"}`},
+		{line: "book add Wheels --author Ada", body: `{"author":"Ada","title":"Wheels"}`},
+		{line: "book show 4", want: []string{"available at /d/job-9/w.epub", "from magnet:?a", "Library"}, json: bookJSON},
+		{line: "book medium 4 text missing", want: []string{"On Wheels"}, json: bookJSON, body: `{"status":"missing"}`},
+		{line: "book list", want: []string{"4", "text available", "A. Cartwright"}, json: list(bookJSON)},
+		{line: "book list --search wheels --in-state Library --limit 1", want: []string{"--cursor c2"}},
+		{
+			line: "download 4 magnet:?a&b", want: []string{"download 9 of On Wheels, text is asked for", "starter download show 9"}, json: queued,
+			body: `{"book_id":"4","media_type":"text","source_url":"magnet:?a\u0026b"}`,
+		},
+		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
+		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MiB in 1 min 05 s"}, json: completed},
+		{line: "download list", want: []string{"99 %", "1.2 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
+		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
+		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},
+		{line: "download events 9", want: []string{"enqueued", "queued"}},
+		{line: "download cancel 9", want: []string{"canceled"}, json: canceled, body: `{"keep_files":false}`},
+		{line: "download cancel 9 --keep-files", body: `{"keep_files":true}`},
+	})
+}
+
+func TestDownloadsThatExist(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {"200 " + downloadIn("downloading")}})
+	for link, want := range map[string]string{"magnet:?a&b": "is active already\n", "magnet:?other": "is active already, from another link: cancel it"} {
+		if code, out, errs := api.starter(t, "download", "4", link); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, output %q, errors %q", link, code, out, errs)
+		}
+	}
+}
+
+func TestDownloadsThatDoNotComplete(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[store.DownloadStatus]string{
+		store.DownloadFailed: "download 9 ended failed: missing_external_job", store.DownloadCanceled: "download 9 ended canceled",
+	} {
+		api := newFakeAPI(t, map[string][]string{
+			"POST /v1/downloads":  {"201 " + downloadIn("queued")},
+			"GET /v1/downloads/9": {problemJSON(http.StatusServiceUnavailable, "STORE_UNAVAILABLE"), "200 " + downloadIn(status)},
+		})
+		code, out, errs := api.starter(t, "download", "4", "magnet:?a", "--wait", "--json")
+		if code != 1 || !strings.Contains(out, `"status":"`+string(status)+`"`) || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
+		}
+	}
+}
+
+func TestDownloadRefusals(t *testing.T) {
+	t.Parallel()
+	for code, c := range map[string]struct {
+		status int
+		want   string
+	}{
+		"BOOK_NOT_FOUND":       {404, "next: look which there are: starter book list"},
+		"DOWNLOAD_NOT_FOUND":   {404, "next: look which there are: starter download list"},
+		"INVALID_TRANSITION":   {409, "starter download show ID"},
+		"PROVIDER_UNAVAILABLE": {503, "next: see how it goes: starter download show ID"},
+	} {
+		api := newFakeAPI(t, map[string][]string{"POST /v1/downloads/9/cancel": {problemJSON(c.status, code)}})
+		exit, out, errs := api.starter(t, "download", "cancel", "9", "--json")
+		if exit != 1 || out != "" || !strings.Contains(errs, code+": what is wrong") || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit code %d, output %q, errors %q", code, exit, out, errs)
+		}
+	}
+}
+
+// TestDownloadsAreOff does not tell anybody to try again.
+func TestDownloadsAreOff(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {problemJSON(http.StatusServiceUnavailable, "PROVIDER_UNAVAILABLE")}})
+	if exit, _, errs := api.starter(t, "download", "4", "magnet:?a"); exit != 1 || !strings.Contains(errs, "next: they are off until the API and the worker get their settings: see the README") {
+		t.Errorf("exit code %d, errors %q", exit, errs)
+	}
+}
+
+func TestDownloadUsage(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"book bogus", "book add", "book add a b", "book show", "book list x",
+		"download", "download 4", "download 4 x y", "download 4 x --bogus", "download show", "download cancel", "download cancel 1 2", "download events", "download list x",
+	} {
+		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)
+		if code != 2 || out != "" || !strings.Contains(errs, "--help") {
+			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
+	}
+}
+
+// TestDownloadLines has a line for each way a download can look while somebody waits for it.
+func TestDownloadLines(t *testing.T) {
+	t.Parallel()
+	eta := int64(125)
+	now := time.Now()
+	for want, d := range map[string]download{
+		"waits for qBittorrent":           {Status: store.DownloadQueued},
+		"waits: PROVIDER_UNAVAILABLE":     {Status: store.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
+		"is being cancelled":              {Status: store.DownloadDownloading, CancelRequested: true},
+		"does not have it now":            {Status: store.DownloadDownloading, FirstNotFoundAt: now},
+		"99 %  2.5 MB/s, 2 min 05 s left": {Status: store.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
+		"████████████░░░░░░░░░░░░  50 %": {Status: store.DownloadDownloading, Progress: 0.5},
+		"50 %  stalled": {Status: store.DownloadDownloading, Progress: 0.5, Attention: "stalled", Speed: 1},
+		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: store.DownloadFailed, FailureReason: "enqueue_failed", LastError: "X"},
+		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: store.DownloadFailed, FailureReason: "provider_error"},
+		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: store.DownloadCanceled},
+	} {
+		line := d.progressLine()
+		if d.ended() {
+			line = d.changeLine()
+		}
+		if !strings.Contains(line, want) {
+			t.Errorf("%q is not in %q", want, line)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/internal/fault"
+)
+
+// file is an entry of the shared folder as the API shows it.
+type file struct {
+	FileID     string    `json:"file_id"`
+	Name       string    `json:"name"`
+	Kind       string    `json:"kind"` // "file" or "folder"
+	Path       string    `json:"path"`
+	Size       int64     `json:"size"`
+	ModifiedAt time.Time `json:"modified_at"`
+}
+
+// eachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
+func (c *client) eachFile(ctx context.Context, folder string, see func(file) (enough bool)) error {
+	return eachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
+}
+
+// findFile finds a file or folder by its path in the shared folder.
+func (c *client) findFile(ctx context.Context, name string) (found file, err error) {
+	err = c.eachFile(ctx, path.Dir(name), func(f file) bool {
+		if f.Path == name {
+			found = f
+		}
+		return f.Path == name
+	})
+	if err == nil && found.FileID == "" {
+		err = &refusal{Status: http.StatusNotFound, Code: string(fault.FileNotFound), Detail: "there is no " + name + " in the shared folder"}
+	}
+	return found, err
+}
+
+func newFiles() *cobra.Command {
+	var t target
+	var limit int
+	var cursor string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "files [PATH]",
+		Short: "List a folder of the shared folder",
+		Args:  between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := t.asUser()
+			if err != nil {
+				return err
+			}
+			folder := "/"
+			if len(args) > 0 {
+				folder += strings.Trim(args[0], "/")
+			}
+			query := url.Values{"path": {folder}, "limit": {strconv.Itoa(limit)}}
+			setUnlessEmpty(query, map[string]string{"cursor": cursor})
+			answer, err := c.get(cmd.Context(), "/v1/files", query)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return verbatim(cmd.OutOrStdout(), answer)
+			}
+			return showFiles(cmd, folder, answer)
+		},
+	}
+	t.addFlags(cmd)
+	addListFlags(cmd, &limit, &cursor, &asJSON)
+	return cmd
+}
+
+func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
+	list, err := decode[page[file]](answer)
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", printable(folder))
+		return nil
+	}
+	rows := [][]string{{"FILE ID", "NAME", "SIZE", "CHANGED"}}
+	for _, f := range list.Items {
+		name, size := f.Name, bytesText(f.Size)
+		if f.Kind == "folder" {
+			name, size = name+"/", ""
+		}
+		rows = append(rows, []string{f.FileID, name, size, when(f.ModifiedAt)})
+	}
+	if err := table(cmd.OutOrStdout(), rows); err != nil {
+		return err
+	}
+	mentionMore(cmd, list.NextCursor)
+	return nil
+}

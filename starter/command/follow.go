@@ -1,0 +1,82 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// followWithout is how long an API may be away while somebody waits for a job.
+const followWithout = 30 * time.Second
+
+// followed is a job whose way to its end somebody watches.
+type followed interface {
+	ended() bool
+	stage() string      // where it is, as the record spells it
+	changeLine() string // what a log gets to read when that changes
+}
+
+// follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that restarts.
+func follow[T followed](ctx context.Context, c *client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
+	heard := time.Now()
+	for {
+		answer, err = c.get(ctx, path, nil)
+		if err == nil {
+			heard = time.Now()
+			if last, err = decode[T](answer); err != nil {
+				return last, nil, err
+			}
+			see(last)
+			if last.ended() {
+				return last, answer, nil
+			}
+		} else if !passing(err) || time.Since(heard) > followWithout {
+			return last, nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return last, nil, ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+// watch follows a job to its end before the eyes of a person: a line for each change, and where the output is a terminal
+// the progress below. quiet shows nothing.
+func watch[T followed](cmd *cobra.Command, c *client, path string, every time.Duration, quiet bool, progress func(T) string) (T, []byte, error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
+	defer stop()
+	if quiet {
+		return follow(ctx, c, path, every, func(T) {})
+	}
+	screen := newScreen(cmd.OutOrStdout())
+	seen := ""
+	return follow(ctx, c, path, every, func(job T) {
+		if job.ended() || !screen.live && job.stage() != seen {
+			screen.draw()
+			screen.say("%s", job.changeLine())
+		} else {
+			screen.draw(progress(job))
+		}
+		seen = job.stage()
+	})
+}
+
+// passing says whether an error of the API may be over in a moment.
+func passing(err error) bool {
+	var away *unreachable
+	var no *refusal
+	return errors.As(err, &away) || errors.As(err, &no) && (no.Status >= 500 || no.Status == http.StatusTooManyRequests)
+}
+
+func bar(part float64) string {
+	const width = 24
+	full := min(width, max(0, int(part*width)))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}

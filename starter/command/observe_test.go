@@ -1,0 +1,239 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"stagecoach/dev/servers"
+)
+
+const (
+	alertsFile    = "../../deploy/prometheus/alerts.yml"
+	dashboardFile = "../../deploy/grafana/dashboards/stagecoach.json"
+)
+
+// bornLate are metrics that are there when what they count happens for the first time: a sound stack has none of them.
+var bornLate = []string{"reconciler_findings_total", "temporal_workflow_task_execution_failed_total"}
+
+// prometheusTool finds a program of Debian's package prometheus: installed, or as make test-deps unpacks it.
+func prometheusTool(t *testing.T, name string) string {
+	t.Helper()
+	unpacked, err := filepath.Abs(filepath.Join("../../bin/tools/prometheus/usr/bin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{name, unpacked} {
+		if path, err := exec.LookPath(program); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// TestAlertRules runs the rules' own tests: each alert fires once and once does not.
+func TestAlertRules(t *testing.T) {
+	t.Parallel()
+	promtool := prometheusTool(t, "promtool")
+	if promtool == "" {
+		t.Skip("promtool is not there: make test-deps")
+	}
+	for _, args := range [][]string{
+		{"check", "config", "../../deploy/prometheus/prometheus.yml"},
+		{"test", "rules", "../../deploy/prometheus/alerts_test.yml"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	tests, err := os.ReadFile("../../deploy/prometheus/alerts_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range alertRules(t) {
+		if rule.Annotations["summary"] == "" || rule.Annotations["runbook"] == "" {
+			t.Errorf("%s: a summary or a runbook is missing", rule.Alert)
+		}
+		fires := strings.Contains(string(tests), "alertname: "+rule.Alert+"\n        exp_alerts:")
+		if rests := strings.Contains(string(tests), "alertname: "+rule.Alert+" }"); !fires || !rests {
+			t.Errorf("%s: tested as it fires: %v, as it does not: %v", rule.Alert, fires, rests)
+		}
+	}
+}
+
+// wantRunbooks fails the test unless the command of each alert works against the stack, as its administrator would use it.
+func wantRunbooks(t *testing.T, info devInfo) {
+	t.Helper()
+	starter, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporal, err := servers.FindTemporal(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range alertRules(t) {
+		command := rule.Annotations["runbook"]
+		if strings.HasPrefix(command, "docker ") { // there is no engine here
+			continue
+		}
+		shell := exec.CommandContext(t.Context(), "sh", "-c", command)
+		shell.Env = append(os.Environ(), "PATH="+filepath.Dir(starter)+":"+filepath.Dir(temporal)+":"+os.Getenv("PATH"),
+			"TEMPORAL_ADDRESS="+info.Temporal, envAPI+"="+info.API, envToken+"="+info.AdminToken)
+		if out, err := shell.CombinedOutput(); err != nil {
+			t.Errorf("%s: %s: %v\n%s", rule.Alert, command, err, out)
+		}
+	}
+}
+
+type alertRule struct {
+	Alert, Expr string
+	Annotations map[string]string
+}
+
+func alertRules(t *testing.T) []alertRule {
+	t.Helper()
+	data, err := os.ReadFile(alertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct{ Rules []alertRule }
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Groups[0].Rules
+}
+
+// dashboardQueries lists the expressions of the dashboard's panels.
+func dashboardQueries(t *testing.T) (queries []string) {
+	t.Helper()
+	data, err := os.ReadFile(dashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(data, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries = append(queries, strings.ReplaceAll(target.Expr, "$__rate_interval", "1m"))
+		}
+	}
+	return queries
+}
+
+// watched is a Prometheus that scrapes a stack.
+type watched struct {
+	*testing.T
+	url string
+}
+
+// scrape lets a Prometheus scrape what serves metrics at an address; nil: none is installed.
+func scrape(t *testing.T, metrics string) *watched {
+	t.Helper()
+	program := prometheusTool(t, "prometheus")
+	if program == "" {
+		return nil
+	}
+	target, err := url.Parse(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := servers.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil,
+		"{global: {scrape_interval: 1s, evaluation_interval: 1s}, scrape_configs: [{job_name: api, static_configs: [{targets: [%q]}]}]}", target.Host))
+	server := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+loopback(port), "--log.level=error")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	return &watched{t, "http://" + loopback(port)}
+}
+
+// has says whether Prometheus answers with data.
+func (w *watched) has(path, parameter, value string) bool {
+	response, err := http.Get(w.url + "/api/v1/" + path + "?" + url.Values{parameter: {value}}.Encode())
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Error string
+		Data  json.RawMessage
+	}
+	if json.NewDecoder(response.Body).Decode(&answer) != nil {
+		return false // it starts yet
+	}
+	if answer.Error != "" {
+		w.Fatalf("%s: %s", value, answer.Error)
+	}
+	var series []any
+	var result struct{ Result []any }
+	if json.Unmarshal(answer.Data, &series) != nil {
+		_ = json.Unmarshal(answer.Data, &result)
+	}
+	return len(series)+len(result.Result) > 0
+}
+
+var (
+	inBrackets  = regexp.MustCompile(`"[^"]*"|\{[^}]*\}|\[[^\]]*\]|\b(by|on) *\([^)]*\)`)
+	identifiers = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*( *\()?`)
+)
+
+// metricsOf lists the metrics that an expression names.
+func metricsOf(expression string) (names []string) {
+	for _, word := range identifiers.FindAllString(inBrackets.ReplaceAllString(expression, " "), -1) {
+		if !strings.HasSuffix(word, "(") && !slices.Contains([]string{"and", "or", "unless"}, word) {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+// wantAll fails the test unless every query of the dashboard gives data and every alert names metrics that exist.
+func (w *watched) wantAll() {
+	w.Helper()
+	late := func(expression string) bool {
+		return slices.ContainsFunc(bornLate, func(name string) bool { return strings.Contains(expression, name) })
+	}
+	for _, query := range dashboardQueries(w.T) {
+		if !late(query) {
+			eventually(w.T, 30*time.Second, "there is data for "+query, func() bool { return w.has("query", "query", query) })
+		}
+	}
+	for _, rule := range alertRules(w.T) {
+		names := metricsOf(rule.Expr)
+		if len(names) == 0 {
+			w.Errorf("%s names no metric", rule.Alert)
+		}
+		for _, name := range names {
+			if !late(name) {
+				eventually(w.T, 10*time.Second, rule.Alert+": there is a metric "+name, func() bool { return w.has("series", "match[]", name) })
+			}
+		}
+	}
+}

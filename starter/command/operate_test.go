@@ -1,0 +1,278 @@
+package command
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/servers"
+)
+
+// question is one of the operator's handbook, with the command that answers it.
+var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
+
+// TestHandbook runs every command of the operator's handbook on a running stack where there is something to see and to do.
+func TestHandbook(t *testing.T) {
+	skipInShort(t)
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operate.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := question.FindAllStringSubmatch(string(text), -1)
+	if headings := strings.Count(string(text), "```sh\n"); len(asked) < 20 || len(asked) != headings {
+		t.Fatalf("%d questions with a command, want 20 and more; there are %d commands", len(asked), headings)
+	}
+	h := newHandbook(t)
+	for _, q := range asked {
+		what, command, want := q[1], q[2], strings.TrimSpace(os.Expand(q[4], h.variable))
+		if q[3] == "tested" {
+			wantTest(t, want)
+			continue
+		}
+		if before := h.before[what]; before != nil {
+			before()
+		}
+		out, err := h.shell(command)
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s\n  %s\n  %v; want %q in\n%s", what, command, err, want, out)
+		}
+		if after := h.after[what]; after != nil {
+			after()
+		}
+	}
+	for what := range h.after {
+		if !strings.Contains(string(text), "### "+what+"\n") {
+			t.Errorf("the handbook does not ask %q any more", what)
+		}
+	}
+}
+
+// wantTest fails the test unless there is a test that is told of as "TestX in a/folder".
+func wantTest(t *testing.T, where string) {
+	t.Helper()
+	name, folder, _ := strings.Cut(where, " in ")
+	files, _ := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)") {
+			return
+		}
+	}
+	t.Errorf("there is no test %q", where)
+}
+
+// handbook is a running stack with something of everything in it.
+type handbook struct {
+	*testing.T
+	info          devInfo
+	db            *pgx.Conn
+	values        map[string]string
+	env           []string
+	before, after map[string]func()
+}
+
+func newHandbook(t *testing.T) *handbook {
+	t.Helper()
+	// The API knows a key, so that it decrypts for administrators; nothing is encrypted, so that the other commands can be read.
+	readable := []string{
+		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "STAGECOACH_PAYLOAD_ENCRYPT=false",
+		"STAGECOACH_TASK_LEAST_DEADLINE=0s", "STAGECOACH_TX_RETRY_FOR=5s",
+	}
+	state := newState(t)
+	for _, name := range []string{"done", "a", "b", "c", "d", "e", "f"} {
+		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 2<<20))
+	}
+	h := &handbook{T: t, info: launchWith(t, readable, "dev", "--no-demo", "--state", state).running(state), values: map[string]string{}}
+	eventually(t, time.Minute, "the API is ready", func() bool {
+		response, err := http.Get(h.info.API + "/ready")
+		if err == nil {
+			response.Body.Close()
+		}
+		return err == nil && response.StatusCode == http.StatusOK
+	})
+	var err error
+	if h.db, err = pgx.Connect(t.Context(), h.info.DatabaseURL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.db.Close(t.Context()) })
+
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		logs, _ := filepath.Glob(filepath.Join(state, "log", "*"))
+		for _, name := range logs {
+			text, _ := os.ReadFile(name)
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, "WARN") || strings.Contains(line, "ERROR") || strings.Contains(line, "reconciled") {
+					t.Log(filepath.Base(name), line)
+				}
+			}
+		}
+	})
+	h.fill(state)
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporal, err := servers.FindTemporal(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.env = []string{
+		"DATABASE_URL=" + h.info.DatabaseURL,
+		"PATH=" + strings.Join([]string{filepath.Dir(binary), filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + t.TempDir(),
+		"TEMPORAL_ADDRESS=" + h.info.Temporal, envAPI + "=" + h.info.API, envToken + "=" + h.info.AdminToken,
+	}
+	for name, value := range h.values {
+		h.env = append(h.env, name+"="+value)
+	}
+	h.steps()
+	return h
+}
+
+// shell runs a command as an operator would.
+func (h *handbook) shell(command string) ([]byte, error) {
+	shell := exec.Command("sh", "-c", command)
+	shell.Dir = ".."
+	shell.Env = h.env
+	return shell.CombinedOutput()
+}
+
+func (h *handbook) variable(name string) string { return h.values[name] }
+
+// call asks the API, or steers a stand-in.
+func (h *handbook) call(method, url, token string, body any) map[string]any {
+	h.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(h.Context(), method, url, bytes.NewReader(encoded))
+	if err != nil {
+		h.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", rand.Text())
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer := map[string]any{}
+	_ = json.NewDecoder(response.Body).Decode(&answer)
+	if response.StatusCode >= 300 {
+		h.Fatalf("%s %s: %d %v", method, url, response.StatusCode, answer)
+	}
+	return answer
+}
+
+// field reads one field of what the API has at a path.
+func (h *handbook) field(path, name string) any {
+	h.Helper()
+	return h.call("GET", h.info.API+path, h.info.AdminToken, nil)[name]
+}
+
+func (h *handbook) becomes(path, name string, want any) {
+	h.Helper()
+	var got any
+	for deadline := time.Now().Add(2 * time.Minute); got != want; time.Sleep(100 * time.Millisecond) {
+		if got = h.field(path, name); time.Now().After(deadline) {
+			h.Fatalf("%s: %s is %v, want %v", path, name, got, want)
+		}
+	}
+}
+
+// fill makes something of everything: a delivery that is done, some that hang and some that wait, a task that is stuck, a purchase
+// that failed, old rows.
+func (h *handbook) fill(state string) {
+	h.Helper()
+	api, user, admin := h.info.API, h.info.UserToken, h.info.AdminToken
+	files := map[string]string{}
+	for _, item := range h.call("GET", api+"/v1/files", user, nil)["items"].([]any) {
+		file := item.(map[string]any)
+		files[file["name"].(string)] = file["file_id"].(string)
+	}
+	deliver := func(name string) map[string]any {
+		return h.call("POST", api+"/v1/deliveries", user, map[string]string{"file_id": files[name]})
+	}
+	done := deliver("done")
+	h.becomes("/v1/deliveries/"+done["id"].(string), "state", "DELIVERED")
+	h.values["DONE"] = done["workflow_id"].(string)
+	h.call("POST", h.info.StandIns.Telegram+"/_/faults", "", map[string]any{"match": "sendDocument", "kind": "lost_answer", "times": 1})
+	unknown := deliver("a")
+	h.becomes("/v1/deliveries/"+unknown["id"].(string), "last_error", "outcome_unknown")
+	h.values["UNKNOWN"] = unknown["workflow_id"].(string)
+	h.call("POST", h.info.StandIns.Telegram+"/_/faults", "", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 4 << 10})
+	first := deliver("a")
+	h.becomes("/v1/deliveries/"+first["id"].(string), "state", "STREAMING")
+	for _, name := range []string{"b", "c", "d"} {
+		h.becomes("/v1/deliveries/"+deliver(name)["id"].(string), "state", "STREAMING")
+	}
+	deliver("e")
+	h.values["QUEUED"] = deliver("f")["id"].(string)
+	h.values["JOB"], h.values["JOB_ID"] = first["workflow_id"].(string), first["id"].(string)
+
+	space := h.call("POST", api+"/v1/workspaces", user, map[string]any{"name": "Night shift", "status_deadlines": map[string]any{"NEW": 0.005}})["id"]
+	task := h.call("POST", api+"/v1/tasks", user, map[string]any{"workspace_id": space, "title": "Nobody takes it"})
+	h.values["OWNER"], h.values["TASK_ID"] = task["creator_id"].(string), task["id"].(string)
+	h.values["TASK"] = "task/" + h.values["TASK_ID"]
+	h.values["STUCK"] = h.values["TASK"]
+	h.becomes("/v1/tasks/"+h.values["TASK_ID"], "status", "STUCK")
+	h.values["USER_ID"] = h.call("POST", api+"/v1/users", admin, map[string]any{"name": "Somebody"})["id"].(string)
+	tokens := h.call("GET", api+"/v1/users/"+h.values["USER_ID"]+"/tokens", admin, nil)["items"].([]any)
+	h.values["TOKEN_ID"] = tokens[0].(map[string]any)["id"].(string)
+
+	h.call("POST", h.info.StandIns.Fragment+"/_/faults", "", map[string]any{"kind": "500", "times": 1000})
+	h.values["HASH"] = h.call("POST", h.info.StandIns.TonCenter+"/_/deposits", "", map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"})["hash"].(string)
+	eventually(h.T, time.Minute, "the purchase fails", func() bool {
+		var status string
+		err := h.db.QueryRow(h.Context(), `SELECT status FROM transactions WHERE hash = $1`, h.values["HASH"]).Scan(&status)
+		return err == nil && status == "failed"
+	})
+	h.call("DELETE", h.info.StandIns.Fragment+"/_/faults", "", nil)
+
+	for _, statement := range []string{
+		`INSERT INTO answers (user_id, key, request, answer, created_at) SELECT min(id), 'old', '', '{}', now() - interval '91 days' FROM users`,
+		`INSERT INTO answers (user_id, key, request, answer, created_at) SELECT min(id), 'young', '', '{}', now() - interval '89 days' FROM users`,
+	} {
+		if _, err := h.db.Exec(h.Context(), statement); err != nil {
+			h.Fatal(err)
+		}
+	}
+}
+
+// steps are what has to be so before and after some commands.
+func (h *handbook) steps() {
+	h.before = map[string]func(){
+		"What needs a person?": func() { time.Sleep(time.Second) }, // lists lag a little
+	}
+	h.after = map[string]func(){
+		"Cancel all queued deliveries of one user": func() { h.becomes("/v1/deliveries/"+h.values["QUEUED"], "state", "CANCELLED") },
+		"Stop one job at once":                     func() { h.becomes("/v1/deliveries/"+h.values["JOB_ID"], "state", "FAILED") },
+		"Retry a failed transaction":               func() { h.becomes("/v1/transactions/"+h.values["HASH"], "status", "processed") },
+		"Keep everything for now": func() {
+			if out, err := h.shell("temporal schedule describe --schedule-id retention --output json"); err != nil || !strings.Contains(string(out), "the auditors are here") {
+				h.Errorf("%v\n%s", err, out)
+			}
+		},
+		"Delete old rows now": func() {
+			eventually(h.T, time.Minute, "the old answer is gone, the young one stays", func() bool {
+				var keys []string
+				err := h.db.QueryRow(h.Context(), `SELECT array_agg(key) FROM answers WHERE key IN ('old', 'young')`).Scan(&keys)
+				return err == nil && len(keys) == 1 && keys[0] == "young"
+			})
+		},
+	}
+}

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printable keeps a text to one line and free of what a terminal would obey: file names are chosen by strangers.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// shorten cuts a text to at most so many signs.
+func shorten(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// table writes rows in aligned columns, the first one being the headings.
+func table(w io.Writer, rows [][]string) error {
+	aligned := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = printable(cell)
+		}
+		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
+	}
+	return aligned.Flush()
+}
+
+// verbatim writes the API's JSON as it came, as one document with a line end.
+func verbatim(w io.Writer, document []byte) error {
+	_, err := fmt.Fprintf(w, "%s\n", strings.TrimRight(string(document), "\n"))
+	return err
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1023.95 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[unit])
+}
+
+// took writes a duration for people.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// whenever writes a moment that there may not be.
+func whenever(t *time.Time) string {
+	if t == nil {
+		return when(time.Time{})
+	}
+	return when(*t)
+}
+
+// when writes a moment for people, in their own time zone.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}

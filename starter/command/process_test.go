@@ -1,0 +1,175 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"stagecoach/dev/servers"
+)
+
+func TestMain(m *testing.M) {
+	// What the developer's own shell points at is not for tests.
+	for _, name := range []string{envAPI, envToken, "DATABASE_URL"} {
+		_ = os.Unsetenv(name)
+	}
+	code := m.Run()
+	if dir := builtIn.Load(); dir != nil {
+		_ = os.RemoveAll(*dir)
+	}
+	os.Exit(code)
+}
+
+// process is a starter that runs as a program of its own.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	ended chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+// Write implements io.Writer for the program's output.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// launch starts the built program; it is killed when the test ends before it does.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	return launchWith(t, nil, args...)
+}
+
+// launchWith adds variables to the program's environment.
+func launchWith(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.Env = append(os.Environ(), env...)
+	if err := servers.StartTied(p.cmd); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		if t.Failed() {
+			t.Logf("output of starter %v:\n%s", args, p.output())
+		}
+	})
+	return p
+}
+
+// wait gives the exit code.
+func (p *process) wait(within time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(within):
+		p.t.Fatalf("still running after %v", within)
+		return 0
+	}
+}
+
+// running waits for the dev.json of a starter that stays.
+func (p *process) running(state string) devInfo {
+	p.t.Helper()
+	var info devInfo
+	eventually(p.t, time.Minute, "dev.json is there", func() bool {
+		select {
+		case <-p.ended:
+			p.t.Fatal("it has ended")
+		default:
+		}
+		var err error
+		info, err = readDevInfo(state)
+		return err == nil
+	})
+	return info
+}
+
+// children lists the processes below a process, as far as the system shows them.
+func children(pid int) (all []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		// The program's name, in brackets, may hold anything.
+		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')'):]), " ")
+		fields := strings.Fields(rest)
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			all = append(append(all, child), children(child)...)
+		}
+	}
+	return all
+}
+
+// allGone checks that none of these processes is left after a moment.
+func allGone(t *testing.T, pids []int) {
+	t.Helper()
+	eventually(t, 30*time.Second, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
+		for _, pid := range pids {
+			if syscall.Kill(pid, 0) == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v still not: %s", within, what)
+		}
+	}
+}
+
+var builtIn atomic.Pointer[string]
+
+// built builds the program, once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "stagecoach-starter-")
+	if err != nil {
+		return "", err
+	}
+	builtIn.Store(&dir)
+	binary := filepath.Join(dir, "starter")
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return binary, nil
+})

@@ -1,0 +1,129 @@
+package command
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/internal/store"
+)
+
+// task is a task as the API shows it.
+type task struct {
+	ID          string           `json:"id"`
+	WorkspaceID string           `json:"workspace_id"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Visibility  string           `json:"visibility"`
+	Priority    string           `json:"priority"`
+	Labels      []string         `json:"labels"`
+	Status      store.TaskStatus `json:"status"`
+	Since       time.Time        `json:"status_since"`
+	DeadlineAt  time.Time        `json:"status_deadline_at"` // zero: none
+	ReleaseAt   time.Time        `json:"release_at"`         // zero: never
+	CreatorID   string           `json:"creator_id"`
+	AssigneeID  string           `json:"assignee_id"` // empty: nobody
+	Blockers    []blocker        `json:"blockers"`
+	Ready       bool             `json:"ready"`
+	Actions     []string         `json:"allowed_actions"`
+	Statuses    []string         `json:"allowed_statuses"`
+	WorkflowID  string           `json:"workflow_id"`
+	CreatedAt   time.Time        `json:"created_at"`
+	UpdatedAt   time.Time        `json:"updated_at"`
+	FinishedAt  time.Time        `json:"finished_at"` // zero: it is not over
+}
+
+// blocker is a task that has to be DONE before another may begin.
+type blocker struct {
+	ID     string           `json:"id"`
+	Status store.TaskStatus `json:"status"`
+}
+
+func (t task) ended() bool { return t.Status == store.TaskDone || t.Status == store.TaskCancelled }
+
+func taskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
+
+func newTask() *cobra.Command {
+	var t target
+	cmd := group(&cobra.Command{
+		Use: "task", Short: "Share work: make tasks, take them, finish them, rescue them",
+		Long: `Share work with the other members of a workspace.
+
+Whatever moves a task needs a comment, which says why: it is what follows the ID.`,
+		Example: "  starter task create \"Write the notes\" --workspace 2\n  starter task claim 12 I know this part\n  starter task done 12 they are online",
+	},
+		newTaskCreate(&t), newTaskBatch(&t), newTaskList(&t), newTaskReady(&t), newTaskShow(&t),
+		taskAction(&t, "claim", "Take a task that is ready", "claim", ""),
+		taskAction(&t, "done", "Say that your task is DONE", "status", store.TaskDone),
+		taskAction(&t, "release", "Give a task back: it is NEW and nobody's", "status", store.TaskNew),
+		taskAction(&t, "block", "Say that something is in your task's way", "status", store.TaskBlocked),
+		taskAction(&t, "escalate", "Block a task that somebody else works on", "escalate", ""),
+		taskAction(&t, "takeover", "Take a STUCK task and work on it", "takeover", ""),
+		newTaskStatus(&t), newTaskComment(&t), newTaskEvents(&t), newTaskDep(&t),
+	)
+	t.addFlags(cmd)
+	return cmd
+}
+
+func showTasks(cmd *cobra.Command, tasks []task) error {
+	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
+	for _, t := range tasks {
+		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title})
+	}
+	return table(cmd.OutOrStdout(), rows)
+}
+
+// waitsFor lists the blockers that are not DONE.
+func waitsFor(t task) string {
+	var open []string
+	for _, b := range t.Blockers {
+		if b.Status != store.TaskDone {
+			open = append(open, b.ID)
+		}
+	}
+	return strings.Join(open, ", ")
+}
+
+// whenSet writes a moment that may be missing.
+func whenSet(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return when(t)
+}
+
+func showTask(cmd *cobra.Command, t task) error {
+	rows := [][]string{{"task", t.ID}, {"title", t.Title}, {"status", string(t.Status)}}
+	for _, row := range [][]string{
+		{"since", whenSet(t.Since)},
+		{"deadline", whenSet(t.DeadlineAt)},
+		{"free again", whenSet(t.ReleaseAt)},
+		{"assignee", t.AssigneeID},
+		{"labels", strings.Join(t.Labels, ", ")},
+	} {
+		if row[1] != "" {
+			rows = append(rows, row)
+		}
+	}
+	for _, b := range t.Blockers {
+		rows = append(rows, []string{"blocker", fmt.Sprintf("%s, %s", b.ID, b.Status)})
+	}
+	heading := "description"
+	for line := range strings.Lines(t.Description) {
+		rows = append(rows, []string{heading, strings.TrimRight(line, "\r\n")})
+		heading = ""
+	}
+	may := strings.Join(t.Actions, ", ")
+	if len(t.Statuses) > 0 {
+		may += " (to " + strings.Join(t.Statuses, ", ") + ")"
+	}
+	if may == "" {
+		may = "nothing now"
+	}
+	return table(cmd.OutOrStdout(), append(rows,
+		[]string{"priority", t.Priority}, []string{"visibility", t.Visibility}, []string{"workspace", t.WorkspaceID}, []string{"creator", t.CreatorID},
+		[]string{"made", when(t.CreatedAt)}, []string{"changed", when(t.UpdatedAt)}, []string{"workflow", t.WorkflowID}, []string{"you may", may}))
+}

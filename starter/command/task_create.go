@@ -1,0 +1,106 @@
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newTaskCreate(t *target) *cobra.Command {
+	var workspace, description, visibility, priority, assignee, key string
+	var labels, blockers []string
+	cmd := asking(t, "create TITLE", "Make a task", between(1, 1), func(args []string) (call, error) {
+		body := map[string]any{"workspace_id": workspace, "title": args[0]}
+		for name, value := range map[string]string{"description": description, "visibility": visibility, "priority": priority, "assignee_id": assignee} {
+			if value != "" {
+				body[name] = value
+			}
+		}
+		for name, values := range map[string][]string{"labels": labels, "blocked_by": blockers} {
+			if len(values) > 0 {
+				body[name] = values
+			}
+		}
+		if workspace == "" {
+			return call{}, errNoWorkspace
+		}
+		return call{method: http.MethodPost, path: "/v1/tasks", body: body, idempotencyKey: key}, nil
+	}, showTask)
+	flags := cmd.Flags()
+	flags.StringVar(&workspace, "workspace", "", "id of the workspace; required")
+	flags.StringVar(&description, "description", "", "what is to be done")
+	flags.StringVar(&visibility, "visibility", "", "public or private (default public)")
+	flags.StringVar(&priority, "priority", "", "low, normal, high or critical (default normal)")
+	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
+	flags.StringSliceVar(&labels, "label", nil, "a label; may be given several times")
+	flags.StringSliceVar(&blockers, "blocked-by", nil, "id of a task that has to be DONE first; may be given several times")
+	addKeyFlag(cmd, &key)
+	return cmd
+}
+
+var errNoWorkspace = usageError{"--workspace is required: the id of a workspace (starter workspace list)"}
+
+// madeTasks are the tasks of a batch.
+type madeTasks struct {
+	Items []struct {
+		Ref string `json:"ref"`
+		task
+	} `json:"items"`
+}
+
+func newTaskBatch(t *target) *cobra.Command {
+	var workspace, key string
+	cmd := asking(t, "batch FILE", "Make a whole graph of tasks, all or none", between(1, 1), func(args []string) (call, error) {
+		if workspace == "" {
+			return call{}, errNoWorkspace
+		}
+		tasks, err := readBatch(args[0])
+		return call{
+			method: http.MethodPost, path: "/v1/tasks/batch", body: map[string]any{"workspace_id": workspace, "tasks": tasks}, idempotencyKey: key,
+		}, err
+	}, showMade)
+	cmd.Long = `Make a whole graph of tasks, all or none.
+
+FILE (- is the standard input) holds a JSON list of tasks. Each has a title, may have all that
+"task create" knows, and a ref: by their refs, blocked_by names other tasks of the list.`
+	cmd.Example = `  echo '[{"ref":"a","title":"Draw it"},{"title":"Build it","blocked_by":["a"]}]' | starter task batch - --workspace 2`
+	cmd.Flags().StringVar(&workspace, "workspace", "", "id of the workspace; required")
+	addKeyFlag(cmd, &key)
+	return cmd
+}
+
+// readBatch reads a list of tasks. The API looks at what is in it.
+func readBatch(name string) ([]json.RawMessage, error) {
+	source := io.Reader(os.Stdin)
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError{err.Error()}
+		}
+		defer file.Close()
+		source = file
+	}
+	var tasks []json.RawMessage
+	if err := json.NewDecoder(source).Decode(&tasks); err != nil {
+		what := "is not JSON: " + err.Error()
+		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+			what = `is JSON, but not a list of tasks: [{"title": "…"}, …]`
+		}
+		return nil, usageError{cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what}
+	}
+	return tasks, nil
+}
+
+func showMade(cmd *cobra.Command, made madeTasks) error {
+	rows := [][]string{{"REF", "ID", "STATUS", "WAITS FOR", "TITLE"}}
+	for _, t := range made.Items {
+		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.task), t.Title})
+	}
+	return table(cmd.OutOrStdout(), rows)
+}

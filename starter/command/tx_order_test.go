@@ -1,0 +1,22 @@
+package command
+
+import (
+	"testing"
+
+	"stagecoach/internal/store"
+)
+
+// TestWhatIsBought names the order of a transfer, also where there is none.
+func TestWhatIsBought(t *testing.T) {
+	t.Parallel()
+	for want, tx := range map[string]transaction{
+		"50 Stars for durov":                 {Stars: 50, Username: "durov"},
+		"? Stars for durov":                  {Username: "durov"},
+		"no order: the comment names nobody": {},
+		"not read yet":                       {Status: store.TransactionPending},
+	} {
+		if got := tx.starsText(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// switches tell what stops payments; nil: it does not.
+type switches struct {
+	Pause *paymentSwitch `json:"pause"`
+	Hold  *paymentSwitch `json:"hold"`
+}
+
+type paymentSwitch struct {
+	Since   time.Time `json:"since"`
+	Reason  string    `json:"reason"`
+	RetryAt time.Time `json:"retry_at"`
+}
+
+// paymentQueue is who waits for the wallet's turn, the one who has it first.
+type paymentQueue struct {
+	switches
+	Items []struct {
+		Place     int       `json:"place"`
+		Hash      string    `json:"hash"`
+		Kind      string    `json:"kind"`
+		Sender    string    `json:"sender"`
+		AskedAt   time.Time `json:"asked_at"`
+		GrantedAt time.Time `json:"granted_at"` // zero: it waits
+		NotBefore time.Time `json:"not_before"` // zero: it fits into the limit of a day, as far as known
+	} `json:"items"`
+}
+
+type ledger struct {
+	Wallet    string    `json:"wallet"`
+	ScannedTo time.Time `json:"scanned_to"`
+	Balances  []struct {
+		Account     string `json:"account"`
+		BalanceNano int64  `json:"balance_nano"`
+	} `json:"balances"`
+}
+
+// reconciliation is what a comparison of the ledger with the rest of the world has found.
+type reconciliation struct {
+	ledger
+	ChainCompared     bool `json:"chain_compared"`
+	PurchasesCompared int  `json:"purchases_compared"`
+	Differences       []struct {
+		What    string `json:"what"`
+		Subject string `json:"subject"`
+		Want    int64  `json:"want"`
+		Got     int64  `json:"got"`
+	} `json:"differences"`
+}
+
+// errDiffers ends a reconciliation that has shown what does not agree.
+type errDiffers struct{ count int }
+
+func (e errDiffers) Error() string { return fmt.Sprintf("differences: %d", e.count) }
+
+var errNotCompared = errors.New("the chain could not be compared: the record is not up to its head at this moment; try again")
+
+func newTxQueue(t *target) *cobra.Command {
+	limit := 50
+	cmd := askingAs(t.asAdmin, "queue", "Show who waits for the wallet's turn, and what stops payments", between(0, 0), func([]string) (call, error) {
+		return call{method: http.MethodGet, path: "/v1/payments/queue", query: url.Values{"limit": {strconv.Itoa(limit)}}}, nil
+	}, func(cmd *cobra.Command, q paymentQueue) error {
+		if err := showSwitches(cmd, q.switches); err != nil {
+			return err
+		}
+		rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "ASKED", "TURN"}}
+		for _, turn := range q.Items {
+			has := "waits"
+			switch {
+			case !turn.GrantedAt.IsZero():
+				has = "since " + when(turn.GrantedAt)
+			case !turn.NotBefore.IsZero():
+				has = "no room today, tries at " + when(turn.NotBefore)
+			}
+			rows = append(rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, when(turn.AskedAt), has})
+		}
+		return table(cmd.OutOrStdout(), rows)
+	})
+	cmd.Flags().IntVar(&limit, "limit", limit, "how many to show, at most 200")
+	return cmd
+}
+
+func newTxPause(t *target) *cobra.Command {
+	return askingAs(t.asAdmin, "pause [REASON]", "Stop all payments; what is signed already goes on being proven", between(0, 1000), func(args []string) (call, error) {
+		return call{method: http.MethodPost, path: "/v1/payments/pause", body: map[string]string{"reason": strings.Join(args, " ")}}, nil
+	}, showSwitches)
+}
+
+func newTxResume(t *target) *cobra.Command {
+	return askingAs(t.asAdmin, "resume", "End a pause, and a hold of the program's own besides", between(0, 0), func([]string) (call, error) {
+		return call{method: http.MethodPost, path: "/v1/payments/resume"}, nil
+	}, showSwitches)
+}
+
+func newTxLedger(t *target) *cobra.Command {
+	return askingAs(t.asAdmin, "ledger", "Show where the money is, and where it came from", between(0, 0), func([]string) (call, error) {
+		return call{method: http.MethodGet, path: "/v1/payments/ledger"}, nil
+	}, showLedger)
+}
+
+func newTxReconcile(t *target) *cobra.Command {
+	var purchases string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases", Args: between(0, 0),
+		Long: `Compare the ledger with the rest of the record, with the wallet's balance on the chain and, when
+a list of them is given, with Fragment's purchases. It changes nothing. Exit code 0 means: all
+was compared, and there is no difference.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := t.asAdmin()
+			if err != nil {
+				return err
+			}
+			request := call{method: http.MethodPost, path: "/v1/payments/reconcile"}
+			if purchases != "" {
+				sold, err := readPurchases(purchases)
+				if err != nil {
+					return err
+				}
+				request.body = map[string]any{"purchases": sold}
+			}
+			answer, _, err := c.send(cmd.Context(), request)
+			if err != nil {
+				return err
+			}
+			r, err := decode[reconciliation](answer)
+			if err != nil {
+				return err
+			}
+			show := func() error { return showReconciliation(cmd, r) }
+			if asJSON {
+				show = func() error { return verbatim(cmd.OutOrStdout(), answer) }
+			}
+			return errors.Join(show(), r.verdict())
+		},
+	}
+	cmd.Flags().StringVar(&purchases, "purchases", "", `a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
+	return cmd
+}
+
+// purchase is one line of Fragment's list.
+type purchase struct {
+	PaymentHash string `json:"payment_hash"`
+	Stars       int64  `json:"stars"`
+	PaidNano    int64  `json:"paid_nano"`
+}
+
+func readPurchases(name string) ([]purchase, error) {
+	var data []byte
+	var err error
+	if name == "-" {
+		data, err = io.ReadAll(os.Stdin)
+	} else {
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, usageError{err.Error()}
+	}
+	var sold page[purchase]
+	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
+		return nil, usageError{name + " is not a list of purchases"}
+	}
+	return sold.Items, nil
+}
+
+func showSwitches(cmd *cobra.Command, s switches) error {
+	hold := switchText(s.Hold, "off")
+	if s.Hold != nil && !s.Hold.RetryAt.IsZero() {
+		hold += ", one purchase tries after " + when(s.Hold.RetryAt)
+	}
+	return table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause, "off")}, {"hold", hold}})
+}
+
+func switchText(s *paymentSwitch, off string) string {
+	if s == nil {
+		return off
+	}
+	return strings.TrimSuffix(fmt.Sprintf("since %s: %s", when(s.Since), s.Reason), ": ")
+}
+
+func showLedger(cmd *cobra.Command, l ledger) error {
+	rows := [][]string{{"wallet", l.Wallet}, {"known up to", when(l.ScannedTo)}}
+	for _, b := range l.Balances {
+		rows = append(rows, []string{b.Account, ton(b.BalanceNano), accounts[b.Account]})
+	}
+	return table(cmd.OutOrStdout(), rows)
+}
+
+// accounts say in words what stands on each account. All of them together are zero at every moment.
+var accounts = map[string]string{
+	"wallet":     "what the wallet holds",
+	"received":   "negative: what customers sent, less what is reserved or owed",
+	"reserved":   "negative: set aside for payments that are signed",
+	"refund_due": "negative: owed to senders",
+	"paid":       "gone to Fragment",
+	"gas":        "gone in fees",
+	"refunded":   "given back to senders",
+	"returning":  "on its way back: payments that bounced",
+	"other":      "negative: came in for no order; positive: went out for none",
+}
+
+func showReconciliation(cmd *cobra.Command, r reconciliation) error {
+	if err := showLedger(cmd, r.ledger); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "\npurchases compared with Fragment: %d\n", r.PurchasesCompared)
+	if len(r.Differences) == 0 {
+		fmt.Fprintln(out, "no differences")
+		return nil
+	}
+	rows := [][]string{{"DIFFERS", "OF", "SHOULD BE", "IS"}}
+	for _, d := range r.Differences {
+		rows = append(rows, []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)})
+	}
+	return table(out, rows)
+}
+
+// verdict is an error unless all was compared and nothing differs.
+func (r reconciliation) verdict() error {
+	switch {
+	case len(r.Differences) > 0:
+		return errDiffers{len(r.Differences)}
+	case !r.ChainCompared:
+		return errNotCompared
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,151 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/internal/store"
+)
+
+// user is a person or a program as the API shows it.
+type user struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	TelegramID string    `json:"telegram_id"`
+	Role       string    `json:"role"`
+	Status     string    `json:"status"`
+	Token      string    `json:"token"` // only in the answer that makes it
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+func userPath(id string) string { return "/v1/users/" + url.PathEscape(id) }
+
+func newUser() *cobra.Command {
+	var t target
+	change := func(use, short string, most int, body func(args []string) map[string]string) *cobra.Command {
+		return userCommand(&t, use, short, most, func(args []string) call {
+			return call{method: http.MethodPatch, path: userPath(args[0]), body: body(args)}
+		})
+	}
+	cmd := group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
+		newUserAdd(&t),
+		newUserList(&t),
+		change("approve ID", "Let a user in", 1, func([]string) map[string]string {
+			return map[string]string{"status": store.UserActive}
+		}),
+		change("block ID", "Keep a user out", 1, func([]string) map[string]string {
+			return map[string]string{"status": store.UserBlocked}
+		}),
+		change("role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
+			return map[string]string{"role": strings.ToUpper(args[1])}
+		}),
+		userCommand(&t, "forget ID", "Make a person anonymous for good, and end what they have running", 1, func(args []string) call {
+			return call{method: http.MethodPost, path: userPath(args[0]) + "/forget"}
+		}),
+		listingAs(t.asAdmin, "tokens ID", "List a user's API tokens, the oldest first", between(1, 1),
+			func(args []string) string { return userPath(args[0]) + "/tokens" }, func() map[string]string { return nil }, showTokens),
+		newRevocation(t.asAdmin, "revoke ID TOKEN", "End a user's API token at once, by their ids", 2,
+			func(args []string) string { return userPath(args[0]) + "/tokens/" + url.PathEscape(args[1]) }),
+		userCommand(&t, "token ID", "Give a user a new API token instead of the one that was made with the user", 1, func(args []string) call {
+			return call{method: http.MethodPost, path: userPath(args[0]) + "/token"}
+		}),
+	)
+	t.addFlags(cmd)
+	return cmd
+}
+
+func newUserAdd(t *target) *cobra.Command {
+	var telegramID, role string
+	cmd := userCommand(t, "add NAME", "Add a user, who is active at once, and show the token this once", 1, func(args []string) call {
+		body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
+		if telegramID != "" {
+			body["telegram_id"] = telegramID
+		}
+		return call{method: http.MethodPost, path: "/v1/users", body: body}
+	})
+	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; without one nothing can be delivered")
+	cmd.Flags().StringVar(&role, "role", store.RoleUser, "USER or ADMIN")
+	return cmd
+}
+
+// userCommand is a command that makes one call with so many arguments and shows the user it answers with.
+func userCommand(t *target, use, short string, arguments int, make func(args []string) call) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: between(arguments, arguments),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := t.asAdmin()
+			if err != nil {
+				return err
+			}
+			answer, _, err := c.send(cmd.Context(), make(args))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return verbatim(cmd.OutOrStdout(), answer)
+			}
+			u, err := decode[user](answer)
+			if err != nil {
+				return err
+			}
+			if err := showUsers(cmd, []user{u}); err != nil || u.Token == "" {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", printable(u.Token))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
+	return cmd
+}
+
+func newUserList(t *target) *cobra.Command {
+	var status, cursor string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List users, the oldest first", Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := t.asAdmin()
+			if err != nil {
+				return err
+			}
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			setUnlessEmpty(query, map[string]string{"status": strings.ToUpper(status), "cursor": cursor})
+			answer, err := c.get(cmd.Context(), "/v1/users", query)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return verbatim(cmd.OutOrStdout(), answer)
+			}
+			list, err := decode[page[user]](answer)
+			if err != nil {
+				return err
+			}
+			if err := showUsers(cmd, list.Items); err != nil {
+				return err
+			}
+			mentionMore(cmd, list.NextCursor)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "only those who are PENDING, ACTIVE or BLOCKED")
+	addListFlags(cmd, &limit, &cursor, &asJSON)
+	return cmd
+}
+
+func showUsers(cmd *cobra.Command, users []user) error {
+	rows := [][]string{{"ID", "NAME", "ROLE", "STATUS", "TELEGRAM ID", "SINCE"}}
+	for _, u := range users {
+		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, u.TelegramID, when(u.CreatedAt)})
+	}
+	return table(cmd.OutOrStdout(), rows)
+}
