@@ -96,7 +96,7 @@ soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed 
 soak-abuse: ## The same with nothing killed, but a user who does their worst every other minute (SOAK=1m: another time).
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./dev/e2e
 
-docs: ## Write the tables in README.md and the lists of settings anew from the code.
+docs: ## Write the tables of README.md and docs/, and the lists of settings, anew from the code.
 	go run ./dev/docs
 
 histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2

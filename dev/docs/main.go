@@ -13,15 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"stagecoach/internal/config"
-	"stagecoach/internal/stars"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
 
-// part is one generated section. A workload adds one line here.
+// part is one generated section.
 type part struct {
 	name string
 	text func() string
@@ -35,16 +33,24 @@ type document struct {
 }
 
 var documents = []document{
-	{"README.md", "<!-- begin %s -->\n\n", "\n<!-- end %s -->", []part{
-		{"delivery rules", delivery.Rules.Markdown},
-		{"task rules", task.Rules.Markdown},
-		{"download rules", download.Rules.Markdown},
-		{"transaction rules", transaction.Rules.Markdown},
-		{"failures", failuresTable},
-		{"settings", settingsTable},
-	}},
+	markdown("README.md",
+		part{"delivery states", delivery.Rules.Diagram},
+		part{"task states", task.Rules.Diagram},
+		part{"download states", download.Rules.Diagram},
+		part{"transaction states", transaction.Rules.Diagram},
+	),
+	markdown("docs/delivery.md", part{"delivery rules", delivery.Rules.Markdown}),
+	markdown("docs/task.md", part{"task rules", task.Rules.Markdown}),
+	markdown("docs/download.md", part{"download rules", download.Rules.Markdown}),
+	markdown("docs/transaction.md", part{"transaction rules", transaction.Rules.Markdown}, part{"failures", failuresTable}),
+	markdown("docs/api.md", part{"operations", operationsTable}),
+	markdown("docs/settings.md", part{"settings", settingsTable}),
 	{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
 	{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
+}
+
+func markdown(name string, parts ...part) document {
+	return document{name, "<!-- begin %s -->\n\n", "\n<!-- end %s -->", parts}
 }
 
 func main() {
@@ -95,45 +101,4 @@ func (d document) replace(text string, p part) (string, error) {
 		return "", fmt.Errorf("the comments around %q are missing", p.name)
 	}
 	return head + begin + strings.Trim(p.text(), "\n") + "\n" + end + tail, nil
-}
-
-// failuresTable lists the ways in which a purchase fails.
-func failuresTable() string {
-	var b strings.Builder
-	b.WriteString("| error_message | error_class | category |\n|---|---|---|\n")
-	for _, f := range stars.Failures {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Message, f.Class, f.Category)
-	}
-	return b.String()
-}
-
-// settingsTable lists the environment's variables.
-func settingsTable() string {
-	var b strings.Builder
-	b.WriteString("| variable | default | what |\n|---|---|---|\n")
-	for _, s := range config.Settings() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Name, defaultOf(s), meaningOf(s))
-	}
-	return b.String()
-}
-
-func defaultOf(s config.Setting) string {
-	switch {
-	case s.Required:
-		return "required"
-	case s.Default == "":
-		return ""
-	case strings.HasPrefix(s.Default, os.TempDir()): // another place on each machine
-		return "in the system's folder for temporary files"
-	default:
-		return "`" + s.Default + "`"
-	}
-}
-
-func meaningOf(s config.Setting) string {
-	text := strings.ReplaceAll(s.Doc, "|", "\\|")
-	if s.Secret {
-		text += " (secret: `" + s.Name + "_FILE` may name a file that holds it)"
-	}
-	return text
 }

@@ -50,6 +50,9 @@ func TestWrites(t *testing.T) {
 			fmt.Fprintf(&empty, strings.ReplaceAll(d.begin+d.end, "\n\n\n", "\n")+"\n", p.name, p.name)
 		}
 		name := filepath.Join(dir, d.name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(name, []byte(empty.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -68,8 +71,10 @@ func TestWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), "STAGECOACH_DELIVERY_TTL") {
-			t.Errorf("%s does not list the settings:\n%s", d.name, text)
+		for _, p := range d.parts {
+			if !strings.Contains(string(text), strings.Trim(p.text(), "\n")) {
+				t.Errorf("%s lacks %s:\n%s", d.name, p.name, text)
+			}
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestDownloadRefusals(t *testing.T) {
 func TestDownloadsAreOff(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {problemJSON(http.StatusServiceUnavailable, "PROVIDER_UNAVAILABLE")}})
-	if exit, _, errs := api.starter(t, "download", "4", "magnet:?a"); exit != 1 || !strings.Contains(errs, "next: they are off until the API and the worker get their settings: see the README") {
+	if exit, _, errs := api.starter(t, "download", "4", "magnet:?a"); exit != 1 || !strings.Contains(errs, "next: they are off until the API and the worker get their settings: see docs/download.md") {
 		t.Errorf("exit code %d, errors %q", exit, errs)
 	}
 }

@@ -129,13 +129,13 @@ func nextStep(cmd *cobra.Command, r *refusal) string {
 		if cmd.Name() == "cancel" { // which is tried until it is confirmed
 			return "see how it goes: " + showCommand(cmd)
 		}
-		return "they are off until the API and the worker get their settings: see the README"
+		return "they are off until the API and the worker get their settings: see docs/download.md"
 	case fault.TransactionNotFound:
 		return "look which there are: starter tx list"
 	case fault.PaymentUndecided:
 		return "wait for what the chain says: starter tx show HASH"
 	case fault.NotConfigured:
-		return "it is off until the worker gets its settings: see the README"
+		return "it is off until the worker gets its settings: see docs/transaction.md"
 	case fault.TaskNotFound:
 		return "look which there are: starter task list"
 	case fault.WorkspaceNotFound:

@@ -67,7 +67,7 @@ func TestAllowed(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
-	got := door.Markdown()
+	got := door.Diagram() + door.Markdown()
 	for _, want := range []string{
 		"[*] --> shut: build", "open --> broken: force", "broken --> [*]",
 		"| `broken` | no door | nobody: it is final |", "somebody is at home, else `NOBODY_HOME`",

@@ -105,7 +105,7 @@ func TestStages(t *testing.T) {
 // TestMarkdown looks at what goes into the documentation.
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
-	text := Rules.Markdown()
+	text := Rules.Diagram() + Rules.Markdown()
 	for _, want := range []string{"processing --> failed: fail", "processed --> [*]", "failed --> processing: retry", "`needs_review`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

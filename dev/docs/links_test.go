@@ -1,0 +1,174 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// longest is how many lines README.md may have. More belongs into docs/.
+const longest = 250
+
+var (
+	root     = filepath.Join("..", "..")
+	fence    = regexp.MustCompile("(?ms)^```.*?^```")
+	link     = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	notInIDs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	commands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:<!-- tested: ([^\n]*) -->)?")
+	goTest   = regexp.MustCompile(`^(Test\w+) in ([\w/]+)$`)
+)
+
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	if lines := strings.Count(textOf(t, "README.md"), "\n"); lines > longest {
+		t.Errorf("README.md has %d lines, more than %d", lines, longest)
+	}
+}
+
+// TestLinks looks whether each relative link leads to a file that exists and, where it names one, to a heading of it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, from := range allDocuments(t) {
+		for _, to := range linksOf(t, from) {
+			name, anchor, _ := strings.Cut(to, "#")
+			if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+				t.Errorf("%s leads to %s, which does not exist", from, name)
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchorsOf(textOf(t, name)), anchor) {
+				t.Errorf("%s leads to #%s in %s, which has no such heading", from, anchor, name)
+			}
+		}
+	}
+}
+
+// TestDocumentsAreFound follows the links from README.md: they reach every document.
+func TestDocumentsAreFound(t *testing.T) {
+	t.Parallel()
+	found := []string{"README.md"}
+	for i := 0; i < len(found); i++ {
+		for _, to := range linksOf(t, found[i]) {
+			name, _, _ := strings.Cut(to, "#")
+			if strings.HasSuffix(name, ".md") && !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+
+	for _, name := range allDocuments(t) {
+		if !slices.Contains(found, name) {
+			t.Errorf("no link leads from README.md to %s", name)
+		}
+	}
+}
+
+// TestReadmeCommandsAreTested looks whether a test that exists is named below each block of commands.
+func TestReadmeCommandsAreTested(t *testing.T) {
+	t.Parallel()
+	blocks := commands.FindAllStringSubmatch(textOf(t, "README.md"), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("README.md has %d blocks of commands", len(blocks))
+	}
+
+	for _, block := range blocks {
+		lines, by := strings.TrimSpace(block[1]), block[2]
+		switch {
+		case by == ".ci/run":
+			wantInCI(t, lines)
+		case !isTest(t, by):
+			t.Errorf("there is no test %q, which is to run\n%s", by, lines)
+		}
+	}
+}
+
+// wantInCI fails the test unless .ci/run runs each of the targets, such as `make test`, with or without flags.
+func wantInCI(t *testing.T, lines string) {
+	t.Helper()
+	script := textOf(t, ".ci/run")
+	for line := range strings.Lines(lines) {
+		target, isMake := strings.CutPrefix(strings.TrimSpace(line), "make ")
+		pattern := `(?m)\bmake( --\S+)* ` + regexp.QuoteMeta(target) + `$`
+		if !isMake || !regexp.MustCompile(pattern).MatchString(script) {
+			t.Errorf(".ci/run does not run %q", line)
+		}
+	}
+}
+
+// isTest says whether there is a test that is named as "TestX in a/folder".
+func isTest(t *testing.T, where string) bool {
+	t.Helper()
+	named := goTest.FindStringSubmatch(where)
+	if named == nil {
+		return false
+	}
+
+	files, err := filepath.Glob(filepath.Join(root, named[2], "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "\nfunc "+named[1]+"(t *testing.T)")
+	})
+}
+
+// allDocuments names the documents of the repository, as seen from its root.
+func allDocuments(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, filepath.ToSlash(name))
+		}
+	}
+	return names
+}
+
+func textOf(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// linksOf gives the relative links of a document, as seen from the root: "docs/api.md#events".
+func linksOf(t *testing.T, name string) (links []string) {
+	t.Helper()
+	prose := fence.ReplaceAllString(textOf(t, name), "")
+	for _, match := range link.FindAllStringSubmatch(prose, -1) {
+		to, anchor, _ := strings.Cut(match[1], "#")
+		if strings.Contains(to, "://") {
+			continue
+		}
+		if to = filepath.ToSlash(filepath.Join(filepath.Dir(name), to)); match[1][0] == '#' {
+			to = name
+		}
+		if anchor != "" {
+			to += "#" + anchor
+		}
+		links = append(links, to)
+	}
+	return links
+}
+
+// anchorsOf gives the ids that a page on GitHub has for the headings of a document.
+func anchorsOf(text string) (anchors []string) {
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		id := notInIDs.ReplaceAllString(strings.ToLower(match[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(id, " ", "-"))
+	}
+	return anchors
+}

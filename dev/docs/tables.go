@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+
+	"stagecoach/api/rest"
+	"stagecoach/internal/config"
+	"stagecoach/internal/stars"
+)
+
+// failuresTable lists the ways in which a purchase fails.
+func failuresTable() string {
+	var b strings.Builder
+	b.WriteString("| error_message | error_class | category |\n|---|---|---|\n")
+	for _, f := range stars.Failures {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Message, f.Class, f.Category)
+	}
+	return b.String()
+}
+
+// settingsTable lists the environment's variables.
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| variable | default | what |\n|---|---|---|\n")
+	for _, s := range config.Settings() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Name, defaultOf(s), meaningOf(s))
+	}
+	return b.String()
+}
+
+func defaultOf(s config.Setting) string {
+	switch {
+	case s.Required:
+		return "required"
+	case s.Default == "":
+		return ""
+	case strings.HasPrefix(s.Default, os.TempDir()): // another place on each machine
+		return "in the system's folder for temporary files"
+	default:
+		return "`" + s.Default + "`"
+	}
+}
+
+func meaningOf(s config.Setting) string {
+	text := strings.ReplaceAll(s.Doc, "|", "\\|")
+	if s.Secret {
+		text += " (secret)"
+	}
+	return text
+}
+
+// operation is what the table of the API tells of one operation of /openapi.json.
+type operation struct {
+	Tags     []string
+	Summary  string
+	Security []map[string][]string
+}
+
+// operationsTable lists the operations of the HTTP API by subject, each with the scope that a token needs.
+func operationsTable() string {
+	answer := httptest.NewRecorder()
+	rest.New(rest.Options{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	var api struct {
+		Paths map[string]map[string]operation
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &api); err != nil {
+		panic(err) // the document is our own
+	}
+
+	type row struct{ tag, path, method, text string }
+	var rows []row
+	for path, methods := range api.Paths {
+		for method, o := range methods {
+			method = strings.ToUpper(method)
+			text := fmt.Sprintf("| %s | `%s %s` | %s | %s |\n", o.Tags[0], method, path, o.Summary, scopeOf(o))
+			rows = append(rows, row{o.Tags[0], path, method, text})
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.path, b.path), cmp.Compare(a.method, b.method))
+	})
+
+	var b strings.Builder
+	b.WriteString("| subject | operation | what | scope |\n|---|---|---|---|\n")
+	for _, r := range rows {
+		b.WriteString(r.text)
+	}
+	return b.String()
+}
+
+// scopeOf gives the scopes that the document names for the scheme of tokens. An empty list of schemes means that no token is needed.
+func scopeOf(o operation) string {
+	var scopes []string
+	for _, scheme := range o.Security {
+		for _, names := range scheme {
+			scopes = append(scopes, names...)
+		}
+	}
+
+	switch {
+	case len(o.Security) == 0:
+		return "no token needed"
+	case len(scopes) == 0:
+		return "any token"
+	default:
+		return "`" + strings.Join(scopes, "`, `") + "`"
+	}
+}
