@@ -6,13 +6,18 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,6 +114,53 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestRedirectLimit follows as many redirects as the limit, and not one more. The log says which limit it was.
+func TestRedirectLimit(t *testing.T) {
+	t.Parallel()
+	address, _ := source(t, func(w http.ResponseWriter, r *http.Request) {
+		left, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil {
+			t.Error(err)
+		}
+		if left > 0 {
+			http.Redirect(w, r, fmt.Sprint("/", left-1), http.StatusFound)
+		}
+	})
+	f := New(Options{Timeout: 5 * time.Second, AllowPrivate: true})
+
+	if _, err := f.Fetch(t.Context(), fmt.Sprint(address, "/", maxRedirects)); err != nil {
+		t.Errorf("%d redirects: %v", maxRedirects, err)
+	}
+	_, err := f.Fetch(t.Context(), fmt.Sprint(address, "/", maxRedirects+1))
+	if got := fault.As(err); got == nil || got.Code != fault.SourceRefused || !errors.Is(got.Cause, errRedirects) {
+		t.Errorf("%d redirects: %+v", maxRedirects+1, got)
+	}
+}
+
+// TestHarmless keeps of an error what no address can be in: the system's own errors, and texts that are constant.
+func TestHarmless(t *testing.T) {
+	t.Parallel()
+	around := func(err error) error {
+		return &url.Error{Op: "Get", URL: "http://secret/", Err: &net.OpError{Op: "dial", Err: err}}
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{around(os.NewSyscallError("connect", syscall.ECONNREFUSED)), syscall.ECONNREFUSED.Error()},
+		{around(errForbidden), errForbidden.Error()},
+		{around(io.ErrUnexpectedEOF), io.ErrUnexpectedEOF.Error()},
+		{around(errors.New("secret")), "a *errors.errorString"},
+		{around(&net.DNSError{Err: "no such host", Name: "secret"}), "the name cannot be looked up"},
+		{io.EOF, io.EOF.Error()},
+		{errors.New("secret"), "a *errors.errorString"},
+	} {
+		if got := harmless(c.err); got.Error() != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
 func told(err error, secret string) bool {
 	f := fault.As(err)
 	return f != nil && (strings.Contains(f.Error(), secret) || f.Cause != nil && strings.Contains(f.Cause.Error(), secret))
@@ -148,6 +200,15 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		case "/no":
 			w.WriteHeader(http.StatusNotFound)
+		case "/long no":
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write(make([]byte, 101))
+		case "/slow":
+			w.WriteHeader(http.StatusRequestTimeout)
+		case "/broken":
+			w.WriteHeader(http.StatusInternalServerError)
+		case "/closed":
+			w.WriteHeader(499)
 		}
 	})
 	f := New(Options{MaxSize: 100, Timeout: 5 * time.Second, AllowPrivate: true})
@@ -159,6 +220,8 @@ func TestAnswers(t *testing.T) {
 		"/big": {code: fault.SourceTooBig}, "/endless": {code: fault.SourceTooBig}, "/full": {}, "/cut": {code: fault.SourceUnavailable, retry: true},
 		"/busy": {fault.SourceUnavailable, true, 7 * time.Second}, "/later": {fault.SourceUnavailable, true, 10 * time.Minute},
 		"/never": {fault.SourceUnavailable, true, 10 * time.Minute}, "/nowhere": {code: fault.SourceUnavailable, retry: true}, "/no": {code: fault.SourceRefused},
+		"/long%20no": {code: fault.SourceRefused}, "/closed": {code: fault.SourceRefused},
+		"/slow": {code: fault.SourceUnavailable, retry: true}, "/broken": {code: fault.SourceUnavailable, retry: true},
 	} {
 		content, err := f.Fetch(t.Context(), address+path)
 		if want.code == "" {

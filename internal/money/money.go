@@ -38,11 +38,11 @@ func (n Nano) Sub(m Nano) (Nano, error) {
 // MulDiv gives n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None of
 // the three may be negative, and by not zero.
 func (n Nano) MulDiv(times, by int64) (Nano, error) {
-	if n < 0 || times < 0 || by <= 0 {
+	if min(int64(n), times, by) < 0 {
 		return 0, ErrOverflow
 	}
 	high, low := bits.Mul64(uint64(n), uint64(times))
-	if high >= uint64(by) {
+	if high >= uint64(by) { // by zero too
 		return 0, ErrOverflow
 	}
 	quotient, _ := bits.Div64(high, low, uint64(by))

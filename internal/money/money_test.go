@@ -25,6 +25,7 @@ func TestParseTON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Nano{
 		"0": 0, "0.4609": 460_900_000, "1,234.5": 1234*TON + TON/2, "12,345,678": 12_345_678 * TON, "0.000000001": 1,
+		"123,456": 123_456 * TON, "1,234": 1234 * TON,
 		"9223372036.854775807": math.MaxInt64,
 	} {
 		if got, err := ParseTON(text); err != nil || got != want {
@@ -64,9 +65,39 @@ func TestArithmetic(t *testing.T) {
 			t.Fatalf("%d reads as %d (%v)", n, int64(again), err)
 		}
 	})
-	for _, bad := range [][3]int64{{-1, 1, 1}, {1, -1, 1}, {1, 1, 0}, {1, 1, -1}} {
-		if _, err := Nano(bad[0]).MulDiv(bad[1], bad[2]); err == nil {
-			t.Errorf("%v passes", bad)
+}
+
+func TestMulDivLimits(t *testing.T) {
+	t.Parallel()
+	const most = math.MaxInt64
+	for _, c := range []struct {
+		n, times, by int64
+		want         int64
+	}{
+		{most, 1, 1, most},
+		{most, most, most, most},
+		{0, most, 1, 0},
+		{most, 0, most, 0},
+		{1 << 62, 4, 3, (1<<62)/3*4 + 1}, // the product has 65 bits
+	} {
+		if got, err := Nano(c.n).MulDiv(c.times, c.by); err != nil || int64(got) != c.want {
+			t.Errorf("%d × %d ÷ %d: %d %v, want %d", c.n, c.times, c.by, int64(got), err, c.want)
+		}
+	}
+
+	for _, bad := range [][3]int64{
+		{-1, 1, 1},
+		{1, -1, 1},
+		{-1, -1, 1},
+		{1, 1, -1},
+		{1, 1, 0},
+		{0, 0, 0},
+		{1 << 62, 2, 1}, // one more than the largest
+		{1 << 62, 4, 1}, // the product's upper half equals the divisor
+		{most, most, 1}, // larger
+	} {
+		if got, err := Nano(bad[0]).MulDiv(bad[1], bad[2]); !errors.Is(err, ErrOverflow) {
+			t.Errorf("%v gives %d, %v", bad, int64(got), err)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import "stagecoach/internal/money"
 
 // Bought gives how many Stars an amount buys when Least of them cost price: rounded down, and 0 when it buys none.
 func Bought(amount, price money.Nano) int64 {
-	if amount <= 0 || price <= 0 {
+	if min(amount, price) <= 0 {
 		return 0
 	}
 	number, err := amount.MulDiv(Least, int64(price))
@@ -17,11 +17,8 @@ func Bought(amount, price money.Nano) int64 {
 // Fewer gives a smaller number of Stars that fits into amount, after number of them turned out to cost price, which is
 // more: large numbers are not exactly as dear as their parts.
 func Fewer(number int64, price, amount money.Nano) int64 {
-	if amount <= 0 || price <= 0 {
-		return 0
-	}
 	fits, err := amount.MulDiv(number, int64(price))
-	if err != nil {
+	if err != nil { // a price or an amount below zero, or no price
 		return 0
 	}
 	return min(int64(fits), number-1)

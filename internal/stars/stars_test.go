@@ -165,6 +165,8 @@ func TestFewer(t *testing.T) {
 		{100, 1000, 1000, 99}, // always fewer, so that a search ends
 		{100, 1000, 0, 0},
 		{100, 0, 5, 0},
+		{100, -1, 5, 0},
+		{100, 1000, -1, 0},
 		{math.MaxInt64, 1, math.MaxInt64, 0},
 	} {
 		if got := Fewer(c.number, c.price, c.amount); got != c.want {

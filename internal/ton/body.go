@@ -31,23 +31,25 @@ func Comment(body []byte) (text string, ok bool) {
 	var all []byte
 	for {
 		// Text is whole bytes, and goes on in the one cell that the last one names.
-		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 || len(all) > maxComment {
+		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 {
 			return "", false
 		}
 		part, err := s.LoadSlice(s.BitsLeft())
 		if err != nil {
 			return "", false
 		}
+
 		all = append(all, part...)
+		if len(all) > maxComment {
+			return "", false
+		}
+
 		if s.RefsNum() == 0 {
 			break
 		}
 		if s, err = s.LoadRef(); err != nil {
 			return "", false
 		}
-	}
-	if len(all) > maxComment {
-		return "", false
 	}
 	const unknown = string(utf8.RuneError)
 	return strings.ReplaceAll(strings.ToValidUTF8(string(all), unknown), "\x00", unknown), true

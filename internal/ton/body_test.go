@@ -48,6 +48,43 @@ func TestComment(t *testing.T) {
 	}
 }
 
+func TestCommentLength(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]bool{maxComment: true, maxComment + 1: false} {
+		body, err := CommentBody(strings.Repeat("x", size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := Comment(body); ok != want || ok && len(text) != size {
+			t.Errorf("%d bytes: %d, %t", size, len(text), ok)
+		}
+	}
+}
+
+func TestOpcode(t *testing.T) {
+	t.Parallel()
+	comment, err := CommentBody("durov")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, c := range map[string]struct {
+		body []byte
+		want uint32
+		ok   bool
+	}{
+		"a comment":  {comment, 0, true},
+		"a transfer": {cell.BeginCell().MustStoreUInt(0x7362d09c, 32).MustStoreUInt(7, 64).EndCell().ToBOC(), 0x7362d09c, true},
+		"no body":    {nil, 0, false},
+		"31 bits":    {cell.BeginCell().MustStoreUInt(1, 31).EndCell().ToBOC(), 0, false},
+		"no cells":   {[]byte("durov"), 0, false},
+	} {
+		if got, ok := Opcode(c.body); got != c.want || ok != c.ok {
+			t.Errorf("%s: %x, %t", name, got, ok)
+		}
+	}
+}
+
 func FuzzComment(f *testing.F) {
 	for _, text := range []string{"", "durov 50", strings.Repeat("long ", 100)} {
 		body, err := CommentBody(text)

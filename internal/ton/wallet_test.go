@@ -6,8 +6,10 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,9 +195,15 @@ func TestSignRefuses(t *testing.T) {
 		"half a second":  {until.Add(time.Second / 2), Payment{To: to, Amount: 1}},
 		"next century":   {time.Unix(1<<32, 0), Payment{To: to, Amount: 1}},
 		"before the era": {time.Unix(-1, 0), Payment{To: to, Amount: 1}},
+		"the first time": {time.Unix(0, 0), Payment{To: to, Amount: 1}},
 	} {
 		if _, err := w.Sign(1, c.until, c.payment); err == nil {
 			t.Errorf("%s: signed", name)
+		}
+	}
+	for _, seconds := range []int64{1, math.MaxUint32} {
+		if _, err := w.Sign(1, time.Unix(seconds, 0), Payment{To: to, Amount: 1}); err != nil {
+			t.Errorf("valid until %d: %v", seconds, err)
 		}
 	}
 	if _, err := NewWallet(Key{}, Mainnet); err == nil {
@@ -260,8 +268,11 @@ func TestReadKey(t *testing.T) {
 			t.Errorf("%o passes", mode)
 		}
 	}
-	if _, err := ReadKey(dir); err == nil {
-		t.Error("a folder passes")
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadKey(dir); !errors.Is(err, errKeyFile) {
+		t.Errorf("a folder: %v", err)
 	}
 	if _, err := ReadKey(filepath.Join(dir, "none")); err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a missing file: %v", err)

@@ -16,6 +16,9 @@ const (
 	v2 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 )
 
+// filled makes an address so long.
+func filled(begin string, size int) string { return begin + strings.Repeat("a", size-len(begin)) }
+
 func TestParseSource(t *testing.T) {
 	t.Parallel()
 	raw := sha1.Sum([]byte("x"))
@@ -31,6 +34,7 @@ func TestParseSource(t *testing.T) {
 		"magnet:?xt=urn:ed2k:31D6CFE0D16AE931B73C59D7E0C089C0&xt=urn:btih:" + v1:         {true, Identity{V1: v1}},
 		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btih:" + v1 + "&dn=%zz&tr=udp://t:1/a%2F": {true, Identity{V1: v1}},
 		"https://example.org/a.torrent?key=1":                                            {},
+		filled("https://example.org/", MaxLink):                                          {},
 		"HTTP://user:word@example.org:8080/download/5":                                   {},
 	} {
 		got, err := ParseSource(link)
@@ -41,9 +45,10 @@ func TestParseSource(t *testing.T) {
 	for _, link := range []string{
 		"", " ", "x", "magnet:", "magnet:?dn=x", "magnet:?xt=urn:btih:", "magnet:?xt=urn:btih:" + v1[1:], "magnet:?xt=urn:btih:" + v1[1:] + "g",
 		"magnet:?xt=urn:btmh:1114" + v2, "magnet:?xt=urn:btmh:1220" + v2[2:], "magnet:?xt=urn:btmh:" + v2,
+		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btmh:1220" + v2[2:], "magnet:?xt=urn:btmh:1220" + v2 + "&xt=urn:btmh:1220" + v2[2:] + "00",
 		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btih:" + hash, "magnet:?xt=urn:sha1:" + in32,
 		"magnet:?xt=urn:btih:" + v1 + "\nhttp://example.org/b.torrent", "http://example.org/a b", "http:///a.torrent", "http://%zz/",
-		"ftp://example.org/a.torrent", "file:///etc/passwd", "//example.org/a", "http://example.org/\x00", "http://example.org/" + strings.Repeat("a", MaxLink),
+		"ftp://example.org/a.torrent", "file:///etc/passwd", "//example.org/a", "http://example.org/\x00", filled("http://example.org/", MaxLink+1),
 		"http://example.org/\xff",
 	} {
 		got, err := ParseSource(link)
