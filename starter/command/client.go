@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"time"
@@ -31,29 +30,6 @@ type call struct {
 	query          url.Values
 	body           any    // sent as JSON; nil: none
 	idempotencyKey string // empty: none
-}
-
-// refusal is an RFC 9457 problem that the API answered with.
-type refusal struct {
-	Status int    `json:"status"`
-	Code   string `json:"code"`
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
-	// Details tell more; which depends on the code.
-	Details map[string]any `json:"details"`
-	Errors  []struct {
-		Field   string `json:"field"`
-		Message string `json:"message"`
-	} `json:"errors"`
-}
-
-func (r *refusal) Error() string { return r.Code + ": " + r.sentence() }
-
-func (r *refusal) sentence() string {
-	if r.Detail != "" {
-		return r.Detail
-	}
-	return r.Title
 }
 
 // send makes the request and gives the JSON of the answer, as it came. Its error is a *refusal when the API said no,
@@ -117,17 +93,6 @@ func (c *client) noAnswer(err error) error {
 	return &unreachable{c.base, err}
 }
 
-// refusalOf reads a problem. What is none, such as the error page of a proxy, becomes one.
-func refusalOf(response *http.Response, body []byte) *refusal {
-	r := &refusal{}
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if kind != "application/problem+json" || json.Unmarshal(body, r) != nil || r.Code == "" {
-		r = &refusal{Code: fmt.Sprintf("HTTP_%d", response.StatusCode), Detail: "the answer was " + response.Status}
-	}
-	r.Status = response.StatusCode
-	return r
-}
-
 // get reads one resource.
 func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	answer, _, err := c.send(ctx, call{method: http.MethodGet, path: path, query: query})
@@ -141,4 +106,14 @@ func decode[T any](answer []byte) (T, error) {
 		return value, fmt.Errorf("the answer is not what this API gives (is the address right?): %w", err)
 	}
 	return value, nil
+}
+
+// answerTo makes a request and reads the answer.
+func answerTo[T any](ctx context.Context, c *client, r call) (T, error) {
+	answer, _, err := c.send(ctx, r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return decode[T](answer)
 }

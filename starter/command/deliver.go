@@ -65,13 +65,13 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	fileID := name
 	if strings.Trim(name, "0123456789") != "" {
-		found, err := c.findFile(ctx, "/"+strings.TrimLeft(name, "/"))
+		found, err := findFile(ctx, c, "/"+strings.TrimLeft(name, "/"))
 		if err != nil {
 			return err
 		}
 		fileID = found.FileID
 	}
-	answer, existed, err := c.deliver(ctx, fileID, key)
+	answer, existed, err := askForDelivery(ctx, c, fileID, key)
 	if err != nil {
 		return err
 	}

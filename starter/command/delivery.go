@@ -40,8 +40,8 @@ func (d delivery) ended() bool {
 	}
 }
 
-// deliver asks for a delivery. existed says that the key was used before: then it is that delivery.
-func (c *client) deliver(ctx context.Context, fileID, key string) (answer []byte, existed bool, err error) {
+// askForDelivery asks for a delivery. existed says that the key was used before: then it is that delivery.
+func askForDelivery(ctx context.Context, c *client, fileID, key string) (answer []byte, existed bool, err error) {
 	answer, status, err := c.send(ctx, call{
 		method: http.MethodPost, path: "/v1/deliveries",
 		body: map[string]string{"file_id": fileID}, idempotencyKey: key,
@@ -52,7 +52,7 @@ func (c *client) deliver(ctx context.Context, fileID, key string) (answer []byte
 func deliveryPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
 // eachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
-func (c *client) eachDelivery(ctx context.Context, see func(delivery) (enough bool)) error {
+func eachDelivery(ctx context.Context, c *client, see func(delivery) (enough bool)) error {
 	return eachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
 }
 

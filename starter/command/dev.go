@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -57,7 +56,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 		return err
 	}
 	defer unlock()
-	s := &stack{state: state, screen: newScreen(cmd.OutOrStdout()), broken: broken}
+	s := newStack(state, newScreen(cmd.OutOrStdout()), broken)
 	// A dev.json means that its services are up: that of the last run must not be taken for ours.
 	if err := os.Remove(filepath.Join(state, devInfoFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -67,7 +66,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	if err := s.start(ctx); err != nil {
 		return verdict(ctx, err)
 	}
-	s.greet(o, time.Since(began))
+	greet(s, o, time.Since(began))
 	if !o.noDemo {
 		err = showDemos(ctx, s, o.once)
 	}
@@ -94,7 +93,7 @@ func verdict(ctx context.Context, err error) error {
 }
 
 // greet tells what runs where.
-func (s *stack) greet(o devOptions, after time.Duration) {
+func greet(s *stack, o devOptions, after time.Duration) {
 	s.screen.say("\nStagecoach runs, %s after the start.\n", took(after))
 	rows := [][2]string{
 		{"Temporal Web UI", s.info.WebUI},
@@ -117,22 +116,4 @@ func (s *stack) greet(o devOptions, after time.Duration) {
 		s.screen.say("  Drop any file into %s: it is delivered to the chat.", s.shown(s.dropFolder()))
 	}
 	s.screen.say("  Ctrl-C stops.\n")
-}
-
-// shown names a file as briefly as a person in the current folder may.
-func (s *stack) shown(full string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return full
-	}
-	brief, err := filepath.Rel(here, full)
-	if err != nil || len(brief) > len(full) {
-		return full
-	}
-	return brief
-}
-
-// chatURL is where one sees what the demo user's chat got.
-func (s *stack) chatURL() string {
-	return fmt.Sprintf("%s/_/chats/%d", s.info.StandIns.Telegram, demoUser)
 }

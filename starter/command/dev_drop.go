@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -46,8 +45,6 @@ type ride struct {
 	last  delivery
 	speed speedometer
 }
-
-func (s *stack) dropFolder() string { return filepath.Join(s.state, "yandex") }
 
 func newDropFolder(s *stack, verify bool) *dropFolder {
 	return &dropFolder{
@@ -95,7 +92,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	}
 	for folder, drops := range byFolder {
 		listed := map[string]file{}
-		listErr := f.api.eachFile(ctx, folder, func(entry file) bool {
+		listErr := eachFile(ctx, f.api, folder, func(entry file) bool {
 			listed[entry.Path] = entry
 			return false
 		})
@@ -118,7 +115,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
-	answer, _, err := f.api.deliver(ctx, fileID, f.key(d))
+	answer, _, err := askForDelivery(ctx, f.api, fileID, f.key(d))
 	if err != nil {
 		return err
 	}
@@ -156,7 +153,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 		return nil
 	}
 	var results []result
-	err := f.api.eachDelivery(ctx, func(d delivery) (enough bool) {
+	err := eachDelivery(ctx, f.api, func(d delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
 			f.news(r, d)

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -175,6 +177,12 @@ func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 		return err
 	}
 	return s.startShop()
+}
+
+// standIn is a server that stands in for an outside system.
+type standIn interface {
+	http.Handler
+	io.Closer
 }
 
 // serveStandIn serves a stand-in on the port it had the last time, or on a free one, and notes which.

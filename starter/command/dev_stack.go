@@ -35,6 +35,11 @@ type stack struct {
 	logs  map[string]*os.File
 }
 
+// newStack makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
+func newStack(state string, screen *screen, broken context.CancelCauseFunc) *stack {
+	return &stack{state: state, screen: screen, broken: broken}
+}
+
 // part is something that runs and can be stopped.
 type part struct {
 	name string
@@ -165,4 +170,25 @@ func (s *stack) awaitReady(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// dropFolder is the folder of the Yandex stand-in.
+func (s *stack) dropFolder() string { return filepath.Join(s.state, "yandex") }
+
+// shown names a file as briefly as a person in the current folder may.
+func (s *stack) shown(full string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return full
+	}
+	brief, err := filepath.Rel(here, full)
+	if err != nil || len(brief) > len(full) {
+		return full
+	}
+	return brief
+}
+
+// chatURL is where one sees what the demo user's chat got.
+func (s *stack) chatURL() string {
+	return fmt.Sprintf("%s/_/chats/%d", s.info.StandIns.Telegram, demoUser)
 }

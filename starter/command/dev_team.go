@@ -142,16 +142,6 @@ func keyed(path string, body any) call {
 	return call{method: http.MethodPost, path: path, body: body, idempotencyKey: "dev-" + hex.EncodeToString(sum[:16])}
 }
 
-// answerTo makes a request and reads the answer.
-func answerTo[T any](ctx context.Context, c *client, r call) (T, error) {
-	answer, _, err := c.send(ctx, r)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return decode[T](answer)
-}
-
 // watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
 func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task, error) {
 	for _, a := range agents {

@@ -26,13 +26,13 @@ type file struct {
 }
 
 // eachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
-func (c *client) eachFile(ctx context.Context, folder string, see func(file) (enough bool)) error {
+func eachFile(ctx context.Context, c *client, folder string, see func(file) (enough bool)) error {
 	return eachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
 }
 
 // findFile finds a file or folder by its path in the shared folder.
-func (c *client) findFile(ctx context.Context, name string) (found file, err error) {
-	err = c.eachFile(ctx, path.Dir(name), func(f file) bool {
+func findFile(ctx context.Context, c *client, name string) (found file, err error) {
+	err = eachFile(ctx, c, path.Dir(name), func(f file) bool {
 		if f.Path == name {
 			found = f
 		}

@@ -2,11 +2,8 @@ package command
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,17 +63,4 @@ func watch[T followed](cmd *cobra.Command, c *client, path string, every time.Du
 		}
 		seen = job.stage()
 	})
-}
-
-// passing says whether an error of the API may be over in a moment.
-func passing(err error) bool {
-	var away *unreachable
-	var no *refusal
-	return errors.As(err, &away) || errors.As(err, &no) && (no.Status >= 500 || no.Status == http.StatusTooManyRequests)
-}
-
-func bar(part float64) string {
-	const width = 24
-	full := min(width, max(0, int(part*width)))
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }

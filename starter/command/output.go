@@ -88,3 +88,10 @@ func when(t time.Time) string {
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
 }
+
+// bar draws a part of a whole.
+func bar(part float64) string {
+	const width = 24
+	full := min(width, max(0, int(part*width)))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}

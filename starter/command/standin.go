@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -15,12 +13,6 @@ import (
 
 	"stagecoach/dev/sim"
 )
-
-// standIn is a server that stands in for an outside system.
-type standIn interface {
-	http.Handler
-	io.Closer
-}
 
 func newStandIn() *cobra.Command {
 	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
