@@ -2,18 +2,20 @@ package command
 
 import (
 	"net/url"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strconv"
 
 	"github.com/spf13/cobra"
 )
 
 // asking is a command that makes one call, as a user, and shows what the API answers.
-func asking[T any](t *target, use, short string, args cobra.PositionalArgs, ask func(args []string) (call, error), show func(*cobra.Command, T) error) *cobra.Command {
+func asking[T any](t *target, use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error) *cobra.Command {
 	return askingAs(t.asUser, use, short, args, ask, show)
 }
 
 // askingAs is asking as somebody else than a user.
-func askingAs[T any](as func() (*client, error), use, short string, args cobra.PositionalArgs, ask func(args []string) (call, error), show func(*cobra.Command, T) error) *cobra.Command {
+func askingAs[T any](as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
@@ -26,14 +28,14 @@ func askingAs[T any](as func() (*client, error), use, short string, args cobra.P
 			if err != nil {
 				return err
 			}
-			answer, _, err := c.send(cmd.Context(), request)
+			answer, _, err := c.Send(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			value, err := decode[T](answer)
+			value, err := client.Decode[T](answer)
 			if err != nil {
 				return err
 			}
@@ -50,7 +52,7 @@ func listing[T any](t *target, use, short string, args cobra.PositionalArgs, pat
 }
 
 // listingAs is listing as somebody else than a user.
-func listingAs[T any](as func() (*client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
+func listingAs[T any](as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
 	var cursor string
 	var limit int
 	var asJSON bool
@@ -64,14 +66,14 @@ func listingAs[T any](as func() (*client, error), use, short string, args cobra.
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, filters())
 			setUnlessEmpty(query, map[string]string{"cursor": cursor})
-			answer, err := c.get(cmd.Context(), path(args), query)
+			answer, err := c.Get(cmd.Context(), path(args), query)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			list, err := decode[page[T]](answer)
+			list, err := client.Decode[client.Page[T]](answer)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strings"
 	"time"
 
@@ -32,13 +34,13 @@ func bookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
 
 func newBook() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{
+	cmd := terminal.Group(&cobra.Command{
 		Use: "book", Short: "Add books to the library, and look what is there",
 		Example: "  starter book add \"A Treatise on Wheels\" --author \"A. Cartwright\"\n  starter book list --search wheels",
 	},
 		newBookAdd(&t),
-		asking(&t, "show ID", "Show one book, and where its media lie", between(1, 1), func(args []string) (call, error) {
-			return call{method: http.MethodGet, path: bookPath(args[0])}, nil
+		asking(&t, "show ID", "Show one book, and where its media lie", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+			return client.Call{Method: http.MethodGet, Path: bookPath(args[0])}, nil
 		}, showBook),
 		newBookList(&t),
 		newBookMedium(&t),
@@ -49,12 +51,12 @@ func newBook() *cobra.Command {
 
 func newBookAdd(t *target) *cobra.Command {
 	var author, key string
-	cmd := asking(t, "add TITLE", "Add a book", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "add TITLE", "Add a book", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		body := map[string]string{"title": args[0]}
 		if author != "" {
 			body["author"] = author
 		}
-		return call{method: http.MethodPost, path: "/v1/books", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: "/v1/books", Body: body, IdempotencyKey: key}, nil
 	}, showBook)
 	cmd.Flags().StringVar(&author, "author", "", "who wrote it")
 	addKeyFlag(cmd, &key)
@@ -63,16 +65,16 @@ func newBookAdd(t *target) *cobra.Command {
 
 func newBookMedium(t *target) *cobra.Command {
 	return askingAs(t.asAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
-		between(3, 3), func(args []string) (call, error) {
-			return call{
-				method: http.MethodPost, path: bookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", body: map[string]string{"status": args[2]},
+		terminal.Between(3, 3), func(args []string) (client.Call, error) {
+			return client.Call{
+				Method: http.MethodPost, Path: bookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", Body: map[string]string{"status": args[2]},
 			}, nil
 		}, showBook)
 }
 
 func newBookList(t *target) *cobra.Command {
 	var search, state string
-	cmd := listing(t, "list", "List the books, the newest first", between(0, 0), func([]string) string { return "/v1/books" }, func() map[string]string {
+	cmd := listing(t, "list", "List the books, the newest first", terminal.Between(0, 0), func([]string) string { return "/v1/books" }, func() map[string]string {
 		return map[string]string{"q": search, "state": state}
 	}, showBooks)
 	cmd.Flags().StringVar(&search, "search", "", "only those with this text in the title or the author's name")
@@ -81,14 +83,14 @@ func newBookList(t *target) *cobra.Command {
 }
 
 func showBook(cmd *cobra.Command, b book) error {
-	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", when(b.CreatedAt)}}
+	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", terminal.When(b.CreatedAt)}}
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
 		if m.SourceURL != "" { // it is shown to its owner and administrators
 			rows = append(rows, []string{"", "from " + m.SourceURL})
 		}
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func showBooks(cmd *cobra.Command, books []book) error {
@@ -100,5 +102,5 @@ func showBooks(cmd *cobra.Command, books []book) error {
 		}
 		rows = append(rows, []string{b.ID, b.State, strings.Join(media, ", "), b.Author, b.Title})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

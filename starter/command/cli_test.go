@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"stagecoach/internal/devinfo"
 	"strings"
 	"sync"
 	"testing"
@@ -233,11 +234,11 @@ func TestTokensOfDevStayWithDev(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{"GET /v1/status": {"200 " + statusJSON}, "GET /v1/deliveries/7": {"200 " + job("QUEUED", "null")}})
 	state := t.TempDir()
-	data, err := json.Marshal(devInfo{API: api.URL, AdminToken: "admin", UserToken: "user"})
+	data, err := json.Marshal(devinfo.Info{API: api.URL, AdminToken: "admin", UserToken: "user"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(state, devInfoFile), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(state, devinfo.File), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"status", "--state", state}, {"deliver", "show", "7", "--state", state}} {

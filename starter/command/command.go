@@ -7,13 +7,20 @@ package command
 import (
 	"context"
 	"io"
+	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
 )
 
 // Run runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 usage, 3 not reachable.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	return Execute(ctx, newRoot(), args, stdout, stderr)
+}
+
+// Execute runs one line of a program's commands, tells people what went wrong, and gives the exit code as Run does.
+func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return terminal.UsageError(err.Error()) })
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -25,13 +32,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func newRoot() *cobra.Command {
-	root := group(&cobra.Command{
+	root := terminal.Group(&cobra.Command{
 		Use:   "starter",
 		Short: "Stagecoach on the command line: dev runs everything on this machine, the rest talks to the API",
 	},
 		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(), newStandIn())
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // errNotDelivered ends a command whose answer has told already how the delivery ended.
@@ -40,10 +42,10 @@ The file is named by its path in the shared folder, or by its id (digits only; a
 name is digits only is named with a slash before it). By default the command shows the
 progress and waits for the end: then exit code 0 means DELIVERED.`,
 		Example: "  starter deliver /reports/2026.pdf\n  starter deliver 42 --no-wait --json",
-		Args:    between(1, 1),
+		Args:    terminal.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") && wait == noWait {
-				return usageError{"--wait and --no-wait contradict each other"}
+				return terminal.UsageError("--wait and --no-wait contradict each other")
 			}
 			c, err := t.asUser()
 			if err != nil {
@@ -61,7 +63,7 @@ progress and waits for the end: then exit code 0 means DELIVERED.`,
 	return cmd
 }
 
-func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool) error {
+func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSON bool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	fileID := name
 	if strings.Trim(name, "0123456789") != "" {
@@ -75,7 +77,7 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 	if err != nil {
 		return err
 	}
-	job, err := decode[delivery](answer)
+	job, err := client.Decode[delivery](answer)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 		if existed {
 			said = "was asked for before with this key"
 		}
-		fmt.Fprintf(out, "delivery %s of %s (%s) %s\n", job.ID, printable(job.FileName), bytesText(job.Size), said)
+		fmt.Fprintf(out, "delivery %s of %s (%s) %s\n", job.ID, terminal.Printable(job.FileName), terminal.BytesText(job.Size), said)
 	}
 	if wait {
 		if job, answer, err = watchDelivery(cmd, c, job.ID, asJSON); err != nil {
@@ -92,7 +94,7 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 		}
 	}
 	if asJSON {
-		err = verbatim(out, answer)
+		err = terminal.Verbatim(out, answer)
 	} else if !wait {
 		fmt.Fprintf(out, "see how it goes: starter deliver show %s\n", job.ID)
 	}
@@ -103,7 +105,7 @@ func deliver(cmd *cobra.Command, c *client, name, key string, wait, asJSON bool)
 }
 
 // watchDelivery follows a delivery to its end before the eyes of a person, or silently.
-func watchDelivery(cmd *cobra.Command, c *client, id string, quiet bool) (delivery, []byte, error) {
+func watchDelivery(cmd *cobra.Command, c *client.Client, id string, quiet bool) (delivery, []byte, error) {
 	var speed speedometer
 	last, answer, err := watch(cmd, c, deliveryPath(id), lookAtDelivery, quiet, func(d delivery) string {
 		return progressLine(d, speed.look(d))
@@ -121,7 +123,7 @@ func newDeliverList(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List deliveries, the newest first (an administrator sees everybody's)",
-		Args:  between(0, 0),
+		Args:  terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.asUser()
 			if err != nil {
@@ -129,12 +131,12 @@ func newDeliverList(t *target) *cobra.Command {
 			}
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"state": strings.ToUpper(state), "cursor": cursor})
-			answer, err := c.get(cmd.Context(), "/v1/deliveries", query)
+			answer, err := c.Get(cmd.Context(), "/v1/deliveries", query)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
 			return showDeliveries(cmd, answer)
 		},
@@ -145,15 +147,15 @@ func newDeliverList(t *target) *cobra.Command {
 }
 
 func showDeliveries(cmd *cobra.Command, answer []byte) error {
-	list, err := decode[page[delivery]](answer)
+	list, err := client.Decode[client.Page[delivery]](answer)
 	if err != nil {
 		return err
 	}
 	rows := [][]string{{"ID", "STATE", "FILE", "SIZE", "TRIES FAILED", "ASKED FOR", "LAST ERROR"}}
 	for _, d := range list.Items {
-		rows = append(rows, []string{d.ID, string(d.State), d.FileName, bytesText(d.Size), strconv.Itoa(d.Attempt), when(d.CreatedAt), d.LastError})
+		rows = append(rows, []string{d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt), terminal.When(d.CreatedAt), d.LastError})
 	}
-	if err := table(cmd.OutOrStdout(), rows); err != nil {
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
 	mentionMore(cmd, list.NextCursor)
@@ -161,23 +163,23 @@ func showDeliveries(cmd *cobra.Command, answer []byte) error {
 }
 
 func newDeliverShow(t *target) *cobra.Command {
-	return oneDelivery(t, "show ID", "Show one delivery", func(ctx context.Context, c *client, id string) ([]byte, error) {
-		return c.get(ctx, deliveryPath(id), nil)
+	return oneDelivery(t, "show ID", "Show one delivery", func(ctx context.Context, c *client.Client, id string) ([]byte, error) {
+		return c.Get(ctx, deliveryPath(id), nil)
 	})
 }
 
 func newDeliverCancel(t *target) *cobra.Command {
-	return oneDelivery(t, "cancel ID", "Stop a delivery that has not ended", func(ctx context.Context, c *client, id string) ([]byte, error) {
-		answer, _, err := c.send(ctx, call{method: http.MethodPost, path: deliveryPath(id) + "/cancel"})
+	return oneDelivery(t, "cancel ID", "Stop a delivery that has not ended", func(ctx context.Context, c *client.Client, id string) ([]byte, error) {
+		answer, _, err := c.Send(ctx, client.Call{Method: http.MethodPost, Path: deliveryPath(id) + "/cancel"})
 		return answer, err
 	})
 }
 
 // oneDelivery is a command that does something with one delivery and shows it.
-func oneDelivery(t *target, use, short string, do func(context.Context, *client, string) ([]byte, error)) *cobra.Command {
+func oneDelivery(t *target, use, short string, do func(context.Context, *client.Client, string) ([]byte, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: between(1, 1),
+		Use: use, Short: short, Args: terminal.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
@@ -188,9 +190,9 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client,
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			d, err := decode[delivery](answer)
+			d, err := client.Decode[delivery](answer)
 			if err != nil {
 				return err
 			}
@@ -206,10 +208,10 @@ func showDelivery(cmd *cobra.Command, d delivery) error {
 		{"delivery", d.ID},
 		{"state", string(d.State)},
 		{"file", fmt.Sprintf("%s (id %s)", d.FileName, d.FileID)},
-		{"sent", fmt.Sprintf("%s of %s", bytesText(d.BytesSent), bytesText(d.Size))},
+		{"sent", fmt.Sprintf("%s of %s", terminal.BytesText(d.BytesSent), terminal.BytesText(d.Size))},
 		{"tries failed", fmt.Sprintf("%d of %d", d.Attempt, store.JobTries)},
-		{"asked for", when(d.CreatedAt)},
-		{"changed", when(d.UpdatedAt)},
+		{"asked for", terminal.When(d.CreatedAt)},
+		{"changed", terminal.When(d.UpdatedAt)},
 		{"workflow", d.WorkflowID},
 	}
 	if d.PlaceInLine > 0 {
@@ -219,10 +221,10 @@ func showDelivery(cmd *cobra.Command, d delivery) error {
 		rows = append(rows, []string{"last error", d.LastError})
 	}
 	if !d.NextAt.IsZero() {
-		rows = append(rows, []string{"next try", when(d.NextAt)})
+		rows = append(rows, []string{"next try", terminal.When(d.NextAt)})
 	}
 	if !d.DeadlineAt.IsZero() {
-		rows = append(rows, []string{"ends by itself", when(d.DeadlineAt)})
+		rows = append(rows, []string{"ends by itself", terminal.When(d.DeadlineAt)})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // lookAtDelivery is how often one is looked at that somebody watches.
@@ -41,10 +43,10 @@ func (d delivery) ended() bool {
 }
 
 // askForDelivery asks for a delivery. existed says that the key was used before: then it is that delivery.
-func askForDelivery(ctx context.Context, c *client, fileID, key string) (answer []byte, existed bool, err error) {
-	answer, status, err := c.send(ctx, call{
-		method: http.MethodPost, path: "/v1/deliveries",
-		body: map[string]string{"file_id": fileID}, idempotencyKey: key,
+func askForDelivery(ctx context.Context, c *client.Client, fileID, key string) (answer []byte, existed bool, err error) {
+	answer, status, err := c.Send(ctx, client.Call{
+		Method: http.MethodPost, Path: "/v1/deliveries",
+		Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
 	})
 	return answer, status == http.StatusOK, err
 }
@@ -52,8 +54,8 @@ func askForDelivery(ctx context.Context, c *client, fileID, key string) (answer 
 func deliveryPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
 // eachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
-func eachDelivery(ctx context.Context, c *client, see func(delivery) (enough bool)) error {
-	return eachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
+func eachDelivery(ctx context.Context, c *client.Client, see func(delivery) (enough bool)) error {
+	return client.EachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
 }
 
 // speedometer measures how fast the bytes of one delivery flow.
@@ -81,11 +83,11 @@ func (s *speedometer) look(d delivery) float64 {
 // progressLine shows how far a delivery is, within the width of a screen.
 func progressLine(d delivery, perSecond float64) string {
 	const nameWidth = 24
-	name := shorten(printable(d.FileName), nameWidth)
+	name := terminal.Shorten(terminal.Printable(d.FileName), nameWidth)
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
 	switch {
 	case d.State == store.JobQueued && d.Attempt > 0:
-		line += fmt.Sprintf("waits to be tried again after %s", printable(d.LastError))
+		line += fmt.Sprintf("waits to be tried again after %s", terminal.Printable(d.LastError))
 	case d.State == store.JobQueued && d.PlaceInLine > 0:
 		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
 	case d.State == store.JobQueued:
@@ -93,10 +95,10 @@ func progressLine(d delivery, perSecond float64) string {
 	case d.State != store.JobStreaming || d.Size <= 0:
 		line += "opens the file"
 	case d.BytesSent >= d.Size:
-		line += bar(1) + " 100 %  Telegram takes it in"
+		line += terminal.Bar(1) + " 100 %  Telegram takes it in"
 	default:
 		part := float64(d.BytesSent) / float64(d.Size)
-		line += fmt.Sprintf("%s %3.0f %%", bar(part), 100*part)
+		line += fmt.Sprintf("%s %3.0f %%", terminal.Bar(part), 100*part)
 		if perSecond > 0 {
 			line += fmt.Sprintf("  %.1f MB/s", perSecond/1e6)
 		}
@@ -107,12 +109,12 @@ func progressLine(d delivery, perSecond float64) string {
 func (d delivery) stage() string { return string(d.State) }
 
 func (d delivery) changeLine() string {
-	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, printable(d.FileName))
+	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
 	switch {
 	case d.State == store.JobDelivered:
-		line += fmt.Sprintf(", %s in %s", bytesText(d.Size), took(d.UpdatedAt.Sub(d.CreatedAt)))
+		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.UpdatedAt.Sub(d.CreatedAt)))
 	case d.LastError != "":
-		line += ": " + printable(d.LastError)
+		line += ": " + terminal.Printable(d.LastError)
 	}
 	return line
 }

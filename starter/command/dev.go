@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/dev/servers"
+	"stagecoach/internal/devinfo"
+	"stagecoach/starter/terminal"
 )
-
-// defaultState is where dev keeps everything unless told otherwise.
-const defaultState = ".stagecoach"
 
 // devOptions are the flags of dev.
 type devOptions struct {
@@ -32,17 +31,17 @@ func newDev() *cobra.Command {
 The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
 are replaced by free ones; addresses and tokens stand in dev.json there. STAGECOACH_…
 variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.`,
-		Args: between(0, 0),
+		Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
 	}
-	cmd.Flags().StringVar(&o.state, "state", defaultState, "the folder that keeps everything")
+	cmd.Flags().StringVar(&o.state, "state", devinfo.DefaultState, "the folder that keeps everything")
 	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
 	return cmd
 }
 
 func runDev(cmd *cobra.Command, o devOptions) (err error) {
-	asked, stopListening := untilAsked(cmd.Context())
+	asked, stopListening := terminal.UntilAsked(cmd.Context())
 	defer stopListening()
 	ctx, broken := context.WithCancelCause(asked) // its cause tells a breakdown from a wish to stop
 	defer broken(nil)
@@ -56,9 +55,9 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 		return err
 	}
 	defer unlock()
-	s := newStack(state, newScreen(cmd.OutOrStdout()), broken)
+	s := newStack(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
 	// A dev.json means that its services are up: that of the last run must not be taken for ours.
-	if err := os.Remove(filepath.Join(state, devInfoFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(state, devinfo.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	began := time.Now()
@@ -94,7 +93,7 @@ func verdict(ctx context.Context, err error) error {
 
 // greet tells what runs where.
 func greet(s *stack, o devOptions, after time.Duration) {
-	s.screen.say("\nStagecoach runs, %s after the start.\n", took(after))
+	s.screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
 	rows := [][2]string{
 		{"Temporal Web UI", s.info.WebUI},
 		{"API and its docs", s.info.Docs},
@@ -103,17 +102,17 @@ func greet(s *stack, o devOptions, after time.Duration) {
 		{"qBittorrent", s.info.StandIns.QBittorrent},
 		{"state", s.shown(s.state)},
 		{"logs", s.shown(s.logDir())},
-		{"addresses, tokens", s.shown(filepath.Join(s.state, devInfoFile))},
+		{"addresses, tokens", s.shown(filepath.Join(s.state, devinfo.File))},
 	}
 	for _, row := range rows {
-		s.screen.say("  %-18s %s", row[0], row[1])
+		s.screen.Say("  %-18s %s", row[0], row[1])
 	}
-	s.screen.say("")
+	s.screen.Say("")
 	if o.once {
 		return
 	}
 	if !o.noDemo {
-		s.screen.say("  Drop any file into %s: it is delivered to the chat.", s.shown(s.dropFolder()))
+		s.screen.Say("  Drop any file into %s: it is delivered to the chat.", s.shown(s.dropFolder()))
 	}
-	s.screen.say("  Ctrl-C stops.\n")
+	s.screen.Say("  Ctrl-C stops.\n")
 }

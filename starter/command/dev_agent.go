@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
 )
 
@@ -18,7 +19,7 @@ const (
 // agent is a simulated member of a workspace: it takes what is ready, one task at a time, and helps with what is STUCK.
 type agent struct {
 	id, name  string
-	api       *client
+	api       *client.Client
 	workspace string
 	sleeps    bool
 }
@@ -30,7 +31,7 @@ func (a *agent) work(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && !passing(err) && !outrun(err) {
+		if err != nil && !client.Passing(err) && !outrun(err) {
 			return err
 		}
 		select {
@@ -43,14 +44,14 @@ func (a *agent) work(ctx context.Context) error {
 
 // outrun says whether somebody, or a deadline, was quicker.
 func outrun(err error) bool {
-	var no *refusal
+	var no *client.Refusal
 	return errors.As(err, &no) && no.Status == http.StatusConflict
 }
 
 // step looks at all tasks and does one thing, the most urgent.
 func (a *agent) step(ctx context.Context) error {
 	var mine, stuck, ready *task
-	err := eachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task) bool {
+	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task) bool {
 		switch {
 		case t.ended():
 		case t.AssigneeID == a.id:
@@ -94,6 +95,6 @@ func (a *agent) goOn(ctx context.Context, t *task) error {
 }
 
 func (a *agent) act(ctx context.Context, t *task, action string, to store.TaskStatus, comment string) error {
-	_, _, err := a.api.send(ctx, actOn(t.ID, action, to, []string{comment}, ""))
+	_, _, err := a.api.Send(ctx, actOn(t.ID, action, to, []string{comment}, ""))
 	return err
 }

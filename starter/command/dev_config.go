@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/internal/config"
+	"stagecoach/starter/terminal"
 )
 
 // config makes the settings of the services: what dev itself decides, then the environment, then defaults that suit a
@@ -73,7 +74,7 @@ func (s *stack) config() (config.Config, error) {
 		return value, ok
 	})
 	if err != nil {
-		return c, usageError{err.Error()}
+		return c, terminal.UsageError(err.Error())
 	}
 	if _, wanted := os.LookupEnv("STAGECOACH_WORKER_METRICS_ADDR"); !wanted {
 		c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process

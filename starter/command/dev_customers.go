@@ -11,9 +11,11 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 const (
@@ -48,14 +50,14 @@ func (c customer) address() string {
 // names somebody who does not exist, and one fails at first and goes well when it is tried again.
 type customers struct {
 	stack *stack
-	api   *client // of an administrator
+	api   *client.Client // of an administrator
 	began time.Time
 	over  bool
 	seen  int // the events of the purchase under way that were told
 }
 
 func newCustomers(s *stack) *customers {
-	return &customers{stack: s, api: &client{base: s.info.API, token: s.info.AdminToken}, began: time.Now()}
+	return &customers{stack: s, api: &client.Client{Base: s.info.API, Token: s.info.AdminToken}, began: time.Now()}
 }
 
 // round implements demo. All there is to show is shown in the first one.
@@ -64,7 +66,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 		return nil, nil
 	}
 	d.over = true
-	defer d.stack.screen.draw()
+	defer d.stack.screen.Draw()
 	known, err := d.known(ctx)
 	if err != nil {
 		return nil, err
@@ -98,12 +100,12 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 func (d *customers) known(ctx context.Context) (map[string]wholeTransaction, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
-		now, err := answerTo[ledger](ctx, d.api, call{method: http.MethodGet, path: "/v1/payments/ledger"})
+		now, err := client.Ask[ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
 		return now.ScannedTo.After(began), err
 	})
 	known := map[string]wholeTransaction{}
 	if err == nil {
-		err = eachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction) bool {
+		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction) bool {
 			known[t.Sender] = wholeTransaction{transaction: t} // the oldest stays, being the last
 			return false
 		})
@@ -125,7 +127,7 @@ func (d *customers) serve(ctx context.Context, c customer, t wholeTransaction) (
 			return t, err
 		}
 		t.Hash = hash
-		d.stack.screen.say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, ton(c.nano))
+		d.stack.screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, ton(c.nano))
 	}
 	t, err := d.follow(ctx, t)
 	if err != nil || t.Status != store.TransactionFailed || !c.retried {
@@ -134,8 +136,8 @@ func (d *customers) serve(ctx context.Context, c customer, t wholeTransaction) (
 	if err := d.stack.shop.fragment.SetUser(shyUsername, "user"); err != nil {
 		return t, err
 	}
-	retry := call{method: http.MethodPost, path: txPath(t.Hash) + "/retry", body: map[string]string{"comment": "it can be gifted Stars now"}}
-	if _, err := answerTo[transaction](ctx, d.api, retry); err != nil {
+	retry := client.Call{Method: http.MethodPost, Path: txPath(t.Hash) + "/retry", Body: map[string]string{"comment": "it can be gifted Stars now"}}
+	if _, err := client.Ask[transaction](ctx, d.api, retry); err != nil {
 		return t, err
 	}
 	return d.follow(ctx, t)
@@ -144,8 +146,8 @@ func (d *customers) serve(ctx context.Context, c customer, t wholeTransaction) (
 // follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
 func (d *customers) follow(ctx context.Context, t wholeTransaction) (wholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
-		now, err := answerTo[wholeTransaction](ctx, d.api, call{method: http.MethodGet, path: txPath(t.Hash)})
-		if no, refused := errors.AsType[*refusal](err); refused && no.Status == http.StatusNotFound {
+		now, err := client.Ask[wholeTransaction](ctx, d.api, client.Call{Method: http.MethodGet, Path: txPath(t.Hash)})
+		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
 			return false, nil // the chain was not read that far yet
 		}
 		if err != nil {
@@ -171,9 +173,9 @@ func (d *customers) tell(t transaction, e taskEvent) {
 	switch what := changeOf(e); {
 	case what == "":
 	case e.Comment != "":
-		d.stack.screen.say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.starsText(), printable(e.Comment))
+		d.stack.screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.starsText(), terminal.Printable(e.Comment))
 	default:
-		d.stack.screen.say("  transaction %.8s  %-10s  %s", t.Hash, what, t.starsText())
+		d.stack.screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, t.starsText())
 	}
 }
 
@@ -223,7 +225,7 @@ func (d *customers) judge(ctx context.Context, c customer, t wholeTransaction) (
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 	var last reconciliation
 	err = d.until(ctx, func() (bool, error) {
-		last, err = answerTo[reconciliation](ctx, d.api, call{method: http.MethodPost, path: "/v1/payments/reconcile"})
+		last, err = client.Ask[reconciliation](ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"})
 		return last.ChainCompared || len(last.Differences) > 0, err
 	})
 	if errors.Is(err, errPatience) {
@@ -242,7 +244,7 @@ func (d *customers) until(ctx context.Context, look func() (over bool, err error
 	for deadline := time.Now().Add(customersPatience); ; {
 		over, err := look()
 		switch {
-		case err != nil && !passing(err) || over && err == nil:
+		case err != nil && !client.Passing(err) || over && err == nil:
 			return err
 		case time.Now().After(deadline):
 			return errPatience

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"stagecoach/starter/terminal"
 	"time"
 )
 
@@ -72,22 +73,22 @@ func showResults(s *stack, results []result) error {
 		if r.workflow != "" {
 			link = s.info.WebUI + "/namespaces/default/workflows/" + url.PathEscape(r.workflow)
 		}
-		rows = append(rows, []string{"  " + r.job, shorten(printable(r.name), 40), r.state, took(r.took), link})
+		rows = append(rows, []string{"  " + r.job, terminal.Shorten(terminal.Printable(r.name), 40), r.state, terminal.Took(r.took), link})
 	}
 	if before > 0 {
-		s.screen.say("  done by an earlier run already: %d", before)
+		s.screen.Say("  done by an earlier run already: %d", before)
 	}
 	if len(rows) == 1 {
 		return nil
 	}
-	s.screen.say("")
-	if err := table(s.screen.out, rows); err != nil {
+	s.screen.Say("")
+	if err := terminal.Table(s.screen.Out, rows); err != nil {
 		return err
 	}
-	s.screen.say("")
+	s.screen.Say("")
 	for _, r := range results {
 		if r.problem != "" {
-			s.screen.say("  %s, %s: %s", r.job, printable(r.name), printable(r.problem))
+			s.screen.Say("  %s, %s: %s", r.job, terminal.Printable(r.name), terminal.Printable(r.problem))
 		}
 	}
 	return nil
@@ -104,6 +105,6 @@ func judge(s *stack, results []result) error {
 	if bad > 0 {
 		return fmt.Errorf("%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.shown(s.logDir()))
 	}
-	s.screen.say("  All %d ended as they should.\n", len(results))
+	s.screen.Say("  All %d ended as they should.\n", len(results))
 	return nil
 }

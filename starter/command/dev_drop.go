@@ -12,7 +12,9 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 // service itself knows what was delivered by an earlier run.
 type dropFolder struct {
 	stack  *stack
-	api    *client
+	api    *client.Client
 	folder *watchedFolder
 	verify bool // look into the chat for each file
 
@@ -49,7 +51,7 @@ type ride struct {
 func newDropFolder(s *stack, verify bool) *dropFolder {
 	return &dropFolder{
 		stack: s, verify: verify, folder: newWatchedFolder(s.dropFolder()),
-		api:   &client{base: s.info.API, token: s.info.UserToken},
+		api:   &client.Client{Base: s.info.API, Token: s.info.UserToken},
 		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*ride{},
 	}
 }
@@ -61,7 +63,7 @@ func (f *dropFolder) round(ctx context.Context) ([]result, error) {
 			return nil, err
 		}
 	}
-	defer f.stack.screen.draw()
+	defer f.stack.screen.Draw()
 	var results []result
 	for {
 		drops, changing, err := f.folder.look()
@@ -119,7 +121,7 @@ func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 	if err != nil {
 		return err
 	}
-	job, err := decode[delivery](answer)
+	job, err := client.Decode[delivery](answer)
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 // settle decides what an attempt to ask for a delivery means: done, to be tried again, or a failure to show.
 func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 	since, again := f.tried[d]
-	if err != nil && (errors.Is(err, errNotListed) || passing(err)) && (!again || time.Since(since) < dropPatience) {
+	if err != nil && (errors.Is(err, errNotListed) || client.Passing(err)) && (!again || time.Since(since) < dropPatience) {
 		if !again {
 			f.tried[d] = time.Now()
 		}
@@ -142,7 +144,7 @@ func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 	if err == nil {
 		return result{}, false
 	}
-	f.stack.screen.say("  not delivered  %s: %s", printable(d.path), printable(err.Error()))
+	f.stack.screen.Say("  not delivered  %s: %s", terminal.Printable(d.path), terminal.Printable(err.Error()))
 	return result{job: "–", name: d.path, state: "REFUSED", problem: err.Error()}, true
 }
 
@@ -181,8 +183,8 @@ func (f *dropFolder) news(r *ride, d delivery) {
 	changed := d.State != r.last.State
 	r.last = d
 	earlier := d.ended() && d.UpdatedAt.Before(f.began)
-	if changed && !earlier && (d.ended() || !f.stack.screen.live) {
-		f.stack.screen.say("  %s", d.changeLine())
+	if changed && !earlier && (d.ended() || !f.stack.screen.Live) {
+		f.stack.screen.Say("  %s", d.changeLine())
 	}
 }
 
@@ -209,12 +211,12 @@ func (f *dropFolder) draw() {
 		lines = append(lines, progressLine(r.last, r.speed.look(r.last)))
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
-		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", shorten(printable(d.path), 40)))
+		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", terminal.Shorten(terminal.Printable(d.path), 40)))
 	}
 	if more := len(lines) - most; more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("  and %d more", more))
 	}
-	f.stack.screen.draw(lines...)
+	f.stack.screen.Draw(lines...)
 }
 
 // waits is 1 for a delivery that no worker has taken yet.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"stagecoach/internal/devinfo"
 	"stagecoach/internal/store"
 )
 
@@ -62,7 +63,7 @@ func loadKept(state string) (kept, error) {
 	return k, nil
 }
 
-func (k kept) save(state string) error { return writePrivate(keptFile(state), k) }
+func (k kept) save(state string) error { return devinfo.WritePrivate(keptFile(state), k) }
 
 func newKept() kept {
 	key := make([]byte, 32)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
 )
 
@@ -18,13 +19,13 @@ const libraryPatience = 3 * time.Minute // for the one download
 // with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
 type library struct {
 	stack *stack
-	api   *client
+	api   *client.Client
 	began time.Time
 	over  bool
 }
 
 func newLibrary(s *stack) *library {
-	return &library{stack: s, api: &client{base: s.info.API, token: s.info.UserToken}, began: time.Now()}
+	return &library{stack: s, api: &client.Client{Base: s.info.API, Token: s.info.UserToken}, began: time.Now()}
 }
 
 // round implements demo. All there is to show is shown in the first one.
@@ -33,8 +34,8 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 		return nil, nil
 	}
 	d.over = true
-	defer d.stack.screen.draw()
-	b, err := answerTo[book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
+	defer d.stack.screen.Draw()
+	b, err := client.Ask[book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,8 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 
 // ask gives what an earlier run has completed, or else asks for a download.
 func (d *library) ask(ctx context.Context, bookID string) (download, error) {
-	done, err := answerTo[page[download]](ctx, d.api, call{
-		method: http.MethodGet, path: "/v1/downloads", query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
+	done, err := client.Ask[client.Page[download]](ctx, d.api, client.Call{
+		Method: http.MethodGet, Path: "/v1/downloads", Query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
 	})
 	if err != nil {
 		return download{}, err
@@ -71,18 +72,18 @@ func (d *library) ask(ctx context.Context, bookID string) (download, error) {
 			return job, nil
 		}
 	}
-	wanted := call{method: http.MethodPost, path: "/v1/downloads", body: map[string]string{
+	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
 		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.torrents.demo.URL,
 	}}
-	job, err := answerTo[download](ctx, d.api, wanted)
+	job, err := client.Ask[download](ctx, d.api, wanted)
 	if err != nil || job.SourceURL == d.stack.torrents.demo.URL {
 		return job, err
 	}
 	// An earlier run left it unfinished, and its web seed had another port.
-	if _, err := answerTo[download](ctx, d.api, call{method: http.MethodPost, path: downloadPath(job.ID) + "/cancel"}); err != nil {
+	if _, err := client.Ask[download](ctx, d.api, client.Call{Method: http.MethodPost, Path: downloadPath(job.ID) + "/cancel"}); err != nil {
 		return job, err
 	}
-	return answerTo[download](ctx, d.api, wanted)
+	return client.Ask[download](ctx, d.api, wanted)
 }
 
 // watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
@@ -92,11 +93,11 @@ func (d *library) watch(ctx context.Context, job download) (download, error) {
 	stage := ""
 	last, _, err := follow(limited, d.api, downloadPath(job.ID), demoEvery, func(now download) {
 		earlier := now.ended() && now.UpdatedAt.Before(d.began)
-		if now.stage() != stage && !earlier && (now.ended() || !d.stack.screen.live) {
-			d.stack.screen.draw()
-			d.stack.screen.say("  %s", now.changeLine())
+		if now.stage() != stage && !earlier && (now.ended() || !d.stack.screen.Live) {
+			d.stack.screen.Draw()
+			d.stack.screen.Say("  %s", now.changeLine())
 		} else if !now.ended() {
-			d.stack.screen.draw(now.progressLine())
+			d.stack.screen.Draw(now.progressLine())
 		}
 		stage = now.stage()
 	})
@@ -113,7 +114,7 @@ func (d *library) watch(ctx context.Context, job download) (download, error) {
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
 func (d *library) proof(ctx context.Context, job download) (problem string, err error) {
-	b, err := answerTo[book](ctx, d.api, call{method: http.MethodGet, path: bookPath(job.BookID)})
+	b, err := client.Ask[book](ctx, d.api, client.Call{Method: http.MethodGet, Path: bookPath(job.BookID)})
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
 )
 
@@ -49,13 +50,13 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 
 // introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
 func (s *stack) introducePeople(ctx context.Context) error {
-	telegram := &client{base: s.info.StandIns.Telegram}
+	telegram := &client.Client{Base: s.info.StandIns.Telegram}
 	for id, username := range map[int64]string{demoAdmin: "", demoUser: demoUsername} {
 		if len(s.telegram.Chat(id).Messages) > 0 {
 			continue
 		}
-		_, _, err := telegram.send(ctx, call{
-			method: http.MethodPost, path: fmt.Sprintf("/_/users/%d/messages", id), body: map[string]string{"text": "/start", "username": username},
+		_, _, err := telegram.Send(ctx, client.Call{
+			Method: http.MethodPost, Path: fmt.Sprintf("/_/users/%d/messages", id), Body: map[string]string{"text": "/start", "username": username},
 		})
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/starter/terminal"
 )
 
 // startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
@@ -27,11 +28,11 @@ func (s *stack) startServers(ctx context.Context) error {
 	var postgres *servers.Postgres
 	var temporal *servers.Temporal
 	var qbittorrent *servers.QBittorrent
-	s.screen.draw("  PostgreSQL, Temporal and qBittorrent start")
+	s.screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
 	servers, ctx := errgroup.WithContext(ctx)
 	if own := os.Getenv("DATABASE_URL"); own != "" {
 		s.info.DatabaseURL = own
-		s.screen.say("  PostgreSQL   the one that DATABASE_URL names")
+		s.screen.Say("  PostgreSQL   the one that DATABASE_URL names")
 	} else {
 		servers.Go(func() (err error) {
 			postgres, err = s.startPostgres(ctx)
@@ -47,7 +48,7 @@ func (s *stack) startServers(ctx context.Context) error {
 		return err
 	})
 	err := servers.Wait()
-	s.screen.draw()
+	s.screen.Draw()
 	// What did start is ours to stop, also when another did not.
 	if postgres != nil {
 		s.started("PostgreSQL", s.guard("PostgreSQL", postgres.Done(), postgres.Stop))
@@ -89,7 +90,7 @@ func (s *stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
 	if u, err := url.Parse(postgres.URL); err == nil {
 		s.kept.Ports.Postgres = portOf(u.Host)
 	}
-	s.screen.say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), took(time.Since(began)))
+	s.screen.Say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), terminal.Took(time.Since(began)))
 	return postgres, nil
 }
 
@@ -99,10 +100,10 @@ func (s *stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
 		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
 		Progress: func(step string) {
-			if s.screen.live {
-				s.screen.draw("  " + step)
+			if s.screen.Live {
+				s.screen.Draw("  " + step)
 			} else {
-				s.screen.say("  %s", step)
+				s.screen.Say("  %s", step)
 			}
 		},
 	})
@@ -114,7 +115,7 @@ func (s *stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
 	if u, err := url.Parse(temporal.WebUI); err == nil {
 		s.kept.Ports.WebUI = portOf(u.Host)
 	}
-	s.screen.say("  Temporal     %s, ready in %s", temporal.Address, took(time.Since(began)))
+	s.screen.Say("  Temporal     %s, ready in %s", temporal.Address, terminal.Took(time.Since(began)))
 	return temporal, pointTemporalClients(temporal.Address)
 }
 

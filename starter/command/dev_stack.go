@@ -14,6 +14,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
+	"stagecoach/internal/devinfo"
+	"stagecoach/starter/terminal"
 )
 
 const readyTime = time.Minute
@@ -21,10 +23,10 @@ const readyTime = time.Minute
 // stack is everything that dev runs.
 type stack struct {
 	state    string // absolute path of the state folder
-	screen   *screen
+	screen   *terminal.Screen
 	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
 	kept     kept
-	info     devInfo
+	info     devinfo.Info
 	telegram *sim.Telegram
 	torrents torrents
 	shop     shop
@@ -36,7 +38,7 @@ type stack struct {
 }
 
 // newStack makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
-func newStack(state string, screen *screen, broken context.CancelCauseFunc) *stack {
+func newStack(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *stack {
 	return &stack{state: state, screen: screen, broken: broken}
 }
 
@@ -79,7 +81,7 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if err := s.kept.save(s.state); err != nil {
 		return err
 	}
-	return writePrivate(filepath.Join(s.state, devInfoFile), s.info)
+	return devinfo.WritePrivate(filepath.Join(s.state, devinfo.File), s.info)
 }
 
 func (s *stack) started(name string, stop func() error) {
@@ -92,8 +94,8 @@ func (s *stack) stop() error {
 		return nil
 	}
 	began := time.Now()
-	s.screen.draw()
-	s.screen.say("Stopping …")
+	s.screen.Draw()
+	s.screen.Say("Stopping …")
 	var problems []error
 	for _, p := range slices.Backward(s.parts) {
 		if err := p.stop(); err != nil {
@@ -103,7 +105,7 @@ func (s *stack) stop() error {
 	for _, file := range s.logs {
 		problems = append(problems, file.Close())
 	}
-	s.screen.say("Stopped after %s. The next start with this state goes on from here.", took(time.Since(began)))
+	s.screen.Say("Stopped after %s. The next start with this state goes on from here.", terminal.Took(time.Since(began)))
 	return errors.Join(problems...)
 }
 
@@ -148,10 +150,10 @@ func (s *stack) logFile(name string) string { return filepath.Join(s.logDir(), n
 
 // awaitReady waits until the API has everything it needs.
 func (s *stack) awaitReady(ctx context.Context) error {
-	s.screen.draw("  the API gets ready")
-	defer s.screen.draw()
+	s.screen.Draw("  the API gets ready")
+	defer s.screen.Draw()
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime,
-		fmt.Errorf("the API is not ready after %s: see %s", took(readyTime), s.shown(s.logFile("api"))))
+		fmt.Errorf("the API is not ready after %s: see %s", terminal.Took(readyTime), s.shown(s.logFile("api"))))
 	defer cancel()
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.info.API+"/ready", nil)

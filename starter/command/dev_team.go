@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 const (
@@ -30,8 +32,8 @@ var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 // with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
 type team struct {
 	stack *stack
-	api   *client // of the person who wants the work done
-	admin *client
+	api   *client.Client // of the person who wants the work done
+	admin *client.Client
 	began time.Time
 	over  bool
 	names map[string]string      // of the agents, by their ids
@@ -41,7 +43,7 @@ type team struct {
 func newTeam(s *stack) *team {
 	return &team{
 		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]taskEvent{},
-		api: &client{base: s.info.API, token: s.info.UserToken}, admin: &client{base: s.info.API, token: s.info.AdminToken},
+		api: &client.Client{Base: s.info.API, Token: s.info.UserToken}, admin: &client.Client{Base: s.info.API, Token: s.info.AdminToken},
 	}
 }
 
@@ -83,7 +85,7 @@ func (d *team) round(ctx context.Context) ([]result, error) {
 // hire makes the agents' users, or finds them, and gives each a token.
 func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	known := map[string]string{}
-	err := eachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u user) bool {
+	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u user) bool {
 		known[u.Name] = u.ID
 		return false
 	})
@@ -92,22 +94,22 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	}
 	var agents []*agent
 	for _, name := range teamNames {
-		request := call{method: http.MethodPost, path: "/v1/users", body: map[string]string{"name": name}}
+		request := client.Call{Method: http.MethodPost, Path: "/v1/users", Body: map[string]string{"name": name}}
 		if id := known[name]; id != "" {
-			request = call{method: http.MethodPost, path: "/v1/users/" + id + "/token"}
+			request = client.Call{Method: http.MethodPost, Path: "/v1/users/" + id + "/token"}
 		}
-		hired, err := answerTo[user](ctx, d.admin, request)
+		hired, err := client.Ask[user](ctx, d.admin, request)
 		if err != nil {
 			return nil, err
 		}
-		agents = append(agents, &agent{id: hired.ID, name: name, api: &client{base: d.api.base, token: hired.Token}})
+		agents = append(agents, &agent{id: hired.ID, name: name, api: &client.Client{Base: d.api.Base, Token: hired.Token}})
 	}
 	return agents, nil
 }
 
 // plan makes the workspace and the graph, or finds those of an earlier run.
 func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
-	space, err := answerTo[workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
+	space, err := client.Ask[workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
 		"name": "Demo", "status_deadlines": map[string]float64{"IN_PROGRESS": teamDeadline},
 	}))
 	if err != nil {
@@ -115,13 +117,13 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
 	}
 	for _, a := range agents {
 		path := "/v1/workspaces/" + space.ID + "/members/" + a.id
-		if _, _, err := d.api.send(ctx, call{method: http.MethodPut, path: path}); err != nil {
+		if _, _, err := d.api.Send(ctx, client.Call{Method: http.MethodPut, Path: path}); err != nil {
 			return nil, err
 		}
 	}
 	sleeper := agents[len(agents)-1]
 	sleeper.sleeps = true
-	made, err := answerTo[madeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
+	made, err := client.Ask[madeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
 		{"ref": "plan", "title": "Draw the plan", "priority": "high"},
 		{"ref": "data", "title": sleepersTask, "assignee_id": sleeper.id},
 		{"ref": "build", "title": "Build what is planned", "blocked_by": []string{"plan"}},
@@ -136,10 +138,10 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
 }
 
 // keyed is a request whose repeat gives the first answer, for as long as it asks for the same.
-func keyed(path string, body any) call {
+func keyed(path string, body any) client.Call {
 	text, _ := json.Marshal(body) // of plain maps
 	sum := sha256.Sum256(text)
-	return call{method: http.MethodPost, path: path, body: body, idempotencyKey: "dev-" + hex.EncodeToString(sum[:16])}
+	return client.Call{Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: "dev-" + hex.EncodeToString(sum[:16])}
 }
 
 // watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
@@ -150,7 +152,7 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task
 	for {
 		over := true
 		for i := range tasks {
-			if err := d.look(ctx, &tasks[i]); err != nil && !passing(err) && ctx.Err() == nil {
+			if err := d.look(ctx, &tasks[i]); err != nil && !client.Passing(err) && ctx.Err() == nil {
 				return tasks, err
 			}
 			over = over && tasks[i].ended()
@@ -168,17 +170,17 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task
 
 // look reads a task anew, and tells what has happened to it since the last time.
 func (d *team) look(ctx context.Context, t *task) error {
-	now, err := answerTo[task](ctx, d.api, call{method: http.MethodGet, path: taskPath(t.ID)})
+	now, err := client.Ask[task](ctx, d.api, client.Call{Method: http.MethodGet, Path: taskPath(t.ID)})
 	if err != nil {
 		return err
 	}
-	events, err := answerTo[page[taskEvent]](ctx, d.api, call{method: http.MethodGet, path: taskPath(t.ID) + "/events"})
+	events, err := client.Ask[client.Page[taskEvent]](ctx, d.api, client.Call{Method: http.MethodGet, Path: taskPath(t.ID) + "/events"})
 	if err != nil {
 		return err
 	}
 	for _, e := range events.Items[min(len(d.told[t.ID]), len(events.Items)):] {
 		if e.To != "" && !e.CreatedAt.Before(d.began) {
-			d.stack.screen.say("  task %s  %-11s  %s", t.ID, e.To, printable(t.Title)+d.whose(e))
+			d.stack.screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
 		}
 	}
 	*t, d.told[t.ID] = now, events.Items

@@ -15,6 +15,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/internal/devinfo"
 )
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
@@ -88,16 +89,16 @@ func TestDevOnceTwice(t *testing.T) {
 	if strings.Contains(first.output(), "\x1b") {
 		t.Error("there are escape sequences in an output that is no terminal")
 	}
-	info, err := readDevInfo(state)
+	info, err := devinfo.Read(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{devInfoFile, "keep.json"} {
+	for _, name := range []string{devinfo.File, "keep.json"} {
 		if stat, err := os.Stat(filepath.Join(state, name)); err != nil || stat.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, stat.Mode(), err)
 		}
 	}
-	data, _ := os.ReadFile(filepath.Join(state, devInfoFile))
+	data, _ := os.ReadFile(filepath.Join(state, devinfo.File))
 	var keys map[string]any
 	if err := json.Unmarshal(data, &keys); err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestDevOnceTwice(t *testing.T) {
 	if n := len(received(t, state)); n != 2 {
 		t.Errorf("after the second run the chat has %d documents", n)
 	}
-	if again, err := readDevInfo(state); err != nil || again.AdminToken != info.AdminToken || again.UserToken != info.UserToken {
+	if again, err := devinfo.Read(state); err != nil || again.AdminToken != info.AdminToken || again.UserToken != info.UserToken {
 		t.Errorf("the tokens have changed, %v", err)
 	}
 

@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/starter/terminal"
 )
 
 // Torrents that the web seed of dev has: the demo's, and one for the developer to try.
@@ -42,7 +43,7 @@ func (s *stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, err
 	s.torrents.url, s.torrents.username, s.torrents.password, s.torrents.folder = q.URL, q.Username, q.Password, q.Downloads
 	s.info.StandIns.QBittorrent = q.URL
 	s.kept.Ports.QBittorrent = portOf(strings.TrimPrefix(q.URL, "http://"))
-	s.screen.say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), took(time.Since(began)))
+	s.screen.Say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)))
 	return q, nil
 }
 
@@ -64,7 +65,7 @@ func (s *stack) startTorrentStandIn() error {
 		return err
 	}
 	s.info.StandIns.QBittorrent = t.url
-	s.screen.say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+	s.screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
 	return nil
 }
 

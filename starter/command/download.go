@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // errNotCompleted ends a command whose answer has told already how the download ended.
@@ -36,7 +38,7 @@ it, for it may hold an &. While a download for the same book and medium is activ
 given instead. With --wait the command shows the progress until the end: then exit code 0
 means completed. Ctrl-C ends the waiting, not the download.`,
 		Example: "  starter download 4 \"magnet:?xt=urn:btih:…\" --wait\n  starter download 4 https://example.org/wheels.torrent --type audio",
-		Args:    between(2, 2),
+		Args:    terminal.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
@@ -59,17 +61,17 @@ type downloadOptions struct {
 	wait, asJSON      bool
 }
 
-func startDownload(cmd *cobra.Command, c *client, bookID, link string, o downloadOptions) error {
+func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o downloadOptions) error {
 	out := cmd.OutOrStdout()
 	body := map[string]string{"book_id": bookID, "media_type": o.mediaType, "source_url": link}
 	if o.source != "" {
 		body["source"] = o.source
 	}
-	answer, status, err := c.send(cmd.Context(), call{method: http.MethodPost, path: "/v1/downloads", body: body})
+	answer, status, err := c.Send(cmd.Context(), client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: body})
 	if err != nil {
 		return err
 	}
-	job, err := decode[download](answer)
+	job, err := client.Decode[download](answer)
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func startDownload(cmd *cobra.Command, c *client, bookID, link string, o downloa
 		}
 	}
 	if o.asJSON {
-		err = verbatim(out, answer)
+		err = terminal.Verbatim(out, answer)
 	} else if !o.wait {
 		fmt.Fprintf(out, "see how it goes: starter download show %s\n", job.ID)
 	}
@@ -105,7 +107,7 @@ func startDownload(cmd *cobra.Command, c *client, bookID, link string, o downloa
 
 func newDownloadList(t *target) *cobra.Command {
 	var status, bookID string
-	cmd := listing(t, "list", "List downloads, the newest first (an administrator sees everybody's)", between(0, 0),
+	cmd := listing(t, "list", "List downloads, the newest first (an administrator sees everybody's)", terminal.Between(0, 0),
 		func([]string) string { return "/v1/downloads" },
 		func() map[string]string {
 			return map[string]string{"status": strings.ToLower(status), "book_id": bookID}
@@ -116,24 +118,24 @@ func newDownloadList(t *target) *cobra.Command {
 }
 
 func newDownloadShow(t *target) *cobra.Command {
-	return asking(t, "show ID", "Show one download", between(1, 1), func(args []string) (call, error) {
-		return call{method: http.MethodGet, path: downloadPath(args[0])}, nil
+	return asking(t, "show ID", "Show one download", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: downloadPath(args[0])}, nil
 	}, showDownload)
 }
 
 func newDownloadCancel(t *target) *cobra.Command {
 	var keepFiles bool
-	cmd := asking(t, "cancel ID", "End a download, and remove its torrent unless another download needs it", between(1, 1), func(args []string) (call, error) {
-		return call{method: http.MethodPost, path: downloadPath(args[0]) + "/cancel", body: map[string]bool{"keep_files": keepFiles}}, nil
+	cmd := asking(t, "cancel ID", "End a download, and remove its torrent unless another download needs it", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodPost, Path: downloadPath(args[0]) + "/cancel", Body: map[string]bool{"keep_files": keepFiles}}, nil
 	}, showDownload)
 	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "leave what was downloaded where it is")
 	return cmd
 }
 
 func newDownloadEvents(t *target) *cobra.Command {
-	return asking(t, "events ID", "Show what happened to a download, from the beginning", between(1, 1), func(args []string) (call, error) {
-		return call{method: http.MethodGet, path: downloadPath(args[0]) + "/events"}, nil
-	}, func(cmd *cobra.Command, p page[taskEvent]) error { return showTaskEvents(cmd, p.Items) })
+	return asking(t, "events ID", "Show what happened to a download, from the beginning", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: downloadPath(args[0]) + "/events"}, nil
+	}, func(cmd *cobra.Command, p client.Page[taskEvent]) error { return showTaskEvents(cmd, p.Items) })
 }
 
 func showDownloads(cmd *cobra.Command, downloads []download) error {
@@ -144,10 +146,10 @@ func showDownloads(cmd *cobra.Command, downloads []download) error {
 			speed = d.pace()
 		}
 		rows = append(rows, []string{
-			d.ID, string(d.Status), percent(d.Progress), d.sizeText(), speed, shorten(d.bookText(), 40), d.MediaType, when(d.CreatedAt), d.remark(),
+			d.ID, string(d.Status), percent(d.Progress), d.sizeText(), speed, terminal.Shorten(d.bookText(), 40), d.MediaType, terminal.When(d.CreatedAt), d.remark(),
 		})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func showDownload(cmd *cobra.Command, d download) error {
@@ -173,8 +175,8 @@ func showDownload(cmd *cobra.Command, d download) error {
 	if may == "" {
 		may = "nothing now"
 	}
-	return table(cmd.OutOrStdout(), append(rows,
-		[]string{"source", d.Source}, []string{"link", d.SourceURL}, []string{"asked for", when(d.CreatedAt)}, []string{"changed", when(d.UpdatedAt)},
+	return terminal.Table(cmd.OutOrStdout(), append(rows,
+		[]string{"source", d.Source}, []string{"link", d.SourceURL}, []string{"asked for", terminal.When(d.CreatedAt)}, []string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID}, []string{"you may", may}))
 }
 
@@ -185,7 +187,7 @@ func (d download) sizeText() string {
 	if d.Size == 0 {
 		return "unknown"
 	}
-	return bytesText(d.Size)
+	return terminal.BytesText(d.Size)
 }
 
 func (d download) bookText() string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // lookAtDownload is how often one is looked at that somebody watches: it may take hours.
@@ -56,16 +57,16 @@ func (d download) what() string {
 	if title == "" {
 		title = "book " + d.BookID
 	}
-	return printable(title) + ", " + printable(d.MediaType)
+	return terminal.Printable(title) + ", " + terminal.Printable(d.MediaType)
 }
 
 func (d download) changeLine() string {
 	line := fmt.Sprintf("download %s  %-11s  %s", d.ID, d.Status, d.what())
 	switch {
 	case d.Status == store.DownloadCompleted:
-		line += fmt.Sprintf(", %s in %s", bytesText(d.Size), took(d.CompletedAt.Sub(d.CreatedAt)))
+		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.CompletedAt.Sub(d.CreatedAt)))
 	case d.FailureReason != "":
-		line += ": " + printable(d.why())
+		line += ": " + terminal.Printable(d.why())
 	}
 	return line
 }
@@ -81,21 +82,21 @@ func (d download) why() string {
 // progressLine shows how far a download is, within the width of a screen.
 func (d download) progressLine() string {
 	const nameWidth = 16
-	line := fmt.Sprintf("  %-*s  ", nameWidth, shorten(d.what(), nameWidth))
+	line := fmt.Sprintf("  %-*s  ", nameWidth, terminal.Shorten(d.what(), nameWidth))
 	switch {
 	case d.CancelRequested:
 		return line + "is being cancelled"
 	case !d.FirstNotFoundAt.IsZero():
 		return line + "qBittorrent does not have it now: it is looked for again"
 	case d.Status == store.DownloadQueued && d.LastError != "":
-		return line + "waits: " + printable(d.LastError)
+		return line + "waits: " + terminal.Printable(d.LastError)
 	case d.Status == store.DownloadQueued:
 		return line + "waits for qBittorrent"
 	}
-	line += fmt.Sprintf("%s %5s", bar(d.Progress), percent(d.Progress))
+	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))
 	switch {
 	case d.Attention != "":
-		line += "  " + printable(d.Attention)
+		line += "  " + terminal.Printable(d.Attention)
 	case d.Speed > 0:
 		line += "  " + d.pace()
 	}
@@ -106,7 +107,7 @@ func (d download) progressLine() string {
 func (d download) pace() string {
 	text := fmt.Sprintf("%.1f MB/s", d.Speed/1e6)
 	if d.ETASeconds != nil {
-		text += ", " + took(time.Duration(*d.ETASeconds)*time.Second) + " left"
+		text += ", " + terminal.Took(time.Duration(*d.ETASeconds)*time.Second) + " left"
 	}
 	return text
 }

@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/fault"
+	"stagecoach/starter/terminal"
 )
 
 // exitCode is the one map from errors to exit codes.
 func exitCode(err error) int {
-	var usage usageError
-	var away *unreachable
+	var usage terminal.UsageError
+	var away *client.Unreachable
 	switch {
 	case err == nil:
 		return 0
@@ -31,22 +33,22 @@ func exitCode(err error) int {
 
 // explain writes what went wrong and what to do next.
 func explain(w io.Writer, cmd *cobra.Command, err error) {
-	var usage usageError
-	var away *unreachable
-	var no *refusal
+	var usage terminal.UsageError
+	var away *client.Unreachable
+	var no *client.Refusal
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintf(w, "%s\nnext: %s --help\n", printable(usage.text), cmd.CommandPath())
+		fmt.Fprintf(w, "%s\nnext: %s --help\n", terminal.Printable(string(usage)), cmd.CommandPath())
 	case errors.As(err, &away):
-		fmt.Fprintf(w, "%s\nnext: start it (starter dev), or name a running one with --api or STAGECOACH_API_URL\n", printable(away.Error()))
+		fmt.Fprintf(w, "%s\nnext: start it (starter dev), or name a running one with --api or STAGECOACH_API_URL\n", terminal.Printable(away.Error()))
 	case errors.As(err, &no):
-		fmt.Fprintf(w, "%s: %s\n", printable(no.Code), printable(no.sentence()))
+		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(no.Code), terminal.Printable(no.Sentence()))
 		for _, e := range no.Errors {
-			fmt.Fprintf(w, "field: %s: %s\n", printable(e.Field), printable(e.Message))
+			fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
 		}
 		for _, name := range slices.Sorted(maps.Keys(no.Details)) {
 			if text := detailText(no.Details[name]); text != "" {
-				fmt.Fprintf(w, "detail: %s: %s\n", printable(name), printable(text))
+				fmt.Fprintf(w, "detail: %s: %s\n", terminal.Printable(name), terminal.Printable(text))
 			}
 		}
 		if next := nextStep(cmd, no); next != "" {
@@ -55,7 +57,7 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	default:
 		// Errors of dev may quote the last lines of a server's log, each of which keeps its line.
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintln(w, printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
+			fmt.Fprintln(w, terminal.Printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
 	}
 }
@@ -73,7 +75,7 @@ func detailText(value any) string {
 }
 
 // nextStep says what a person can do about a refusal; nothing when the refusal itself says it.
-func nextStep(cmd *cobra.Command, r *refusal) string {
+func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 	switch fault.Code(r.Code) {
 	case fault.Unauthenticated:
 		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"

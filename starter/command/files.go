@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/fault"
+	"stagecoach/starter/terminal"
 )
 
 // file is an entry of the shared folder as the API shows it.
@@ -26,12 +28,12 @@ type file struct {
 }
 
 // eachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
-func eachFile(ctx context.Context, c *client, folder string, see func(file) (enough bool)) error {
-	return eachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
+func eachFile(ctx context.Context, c *client.Client, folder string, see func(file) (enough bool)) error {
+	return client.EachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
 }
 
 // findFile finds a file or folder by its path in the shared folder.
-func findFile(ctx context.Context, c *client, name string) (found file, err error) {
+func findFile(ctx context.Context, c *client.Client, name string) (found file, err error) {
 	err = eachFile(ctx, c, path.Dir(name), func(f file) bool {
 		if f.Path == name {
 			found = f
@@ -39,7 +41,7 @@ func findFile(ctx context.Context, c *client, name string) (found file, err erro
 		return f.Path == name
 	})
 	if err == nil && found.FileID == "" {
-		err = &refusal{Status: http.StatusNotFound, Code: string(fault.FileNotFound), Detail: "there is no " + name + " in the shared folder"}
+		err = &client.Refusal{Status: http.StatusNotFound, Code: string(fault.FileNotFound), Detail: "there is no " + name + " in the shared folder"}
 	}
 	return found, err
 }
@@ -52,7 +54,7 @@ func newFiles() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "files [PATH]",
 		Short: "List a folder of the shared folder",
-		Args:  between(0, 1),
+		Args:  terminal.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
@@ -64,12 +66,12 @@ func newFiles() *cobra.Command {
 			}
 			query := url.Values{"path": {folder}, "limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"cursor": cursor})
-			answer, err := c.get(cmd.Context(), "/v1/files", query)
+			answer, err := c.Get(cmd.Context(), "/v1/files", query)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
 			return showFiles(cmd, folder, answer)
 		},
@@ -80,23 +82,23 @@ func newFiles() *cobra.Command {
 }
 
 func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
-	list, err := decode[page[file]](answer)
+	list, err := client.Decode[client.Page[file]](answer)
 	if err != nil {
 		return err
 	}
 	if len(list.Items) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", printable(folder))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", terminal.Printable(folder))
 		return nil
 	}
 	rows := [][]string{{"FILE ID", "NAME", "SIZE", "CHANGED"}}
 	for _, f := range list.Items {
-		name, size := f.Name, bytesText(f.Size)
+		name, size := f.Name, terminal.BytesText(f.Size)
 		if f.Kind == "folder" {
 			name, size = name+"/", ""
 		}
-		rows = append(rows, []string{f.FileID, name, size, when(f.ModifiedAt)})
+		rows = append(rows, []string{f.FileID, name, size, terminal.When(f.ModifiedAt)})
 	}
-	if err := table(cmd.OutOrStdout(), rows); err != nil {
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
 	mentionMore(cmd, list.NextCursor)

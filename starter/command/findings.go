@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"stagecoach/starter/terminal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,13 +19,13 @@ type finding struct {
 }
 
 func (f finding) row() []string {
-	return []string{when(f.FoundAt), f.Workload, shorten(f.EntityID, 16), f.Finding, cmp.Or(f.Done, "nothing yet")}
+	return []string{terminal.When(f.FoundAt), f.Workload, terminal.Shorten(f.EntityID, 16), f.Finding, cmp.Or(f.Done, "nothing yet")}
 }
 
 func newFindings() *cobra.Command {
 	var t target
 	var workload, since string
-	cmd := listingAs(t.asAdmin, "findings", "List what the reconciler found to differ, the newest first (for administrators)", between(0, 0),
+	cmd := listingAs(t.asAdmin, "findings", "List what the reconciler found to differ, the newest first (for administrators)", terminal.Between(0, 0),
 		func([]string) string { return "/v1/findings" },
 		func() map[string]string { return map[string]string{"workload": workload, "since": since} },
 		func(cmd *cobra.Command, findings []finding) error {
@@ -32,7 +33,7 @@ func newFindings() *cobra.Command {
 			for _, f := range findings {
 				rows = append(rows, f.row())
 			}
-			return table(cmd.OutOrStdout(), rows)
+			return terminal.Table(cmd.OutOrStdout(), rows)
 		})
 	t.addFlags(cmd)
 	cmd.Flags().StringVar(&workload, "workload", "", "only those of delivery, task, download or transaction")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,20 +22,20 @@ type followed interface {
 }
 
 // follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that restarts.
-func follow[T followed](ctx context.Context, c *client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
+func follow[T followed](ctx context.Context, c *client.Client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
 	heard := time.Now()
 	for {
-		answer, err = c.get(ctx, path, nil)
+		answer, err = c.Get(ctx, path, nil)
 		if err == nil {
 			heard = time.Now()
-			if last, err = decode[T](answer); err != nil {
+			if last, err = client.Decode[T](answer); err != nil {
 				return last, nil, err
 			}
 			see(last)
 			if last.ended() {
 				return last, answer, nil
 			}
-		} else if !passing(err) || time.Since(heard) > followWithout {
+		} else if !client.Passing(err) || time.Since(heard) > followWithout {
 			return last, nil, err
 		}
 		select {
@@ -46,20 +48,20 @@ func follow[T followed](ctx context.Context, c *client, path string, every time.
 
 // watch follows a job to its end before the eyes of a person: a line for each change, and where the output is a terminal
 // the progress below. quiet shows nothing.
-func watch[T followed](cmd *cobra.Command, c *client, path string, every time.Duration, quiet bool, progress func(T) string) (T, []byte, error) {
+func watch[T followed](cmd *cobra.Command, c *client.Client, path string, every time.Duration, quiet bool, progress func(T) string) (T, []byte, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
 	defer stop()
 	if quiet {
 		return follow(ctx, c, path, every, func(T) {})
 	}
-	screen := newScreen(cmd.OutOrStdout())
+	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
 	return follow(ctx, c, path, every, func(job T) {
-		if job.ended() || !screen.live && job.stage() != seen {
-			screen.draw()
-			screen.say("%s", job.changeLine())
+		if job.ended() || !screen.Live && job.stage() != seen {
+			screen.Draw()
+			screen.Say("%s", job.changeLine())
 		} else {
-			screen.draw(progress(job))
+			screen.Draw(progress(job))
 		}
 		seen = job.stage()
 	})

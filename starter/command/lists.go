@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"net/url"
+	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -17,7 +18,7 @@ func addListFlags(cmd *cobra.Command, limit *int, cursor *string, asJSON *bool) 
 // mentionMore tells how to see the next page of a list.
 func mentionMore(cmd *cobra.Command, next string) {
 	if next != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", printable(next))
+		fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", terminal.Printable(next))
 	}
 }
 

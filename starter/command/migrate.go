@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/internal/app"
+	"stagecoach/starter/terminal"
 )
 
 func newMigrate() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the schema of the database that DATABASE_URL names up to date, and end", Args: between(0, 0),
+		Use: "migrate", Short: "Bring the schema of the database that DATABASE_URL names up to date, and end", Args: terminal.Between(0, 0),
 		Long: `Bring the schema of the database that DATABASE_URL names up to date, and end.
 
 DATABASE_URL_FILE may name a file that holds it. Worker and API do the same when they start: as a
@@ -24,7 +25,7 @@ step of its own it fails before anything is replaced.`,
 			if err != nil {
 				return err
 			}
-			ctx, stopListening := untilAsked(cmd.Context())
+			ctx, stopListening := terminal.UntilAsked(cmd.Context())
 			defer stopListening()
 			return migrate(ctx, cmd, url)
 		},
@@ -45,12 +46,12 @@ func databaseURL() (string, error) {
 	if file := os.Getenv("DATABASE_URL_FILE"); url == "" && file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return "", usageError{"DATABASE_URL_FILE: the file cannot be read"}
+			return "", terminal.UsageError("DATABASE_URL_FILE: the file cannot be read")
 		}
 		url = strings.TrimSpace(string(content))
 	}
 	if url == "" {
-		return "", usageError{"DATABASE_URL must be set, or DATABASE_URL_FILE must name a file that holds it"}
+		return "", terminal.UsageError("DATABASE_URL must be set, or DATABASE_URL_FILE must name a file that holds it")
 	}
 	return url, nil
 }

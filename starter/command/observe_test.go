@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"stagecoach/dev/servers"
+	"stagecoach/internal/devinfo"
 )
 
 const (
@@ -73,7 +74,7 @@ func TestAlertRules(t *testing.T) {
 }
 
 // wantRunbooks fails the test unless the command of each alert works against the stack, as its administrator would use it.
-func wantRunbooks(t *testing.T, info devInfo) {
+func wantRunbooks(t *testing.T, info devinfo.Info) {
 	t.Helper()
 	starter, err := built()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/servers"
+	"stagecoach/internal/devinfo"
 )
 
 // question is one of the operator's handbook, with the command that answers it.
@@ -74,7 +75,7 @@ func wantTest(t *testing.T, where string) {
 // handbook is a running stack with something of everything in it.
 type handbook struct {
 	*testing.T
-	info          devInfo
+	info          devinfo.Info
 	db            *pgx.Conn
 	values        map[string]string
 	env           []string

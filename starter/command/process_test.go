@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stagecoach/dev/servers"
+	"stagecoach/internal/devinfo"
 )
 
 func TestMain(m *testing.M) {
@@ -99,9 +100,9 @@ func (p *process) wait(within time.Duration) int {
 }
 
 // running waits for the dev.json of a starter that stays.
-func (p *process) running(state string) devInfo {
+func (p *process) running(state string) devinfo.Info {
 	p.t.Helper()
-	var info devInfo
+	var info devinfo.Info
 	eventually(p.t, time.Minute, "dev.json is there", func() bool {
 		select {
 		case <-p.ended:
@@ -109,7 +110,7 @@ func (p *process) running(state string) devInfo {
 		default:
 		}
 		var err error
-		info, err = readDevInfo(state)
+		info, err = devinfo.Read(state)
 		return err == nil
 	})
 	return info

@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
+	"stagecoach/starter/terminal"
 )
 
 // newRestored is no client of the API: it runs with the services' own settings, while none of them does.
@@ -20,7 +21,7 @@ func newRestored() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := config.Load(os.LookupEnv)
 			if err != nil {
-				return usageError{err.Error()}
+				return terminal.UsageError(err.Error())
 			}
 			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 			if err := app.Restored(cmd.Context(), c, log); err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/dev/sim"
+	"stagecoach/starter/terminal"
 )
 
 func newStandIn() *cobra.Command {
-	return group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
+	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
 		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newSecondTonCenterStandIn(), newFragmentStandIn())
 }
 
@@ -65,7 +66,7 @@ func newTonCenterStandIn() *cobra.Command {
 		func() (standIn, error) {
 			key, err := hex.DecodeString(seed)
 			if err != nil || len(key) != ed25519.SeedSize {
-				return nil, usageError{"--wallet-seed must be 64 hex digits"}
+				return nil, terminal.UsageError("--wallet-seed must be 64 hex digits")
 			}
 			o.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey))
 			return sim.NewTonCenter(o)
@@ -104,12 +105,12 @@ func newFragmentStandIn() *cobra.Command {
 // standInCommand makes the command of a stand-in; dir is nil for one that holds nothing.
 func standInCommand(name, short, addr string, dir *string, holds string, open func() (standIn, error)) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: name, Short: short, Args: between(0, 0),
+		Use: name, Short: short, Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir != nil && *dir == "" {
-				return usageError{"--dir is required: the folder that holds " + holds}
+				return terminal.UsageError("--dir is required: the folder that holds " + holds)
 			}
-			ctx, stopListening := untilAsked(cmd.Context())
+			ctx, stopListening := terminal.UntilAsked(cmd.Context())
 			defer stopListening()
 			return serveStandIn(ctx, cmd, name, addr, open)
 		},

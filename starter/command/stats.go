@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -25,16 +27,16 @@ type taskStats struct {
 
 func newStats() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t), newTransactionStats(&t))
+	cmd := terminal.Group(&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t), newTransactionStats(&t))
 	t.addFlags(cmd)
 	return cmd
 }
 
 func newTaskStats(t *target) *cobra.Command {
 	var period string
-	cmd := asking(t, "tasks WORKSPACE", "How work goes in a workspace", between(1, 1), func(args []string) (call, error) {
-		return call{
-			method: http.MethodGet, path: "/v1/stats/tasks", query: url.Values{"workspace_id": {args[0]}, "period": {period}},
+	cmd := asking(t, "tasks WORKSPACE", "How work goes in a workspace", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{
+			Method: http.MethodGet, Path: "/v1/stats/tasks", Query: url.Values{"workspace_id": {args[0]}, "period": {period}},
 		}, nil
 	}, showTaskStats)
 	cmd.Flags().StringVar(&period, "period", "all", "day, week, month or all")
@@ -46,7 +48,7 @@ func showTaskStats(cmd *cobra.Command, s taskStats) error {
 	if s.Partial {
 		fmt.Fprintln(cmd.OutOrStdout(), "more than 10,000 tasks: of the 10,000 that changed last")
 	}
-	return table(cmd.OutOrStdout(), [][]string{
+	return terminal.Table(cmd.OutOrStdout(), [][]string{
 		{"made", fmt.Sprint(s.Created)},
 		{"done", fmt.Sprint(s.Done)},
 		{"cancelled", fmt.Sprint(s.Cancelled)},

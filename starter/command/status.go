@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // wholeStatus is how the service is doing, as the API shows it. Times are seconds.
@@ -85,20 +87,20 @@ func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "How the service is doing (for administrators)",
-		Args:  between(0, 0),
+		Args:  terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.asAdmin()
 			if err != nil {
 				return err
 			}
-			answer, err := c.get(cmd.Context(), "/v1/status", nil)
+			answer, err := c.Get(cmd.Context(), "/v1/status", nil)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			s, err := decode[wholeStatus](answer)
+			s, err := client.Decode[wholeStatus](answer)
 			if err != nil {
 				return err
 			}
@@ -130,12 +132,12 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 		{"open findings", fmt.Sprint(s.OpenFindings)},
 	}
 	for _, stop := range s.Stops {
-		rows = append(rows, []string{"payments stopped", shorten(stop.Name+": "+stop.Reason, 56)})
+		rows = append(rows, []string{"payments stopped", terminal.Shorten(stop.Name+": "+stop.Reason, 56)})
 	}
 	for _, alert := range s.Alerts {
-		rows = append(rows, []string{"ALERT", alert.Kind + " since " + when(alert.OpenedAt)})
+		rows = append(rows, []string{"ALERT", alert.Kind + " since " + terminal.When(alert.OpenedAt)})
 	}
-	if err := table(cmd.OutOrStdout(), rows); err != nil {
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
 	return showParts(cmd, s.parts())
@@ -168,7 +170,7 @@ func (s wholeStatus) parts() [][][]string {
 			carries = fmt.Sprint(*w.Carries)
 		}
 		workers = append(workers, []string{
-			shorten(w.Identity, 22), shorten(cmp.Or(w.Build, w.Version, "?"), 10), secondsText(&w.LastHeard, "%s ago", ""), carries, strings.Join(w.Queues, " "),
+			terminal.Shorten(w.Identity, 22), terminal.Shorten(cmp.Or(w.Build, w.Version, "?"), 10), secondsText(&w.LastHeard, "%s ago", ""), carries, strings.Join(w.Queues, " "),
 		})
 	}
 	outside := [][]string{{"SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"}}
@@ -185,7 +187,7 @@ func (s wholeStatus) parts() [][][]string {
 	}
 	failures := [][]string{{"FAILED BY", "WORKLOAD", "TIMES"}}
 	for _, e := range s.Errors {
-		failures = append(failures, []string{shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
+		failures = append(failures, []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
 	}
 	findings := [][]string{{"FOUND", "WORKLOAD", "ENTITY", "WHAT", "DONE"}}
 	for _, f := range s.Findings {
@@ -201,7 +203,7 @@ func showParts(cmd *cobra.Command, parts [][][]string) error {
 			continue
 		}
 		fmt.Fprintln(cmd.OutOrStdout())
-		if err := table(cmd.OutOrStdout(), rows); err != nil {
+		if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 			return err
 		}
 	}
@@ -224,5 +226,5 @@ func secondsText(seconds *float64, format, none string) string {
 	if seconds == nil {
 		return none
 	}
-	return fmt.Sprintf(format, took(time.Duration(*seconds*float64(time.Second))))
+	return fmt.Sprintf(format, terminal.Took(time.Duration(*seconds*float64(time.Second))))
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"stagecoach/api/client"
+	"stagecoach/internal/devinfo"
+	"stagecoach/starter/terminal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,37 +27,37 @@ func (t *target) addFlags(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&t.api, "api", "", "address of the API (default $"+envAPI+", else that of the running dev)")
 	flags.StringVar(&t.token, "token", "", "API token (default $"+envToken+", else that of the running dev)")
-	flags.StringVar(&t.state, "state", defaultState, "the folder of dev, which holds its address and tokens")
+	flags.StringVar(&t.state, "state", devinfo.DefaultState, "the folder of dev, which holds its address and tokens")
 }
 
 // asUser gives a client for what any user may do, asAdmin for what is for administrators.
-func (t *target) asUser() (*client, error) {
-	return t.client(func(i devInfo) string { return i.UserToken })
+func (t *target) asUser() (*client.Client, error) {
+	return t.client(func(i devinfo.Info) string { return i.UserToken })
 }
 
-func (t *target) asAdmin() (*client, error) {
-	return t.client(func(i devInfo) string { return i.AdminToken })
+func (t *target) asAdmin() (*client.Client, error) {
+	return t.client(func(i devinfo.Info) string { return i.AdminToken })
 }
 
-func (t *target) client(devToken func(devInfo) string) (*client, error) {
-	c := &client{base: cmp.Or(t.api, os.Getenv(envAPI)), token: cmp.Or(t.token, os.Getenv(envToken))}
-	info, infoErr := readDevInfo(t.state)
-	if c.base == "" {
-		c.base = info.API
+func (t *target) client(devToken func(devinfo.Info) string) (*client.Client, error) {
+	c := &client.Client{Base: cmp.Or(t.api, os.Getenv(envAPI)), Token: cmp.Or(t.token, os.Getenv(envToken))}
+	info, infoErr := devinfo.Read(t.state)
+	if c.Base == "" {
+		c.Base = info.API
 	}
-	if c.base == "" {
-		return nil, &unreachable{err: fmt.Errorf("no address of an API is known: %w", infoErr)}
+	if c.Base == "" {
+		return nil, &client.Unreachable{Err: fmt.Errorf("no address of an API is known: %w", infoErr)}
 	}
-	c.base = strings.TrimRight(c.base, "/")
-	if u, err := url.Parse(c.base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usageError{"the address of the API must be an http or https URL, not " + c.base}
+	c.Base = strings.TrimRight(c.Base, "/")
+	if u, err := url.Parse(c.Base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, terminal.UsageError("the address of the API must be an http or https URL, not " + c.Base)
 	}
 	// The tokens of dev are for dev alone: another API must not get to see them.
-	if c.token == "" && c.base == info.API {
-		c.token = devToken(info)
+	if c.Token == "" && c.Base == info.API {
+		c.Token = devToken(info)
 	}
-	if c.token == "" {
-		return nil, usageError{"a token is needed for " + c.base + ": give --token or set " + envToken}
+	if c.Token == "" {
+		return nil, terminal.UsageError("a token is needed for " + c.Base + ": give --token or set " + envToken)
 	}
 	return c, nil
 }

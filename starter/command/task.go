@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // task is a task as the API shows it.
@@ -48,7 +49,7 @@ func taskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
 func newTask() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{
+	cmd := terminal.Group(&cobra.Command{
 		Use: "task", Short: "Share work: make tasks, take them, finish them, rescue them",
 		Long: `Share work with the other members of a workspace.
 
@@ -73,7 +74,7 @@ func showTasks(cmd *cobra.Command, tasks []task) error {
 	for _, t := range tasks {
 		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 // waitsFor lists the blockers that are not DONE.
@@ -92,7 +93,7 @@ func whenSet(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return when(t)
+	return terminal.When(t)
 }
 
 func showTask(cmd *cobra.Command, t task) error {
@@ -123,7 +124,7 @@ func showTask(cmd *cobra.Command, t task) error {
 	if may == "" {
 		may = "nothing now"
 	}
-	return table(cmd.OutOrStdout(), append(rows,
+	return terminal.Table(cmd.OutOrStdout(), append(rows,
 		[]string{"priority", t.Priority}, []string{"visibility", t.Visibility}, []string{"workspace", t.WorkspaceID}, []string{"creator", t.CreatorID},
-		[]string{"made", when(t.CreatedAt)}, []string{"changed", when(t.UpdatedAt)}, []string{"workflow", t.WorkflowID}, []string{"you may", may}))
+		[]string{"made", terminal.When(t.CreatedAt)}, []string{"changed", terminal.When(t.UpdatedAt)}, []string{"workflow", t.WorkflowID}, []string{"you may", may}))
 }

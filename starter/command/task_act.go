@@ -8,16 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // words lets a command take at least so many arguments: the last ones are a comment, of as many words as it has.
-func words(least int) cobra.PositionalArgs { return between(least, math.MaxInt) }
+func words(least int) cobra.PositionalArgs { return terminal.Between(least, math.MaxInt) }
 
 // taskAction is a command that does something to a task, for the reason that follows the ID. to is for the action status.
 func taskAction(t *target, name, short, action string, to store.TaskStatus) *cobra.Command {
 	var key string
-	cmd := asking(t, name+" ID COMMENT…", short, words(1), func(args []string) (call, error) {
+	cmd := asking(t, name+" ID COMMENT…", short, words(1), func(args []string) (client.Call, error) {
 		return actOn(args[0], action, to, args[1:], key), nil
 	}, showTask)
 	addKeyFlag(cmd, &key)
@@ -26,10 +28,10 @@ func taskAction(t *target, name, short, action string, to store.TaskStatus) *cob
 
 func newTaskStatus(t *target) *cobra.Command {
 	var key string
-	cmd := asking(t, "status ID STATUS COMMENT…", "Give a task any status that it may have next", words(2), func(args []string) (call, error) {
+	cmd := asking(t, "status ID STATUS COMMENT…", "Give a task any status that it may have next", words(2), func(args []string) (client.Call, error) {
 		to := store.TaskStatus(strings.ToUpper(args[1]))
 		if !slices.Contains(store.TaskStatuses, to) {
-			return call{}, usageError{"there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED"}
+			return client.Call{}, terminal.UsageError("there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED")
 		}
 		return actOn(args[0], "status", to, args[2:], key), nil
 	}, showTask)
@@ -39,17 +41,17 @@ func newTaskStatus(t *target) *cobra.Command {
 
 func newTaskComment(t *target) *cobra.Command {
 	var key string
-	cmd := asking(t, "comment ID COMMENT…", "Say something about a task", words(1), func(args []string) (call, error) {
+	cmd := asking(t, "comment ID COMMENT…", "Say something about a task", words(1), func(args []string) (client.Call, error) {
 		return actOn(args[0], "comments", "", args[1:], key), nil
 	}, func(cmd *cobra.Command, e taskEvent) error { return showTaskEvents(cmd, []taskEvent{e}) })
 	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func actOn(id, action string, to store.TaskStatus, comment []string, key string) call {
+func actOn(id, action string, to store.TaskStatus, comment []string, key string) client.Call {
 	body := map[string]string{"comment": strings.Join(comment, " ")}
 	if to != "" {
 		body["to"] = string(to)
 	}
-	return call{method: http.MethodPost, path: taskPath(id) + "/" + action, body: body, idempotencyKey: key}
+	return client.Call{Method: http.MethodPost, Path: taskPath(id) + "/" + action, Body: body, IdempotencyKey: key}
 }

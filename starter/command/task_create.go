@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 func newTaskCreate(t *target) *cobra.Command {
 	var workspace, description, visibility, priority, assignee, key string
 	var labels, blockers []string
-	cmd := asking(t, "create TITLE", "Make a task", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "create TITLE", "Make a task", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		body := map[string]any{"workspace_id": workspace, "title": args[0]}
 		for name, value := range map[string]string{"description": description, "visibility": visibility, "priority": priority, "assignee_id": assignee} {
 			if value != "" {
@@ -28,9 +30,9 @@ func newTaskCreate(t *target) *cobra.Command {
 			}
 		}
 		if workspace == "" {
-			return call{}, errNoWorkspace
+			return client.Call{}, errNoWorkspace
 		}
-		return call{method: http.MethodPost, path: "/v1/tasks", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: body, IdempotencyKey: key}, nil
 	}, showTask)
 	flags := cmd.Flags()
 	flags.StringVar(&workspace, "workspace", "", "id of the workspace; required")
@@ -44,7 +46,7 @@ func newTaskCreate(t *target) *cobra.Command {
 	return cmd
 }
 
-var errNoWorkspace = usageError{"--workspace is required: the id of a workspace (starter workspace list)"}
+var errNoWorkspace = terminal.UsageError("--workspace is required: the id of a workspace (starter workspace list)")
 
 // madeTasks are the tasks of a batch.
 type madeTasks struct {
@@ -56,13 +58,13 @@ type madeTasks struct {
 
 func newTaskBatch(t *target) *cobra.Command {
 	var workspace, key string
-	cmd := asking(t, "batch FILE", "Make a whole graph of tasks, all or none", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "batch FILE", "Make a whole graph of tasks, all or none", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		if workspace == "" {
-			return call{}, errNoWorkspace
+			return client.Call{}, errNoWorkspace
 		}
 		tasks, err := readBatch(args[0])
-		return call{
-			method: http.MethodPost, path: "/v1/tasks/batch", body: map[string]any{"workspace_id": workspace, "tasks": tasks}, idempotencyKey: key,
+		return client.Call{
+			Method: http.MethodPost, Path: "/v1/tasks/batch", Body: map[string]any{"workspace_id": workspace, "tasks": tasks}, IdempotencyKey: key,
 		}, err
 	}, showMade)
 	cmd.Long = `Make a whole graph of tasks, all or none.
@@ -81,7 +83,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError{err.Error()}
+			return nil, terminal.UsageError(err.Error())
 		}
 		defer file.Close()
 		source = file
@@ -92,7 +94,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
 			what = `is JSON, but not a list of tasks: [{"title": "…"}, …]`
 		}
-		return nil, usageError{cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what}
+		return nil, terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what)
 	}
 	return tasks, nil
 }
@@ -102,5 +104,5 @@ func showMade(cmd *cobra.Command, made madeTasks) error {
 	for _, t := range made.Items {
 		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.task), t.Title})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

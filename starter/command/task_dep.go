@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // dependency is a task in a tree of those that wait for each other.
@@ -35,13 +37,13 @@ type dependencies struct {
 func newTaskDep(t *target) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "dep ID", Short: "Show what a task waits for, and what waits for it, as trees", Args: between(1, 1),
+		Use: "dep ID", Short: "Show what a task waits for, and what waits for it, as trees", Args: terminal.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
 				return err
 			}
-			found, err := c.dependencies(cmd.Context(), args[0])
+			found, err := dependenciesOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
@@ -53,25 +55,25 @@ func newTaskDep(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verbatim(cmd.OutOrStdout(), document)
+			return terminal.Verbatim(cmd.OutOrStdout(), document)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
 	return cmd
 }
 
-// dependencies looks through the task's workspace.
-func (c *client) dependencies(ctx context.Context, id string) (dependencies, error) {
-	answer, err := c.get(ctx, taskPath(id), nil)
+// dependenciesOf looks through the task's workspace.
+func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
+	answer, err := c.Get(ctx, taskPath(id), nil)
 	if err != nil {
 		return dependencies{}, err
 	}
-	root, err := decode[task](answer)
+	root, err := client.Decode[task](answer)
 	if err != nil {
 		return dependencies{}, err
 	}
 	g := taskGraph{tasks: map[string]task{}, waiting: map[string][]blocker{}}
-	err = eachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t task) bool {
+	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t task) bool {
 		g.tasks[t.ID] = t
 		for _, b := range t.Blockers {
 			g.waiting[b.ID] = append(g.waiting[b.ID], blocker{t.ID, t.Status})
@@ -139,7 +141,7 @@ func showTree(w io.Writer, indent string, trees []dependency) {
 }
 
 func dependencyLine(d dependency) string {
-	line := fmt.Sprintf("%s  %s  %s", printable(d.ID), printable(string(d.Status)), printable(d.Title))
+	line := fmt.Sprintf("%s  %s  %s", terminal.Printable(d.ID), terminal.Printable(string(d.Status)), terminal.Printable(d.Title))
 	if d.Again {
 		line += " (see above)"
 	}

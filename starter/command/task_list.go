@@ -2,6 +2,8 @@ package command
 
 import (
 	"net/http"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +26,7 @@ func atTasks([]string) string { return "/v1/tasks" }
 
 func newTaskList(t *target) *cobra.Command {
 	var workspace, status, assignee string
-	cmd := listing(t, "list", "List the tasks that you may see, the newest first", between(0, 0), atTasks, func() map[string]string {
+	cmd := listing(t, "list", "List the tasks that you may see, the newest first", terminal.Between(0, 0), atTasks, func() map[string]string {
 		return map[string]string{"workspace_id": workspace, "status": strings.ToUpper(status), "assignee": assignee}
 	}, showTasks)
 	cmd.Flags().StringVar(&workspace, "workspace", "", "only those of the workspace with this id")
@@ -35,7 +37,7 @@ func newTaskList(t *target) *cobra.Command {
 
 func newTaskReady(t *target) *cobra.Command {
 	var workspace string
-	cmd := listing(t, "ready", "List the tasks that can be claimed now", between(0, 0), atTasks, func() map[string]string {
+	cmd := listing(t, "ready", "List the tasks that can be claimed now", terminal.Between(0, 0), atTasks, func() map[string]string {
 		return map[string]string{"ready": "true", "workspace_id": workspace}
 	}, showTasks)
 	cmd.Flags().StringVar(&workspace, "workspace", "", "only those of the workspace with this id")
@@ -43,13 +45,13 @@ func newTaskReady(t *target) *cobra.Command {
 }
 
 func newTaskShow(t *target) *cobra.Command {
-	return asking(t, "show ID", "Show one task", between(1, 1), func(args []string) (call, error) {
-		return call{method: http.MethodGet, path: taskPath(args[0])}, nil
+	return asking(t, "show ID", "Show one task", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: taskPath(args[0])}, nil
 	}, showTask)
 }
 
 func newTaskEvents(t *target) *cobra.Command {
-	return listing(t, "events ID", "Show what happened to a task, from the beginning", between(1, 1),
+	return listing(t, "events ID", "Show what happened to a task, from the beginning", terminal.Between(1, 1),
 		func(args []string) string { return taskPath(args[0]) + "/events" }, func() map[string]string { return nil }, showTaskEvents)
 }
 
@@ -60,7 +62,7 @@ func showTaskEvents(cmd *cobra.Command, events []taskEvent) error {
 		if who == "" {
 			who = "system"
 		}
-		rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), when(e.CreatedAt), e.Type, e.From, e.To, who, e.Comment})
+		rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To, who, e.Comment})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strings"
 	"time"
 
@@ -23,8 +25,8 @@ type token struct {
 
 func newToken() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{Use: "token", Short: "Look after your API tokens"},
-		listing(&t, "list", "List your tokens, the oldest first", between(0, 0),
+	cmd := terminal.Group(&cobra.Command{Use: "token", Short: "Look after your API tokens"},
+		listing(&t, "list", "List your tokens, the oldest first", terminal.Between(0, 0),
 			func([]string) string { return "/v1/tokens" }, func() map[string]string { return nil }, showTokens),
 		newTokenCreate(&t),
 		newTokenRotate(&t),
@@ -39,15 +41,15 @@ func tokenPath(id string) string { return "/v1/tokens/" + url.PathEscape(id) }
 func newTokenCreate(t *target) *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
-	cmd := asking(t, "create NAME", "Make a token of yours, and show it this once", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "create NAME", "Make a token of yours, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		if len(scopes) == 0 {
-			return call{}, usageError{"say with --scope what it may do: read, files, deliveries, tasks, downloads, webhooks, money, operate, users"}
+			return client.Call{}, terminal.UsageError("say with --scope what it may do: read, files, deliveries, tasks, downloads, webhooks, money, operate, users")
 		}
 		body := map[string]any{"name": args[0], "scopes": scopes}
 		if lasts > 0 {
 			body["expires_at"] = time.Now().Add(lasts).UTC().Truncate(time.Second)
 		}
-		return call{method: http.MethodPost, path: "/v1/tokens", body: body}, nil
+		return client.Call{Method: http.MethodPost, Path: "/v1/tokens", Body: body}, nil
 	}, showNewToken)
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what it may do, at most what your token may; several with commas")
 	cmd.Flags().DurationVar(&lasts, "lasts", 0, "how long, such as 720h; 0 is as long as your token")
@@ -56,26 +58,26 @@ func newTokenCreate(t *target) *cobra.Command {
 
 func newTokenRotate(t *target) *cobra.Command {
 	var grace time.Duration
-	cmd := asking(t, "rotate TOKEN", "Give a token of yours another secret, by its id, and show it this once", between(1, 1), func(args []string) (call, error) {
-		return call{method: http.MethodPost, path: tokenPath(args[0]) + "/rotate", body: map[string]any{"grace_seconds": int64(grace.Seconds())}}, nil
+	cmd := asking(t, "rotate TOKEN", "Give a token of yours another secret, by its id, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate", Body: map[string]any{"grace_seconds": int64(grace.Seconds())}}, nil
 	}, showNewToken)
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret is good besides the new one")
 	return cmd
 }
 
 // newRevocation is a command that ends the token at a path; the API answers with nothing.
-func newRevocation(as func() (*client, error), use, short string, arguments int, path func(args []string) string) *cobra.Command {
+func newRevocation(as func() (*client.Client, error), use, short string, arguments int, path func(args []string) string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: between(arguments, arguments),
+		Use: use, Short: short, Args: terminal.Between(arguments, arguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := as()
 			if err != nil {
 				return err
 			}
-			if _, _, err := c.send(cmd.Context(), call{method: http.MethodDelete, path: path(args)}); err != nil {
+			if _, _, err := c.Send(cmd.Context(), client.Call{Method: http.MethodDelete, Path: path(args)}); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token %s is revoked\n", printable(args[len(args)-1]))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token %s is revoked\n", terminal.Printable(args[len(args)-1]))
 			return err
 		},
 	}
@@ -88,15 +90,15 @@ func showTokens(cmd *cobra.Command, tokens []token) error {
 		if t.Current {
 			current = "this one"
 		}
-		rows = append(rows, []string{t.ID, t.Name, strings.Join(t.Scopes, ","), whenever(t.ExpiresAt), whenever(t.LastUsedAt), current})
+		rows = append(rows, []string{t.ID, t.Name, strings.Join(t.Scopes, ","), terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func showNewToken(cmd *cobra.Command, t token) error {
 	if err := showTokens(cmd, []token{t}); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", printable(t.Token))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(t.Token))
 	return err
 }

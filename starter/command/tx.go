@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // transaction is a purchase of Stars as the API shows it. Amounts are nanoTON.
@@ -84,7 +86,7 @@ func (t transaction) remark() string {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
 	}
 	if t.RetryAt != nil {
-		remarks = append(remarks, "tried again by itself at "+when(*t.RetryAt))
+		remarks = append(remarks, "tried again by itself at "+terminal.When(*t.RetryAt))
 	}
 	if t.GivenUpAt != nil {
 		remarks = append(remarks, "given up: retry it, or end it")
@@ -113,13 +115,13 @@ func unlessZero(n int64, none, format string) string {
 
 func newTx() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{
+	cmd := terminal.Group(&cobra.Command{
 		Use: "tx", Short: "Look after purchases of Telegram Stars and the wallet that pays for them (for administrators)",
 		Example: "  starter tx list --in-status failed\n  starter tx retry 9f2c… Fragment is back\n  starter tx retry --all --given-up\n  starter tx pause the wallet is being moved",
 	},
 		newTxList(&t),
-		askingAs(t.asAdmin, "show HASH", "Show one transaction, what happened to it and what was paid for it", between(1, 1), func(args []string) (call, error) {
-			return call{method: http.MethodGet, path: txPath(args[0])}, nil
+		askingAs(t.asAdmin, "show HASH", "Show one transaction, what happened to it and what was paid for it", terminal.Between(1, 1), func(args []string) (client.Call, error) {
+			return client.Call{Method: http.MethodGet, Path: txPath(args[0])}, nil
 		}, showWholeTransaction),
 		newTxRetry(&t), newTxResolve(&t), newTxWriteOff(&t), newTxQueue(&t), newTxPause(&t), newTxResume(&t), newTxLedger(&t), newTxReconcile(&t),
 	)
@@ -130,7 +132,7 @@ func newTx() *cobra.Command {
 func newTxList(t *target) *cobra.Command {
 	var status, hash string
 	var review, stuck, owed, retryable bool
-	cmd := listingAs(t.asAdmin, "list", "List transactions, the newest first", between(0, 0),
+	cmd := listingAs(t.asAdmin, "list", "List transactions, the newest first", terminal.Between(0, 0),
 		func([]string) string { return "/v1/transactions" },
 		func() map[string]string {
 			filters := map[string]string{"status": strings.ToLower(status), "hash": strings.ToLower(hash)}
@@ -159,16 +161,16 @@ func newTxList(t *target) *cobra.Command {
 
 func newTxResolve(t *target) *cobra.Command {
 	var key, payment string
-	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed|processing [COMMENT]", "End a transaction that needs review as you have found out; processing: its deposit is right, it goes on", between(2, 1000), func(args []string) (call, error) {
+	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed|processing [COMMENT]", "End a transaction that needs review as you have found out; processing: its deposit is right, it goes on", terminal.Between(2, 1000), func(args []string) (client.Call, error) {
 		outcome := store.TransactionStatus(strings.ToLower(args[1]))
 		if !slices.Contains(store.TransactionOutcomes, outcome) {
-			return call{}, usageError{"the outcome is processed, failed or processing, not " + args[1]}
+			return client.Call{}, terminal.UsageError("the outcome is processed, failed or processing, not " + args[1])
 		}
 		body := map[string]string{"outcome": string(outcome), "comment": strings.Join(args[2:], " ")}
 		if payment != "" {
 			body["payment"] = payment
 		}
-		return call{method: http.MethodPost, path: txPath(args[0]) + "/resolve", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/resolve", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	cmd.Flags().StringVar(&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it")
 	addKeyFlag(cmd, &key)
@@ -177,9 +179,9 @@ func newTxResolve(t *target) *cobra.Command {
 
 func newTxWriteOff(t *target) *cobra.Command {
 	var key string
-	cmd := askingAs(t.asAdmin, "write-off HASH [COMMENT]", "Give up what is owed to the sender of a failed transaction: it is not paid back", between(1, 1000), func(args []string) (call, error) {
+	cmd := askingAs(t.asAdmin, "write-off HASH [COMMENT]", "Give up what is owed to the sender of a failed transaction: it is not paid back", terminal.Between(1, 1000), func(args []string) (client.Call, error) {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return call{method: http.MethodPost, path: txPath(args[0]) + "/write-off", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/write-off", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -200,14 +202,14 @@ func showTransactions(cmd *cobra.Command, transactions []transaction) error {
 	rows := [][]string{{"HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK"}}
 	for _, t := range transactions {
 		rows = append(rows, []string{
-			t.Hash, string(t.Status), ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"), fmt.Sprint(t.Attempt), when(t.CreatedAt), t.remark(),
+			t.Hash, string(t.Status), ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"), fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
 		})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func showTransaction(cmd *cobra.Command, t transaction) error {
-	return table(cmd.OutOrStdout(), transactionRows(t))
+	return terminal.Table(cmd.OutOrStdout(), transactionRows(t))
 }
 
 func transactionRows(t transaction) [][]string {
@@ -222,8 +224,8 @@ func transactionRows(t transaction) [][]string {
 		{"paid by", cmp.Or(t.FragmentTransactionHash, "–")},
 		{"remark", cmp.Or(t.remark(), "–")},
 		{"you may", cmp.Or(strings.Join(t.Actions, ", "), "–")},
-		{"seen", when(t.CreatedAt)},
-		{"changed", when(t.UpdatedAt)},
+		{"seen", terminal.When(t.CreatedAt)},
+		{"changed", terminal.When(t.UpdatedAt)},
 		{"workflow", t.WorkflowID},
 	}
 	if t.QuoteNano > 0 {
@@ -238,7 +240,7 @@ func showWholeTransaction(cmd *cobra.Command, t wholeTransaction) error {
 	for _, p := range t.Payments {
 		rows = append(rows, []string{p.Kind + " " + p.ID, fmt.Sprintf("%s, %s and %s of gas, %s", p.State, ton(p.AmountNano), ton(p.GasNano), cmp.Or(p.ChainHash, "not found on the chain"))})
 	}
-	if err := table(out, rows); err != nil {
+	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +74,8 @@ var errNotCompared = errors.New("the chain could not be compared: the record is 
 
 func newTxQueue(t *target) *cobra.Command {
 	limit := 50
-	cmd := askingAs(t.asAdmin, "queue", "Show who waits for the wallet's turn, and what stops payments", between(0, 0), func([]string) (call, error) {
-		return call{method: http.MethodGet, path: "/v1/payments/queue", query: url.Values{"limit": {strconv.Itoa(limit)}}}, nil
+	cmd := askingAs(t.asAdmin, "queue", "Show who waits for the wallet's turn, and what stops payments", terminal.Between(0, 0), func([]string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: "/v1/payments/queue", Query: url.Values{"limit": {strconv.Itoa(limit)}}}, nil
 	}, func(cmd *cobra.Command, q paymentQueue) error {
 		if err := showSwitches(cmd, q.switches); err != nil {
 			return err
@@ -83,33 +85,33 @@ func newTxQueue(t *target) *cobra.Command {
 			has := "waits"
 			switch {
 			case !turn.GrantedAt.IsZero():
-				has = "since " + when(turn.GrantedAt)
+				has = "since " + terminal.When(turn.GrantedAt)
 			case !turn.NotBefore.IsZero():
-				has = "no room today, tries at " + when(turn.NotBefore)
+				has = "no room today, tries at " + terminal.When(turn.NotBefore)
 			}
-			rows = append(rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, when(turn.AskedAt), has})
+			rows = append(rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), has})
 		}
-		return table(cmd.OutOrStdout(), rows)
+		return terminal.Table(cmd.OutOrStdout(), rows)
 	})
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many to show, at most 200")
 	return cmd
 }
 
 func newTxPause(t *target) *cobra.Command {
-	return askingAs(t.asAdmin, "pause [REASON]", "Stop all payments; what is signed already goes on being proven", between(0, 1000), func(args []string) (call, error) {
-		return call{method: http.MethodPost, path: "/v1/payments/pause", body: map[string]string{"reason": strings.Join(args, " ")}}, nil
+	return askingAs(t.asAdmin, "pause [REASON]", "Stop all payments; what is signed already goes on being proven", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodPost, Path: "/v1/payments/pause", Body: map[string]string{"reason": strings.Join(args, " ")}}, nil
 	}, showSwitches)
 }
 
 func newTxResume(t *target) *cobra.Command {
-	return askingAs(t.asAdmin, "resume", "End a pause, and a hold of the program's own besides", between(0, 0), func([]string) (call, error) {
-		return call{method: http.MethodPost, path: "/v1/payments/resume"}, nil
+	return askingAs(t.asAdmin, "resume", "End a pause, and a hold of the program's own besides", terminal.Between(0, 0), func([]string) (client.Call, error) {
+		return client.Call{Method: http.MethodPost, Path: "/v1/payments/resume"}, nil
 	}, showSwitches)
 }
 
 func newTxLedger(t *target) *cobra.Command {
-	return askingAs(t.asAdmin, "ledger", "Show where the money is, and where it came from", between(0, 0), func([]string) (call, error) {
-		return call{method: http.MethodGet, path: "/v1/payments/ledger"}, nil
+	return askingAs(t.asAdmin, "ledger", "Show where the money is, and where it came from", terminal.Between(0, 0), func([]string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"}, nil
 	}, showLedger)
 }
 
@@ -117,7 +119,7 @@ func newTxReconcile(t *target) *cobra.Command {
 	var purchases string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases", Args: between(0, 0),
+		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases", Args: terminal.Between(0, 0),
 		Long: `Compare the ledger with the rest of the record, with the wallet's balance on the chain and, when
 a list of them is given, with Fragment's purchases. It changes nothing. Exit code 0 means: all
 was compared, and there is no difference.`,
@@ -126,25 +128,25 @@ was compared, and there is no difference.`,
 			if err != nil {
 				return err
 			}
-			request := call{method: http.MethodPost, path: "/v1/payments/reconcile"}
+			request := client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"}
 			if purchases != "" {
 				sold, err := readPurchases(purchases)
 				if err != nil {
 					return err
 				}
-				request.body = map[string]any{"purchases": sold}
+				request.Body = map[string]any{"purchases": sold}
 			}
-			answer, _, err := c.send(cmd.Context(), request)
+			answer, _, err := c.Send(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
-			r, err := decode[reconciliation](answer)
+			r, err := client.Decode[reconciliation](answer)
 			if err != nil {
 				return err
 			}
 			show := func() error { return showReconciliation(cmd, r) }
 			if asJSON {
-				show = func() error { return verbatim(cmd.OutOrStdout(), answer) }
+				show = func() error { return terminal.Verbatim(cmd.OutOrStdout(), answer) }
 			}
 			return errors.Join(show(), r.verdict())
 		},
@@ -170,11 +172,11 @@ func readPurchases(name string) ([]purchase, error) {
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, usageError{err.Error()}
+		return nil, terminal.UsageError(err.Error())
 	}
-	var sold page[purchase]
+	var sold client.Page[purchase]
 	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
-		return nil, usageError{name + " is not a list of purchases"}
+		return nil, terminal.UsageError(name + " is not a list of purchases")
 	}
 	return sold.Items, nil
 }
@@ -182,24 +184,24 @@ func readPurchases(name string) ([]purchase, error) {
 func showSwitches(cmd *cobra.Command, s switches) error {
 	hold := switchText(s.Hold, "off")
 	if s.Hold != nil && !s.Hold.RetryAt.IsZero() {
-		hold += ", one purchase tries after " + when(s.Hold.RetryAt)
+		hold += ", one purchase tries after " + terminal.When(s.Hold.RetryAt)
 	}
-	return table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause, "off")}, {"hold", hold}})
+	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause, "off")}, {"hold", hold}})
 }
 
 func switchText(s *paymentSwitch, off string) string {
 	if s == nil {
 		return off
 	}
-	return strings.TrimSuffix(fmt.Sprintf("since %s: %s", when(s.Since), s.Reason), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("since %s: %s", terminal.When(s.Since), s.Reason), ": ")
 }
 
 func showLedger(cmd *cobra.Command, l ledger) error {
-	rows := [][]string{{"wallet", l.Wallet}, {"known up to", when(l.ScannedTo)}}
+	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.When(l.ScannedTo)}}
 	for _, b := range l.Balances {
 		rows = append(rows, []string{b.Account, ton(b.BalanceNano), accounts[b.Account]})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 // accounts say in words what stands on each account. All of them together are zero at every moment.
@@ -229,7 +231,7 @@ func showReconciliation(cmd *cobra.Command, r reconciliation) error {
 	for _, d := range r.Differences {
 		rows = append(rows, []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)})
 	}
-	return table(out, rows)
+	return terminal.Table(out, rows)
 }
 
 // verdict is an error unless all was compared and nothing differs.

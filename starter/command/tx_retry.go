@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
+	"stagecoach/starter/terminal"
 )
 
 // txRetries are the transactions that tx retry --all chooses, and whether it really retries them.
@@ -28,9 +30,9 @@ type txRetries struct {
 func newTxRetry(t *target) *cobra.Command {
 	var key string
 	var chosen txRetries
-	cmd := askingAs(t.asAdmin, "retry HASH [COMMENT]", "Try again to buy the Stars of a failed transaction, or of all of them", between(0, 1000), func(args []string) (call, error) {
+	cmd := askingAs(t.asAdmin, "retry HASH [COMMENT]", "Try again to buy the Stars of a failed transaction, or of all of them", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return call{method: http.MethodPost, path: txPath(args[0]) + "/retry", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/retry", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	retryOne := cmd.RunE
 	cmd.Use = "retry HASH [COMMENT] | --all [COMMENT]"
@@ -39,11 +41,11 @@ func newTxRetry(t *target) *cobra.Command {
 		narrowed := []string{"given-up", "failure", "older-than", "since", "limit", "yes"}
 		switch {
 		case !chosen.all && (len(args) == 0 || slices.ContainsFunc(narrowed, cmd.Flags().Changed)):
-			return usageError{"name one transaction by its hash, or all with --all: " + cmd.UseLine()}
+			return terminal.UsageError("name one transaction by its hash, or all with --all: " + cmd.UseLine())
 		case !chosen.all:
 			return retryOne(cmd, args)
 		case key != "" || chosen.limit < 1 || chosen.olderThan < 0 || chosen.since < 0:
-			return usageError{"--all takes no --idempotency-key, a --limit above 0 and no negative times"}
+			return terminal.UsageError("--all takes no --idempotency-key, a --limit above 0 and no negative times")
 		}
 		c, err := t.asAdmin()
 		if err != nil {
@@ -95,9 +97,9 @@ type txRetried struct {
 }
 
 // run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or the system, was faster.
-func (r txRetries) run(cmd *cobra.Command, c *client) error {
+func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
 	var found []transaction
-	err := eachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t transaction) bool {
+	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t transaction) bool {
 		if r.takes(t) {
 			found = append(found, t)
 		}
@@ -121,15 +123,15 @@ func (r txRetries) run(cmd *cobra.Command, c *client) error {
 }
 
 // retry retries one. Its error is of an API that cannot be reached, or will refuse the others as well.
-func (r txRetries) retry(cmd *cobra.Command, c *client, t transaction) (txRetried, error) {
-	request := call{method: http.MethodPost, path: txPath(t.Hash) + "/retry", body: map[string]string{"comment": r.comment}}
-	_, _, err := c.send(cmd.Context(), request)
-	no, refused := errors.AsType[*refusal](err)
+func (r txRetries) retry(cmd *cobra.Command, c *client.Client, t transaction) (txRetried, error) {
+	request := client.Call{Method: http.MethodPost, Path: txPath(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment}}
+	_, _, err := c.Send(cmd.Context(), request)
+	no, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case err == nil:
 		return txRetried{Hash: t.Hash, Outcome: "retried", Remark: t.remark()}, nil
 	case refused && (no.Code == string(fault.InvalidTransition) || no.Code == string(fault.PaymentUndecided)):
-		return txRetried{Hash: t.Hash, Outcome: "refused", Code: fault.Code(no.Code), Remark: no.sentence()}, nil
+		return txRetried{Hash: t.Hash, Outcome: "refused", Code: fault.Code(no.Code), Remark: no.Sentence()}, nil
 	default:
 		return txRetried{}, err
 	}
@@ -142,14 +144,14 @@ func (r txRetries) show(cmd *cobra.Command, done []txRetried) error {
 		if err != nil {
 			return err
 		}
-		return verbatim(out, document)
+		return terminal.Verbatim(out, document)
 	}
 
 	rows := [][]string{{"HASH", "OUTCOME", "REMARK"}}
 	for _, one := range done {
 		rows = append(rows, []string{one.Hash, one.Outcome, one.Remark})
 	}
-	if err := table(out, rows); err != nil {
+	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}
 	if !r.yes && len(done) > 0 {

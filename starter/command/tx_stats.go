@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -36,8 +38,8 @@ type transactionStats struct {
 
 func newTransactionStats(t *target) *cobra.Command {
 	days := 30
-	cmd := askingAs(t.asAdmin, "transactions", "How purchases of Stars go (for administrators)", between(0, 0), func([]string) (call, error) {
-		return call{method: http.MethodGet, path: "/v1/stats/transactions", query: url.Values{"days": {strconv.Itoa(days)}}}, nil
+	cmd := askingAs(t.asAdmin, "transactions", "How purchases of Stars go (for administrators)", terminal.Between(0, 0), func([]string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: "/v1/stats/transactions", Query: url.Values{"days": {strconv.Itoa(days)}}}, nil
 	}, showTransactionStats)
 	cmd.Flags().IntVar(&days, "days", days, "how many days to show, of those on which there were transactions")
 	return cmd
@@ -68,7 +70,7 @@ func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
 			continue
 		}
 		fmt.Fprintln(out)
-		if err := table(out, rows); err != nil {
+		if err := terminal.Table(out, rows); err != nil {
 			return err
 		}
 	}

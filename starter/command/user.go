@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // user is a person or a program as the API shows it.
@@ -29,11 +31,11 @@ func userPath(id string) string { return "/v1/users/" + url.PathEscape(id) }
 func newUser() *cobra.Command {
 	var t target
 	change := func(use, short string, most int, body func(args []string) map[string]string) *cobra.Command {
-		return userCommand(&t, use, short, most, func(args []string) call {
-			return call{method: http.MethodPatch, path: userPath(args[0]), body: body(args)}
+		return userCommand(&t, use, short, most, func(args []string) client.Call {
+			return client.Call{Method: http.MethodPatch, Path: userPath(args[0]), Body: body(args)}
 		})
 	}
-	cmd := group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
+	cmd := terminal.Group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
 		newUserAdd(&t),
 		newUserList(&t),
 		change("approve ID", "Let a user in", 1, func([]string) map[string]string {
@@ -45,15 +47,15 @@ func newUser() *cobra.Command {
 		change("role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
 			return map[string]string{"role": strings.ToUpper(args[1])}
 		}),
-		userCommand(&t, "forget ID", "Make a person anonymous for good, and end what they have running", 1, func(args []string) call {
-			return call{method: http.MethodPost, path: userPath(args[0]) + "/forget"}
+		userCommand(&t, "forget ID", "Make a person anonymous for good, and end what they have running", 1, func(args []string) client.Call {
+			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + "/forget"}
 		}),
-		listingAs(t.asAdmin, "tokens ID", "List a user's API tokens, the oldest first", between(1, 1),
+		listingAs(t.asAdmin, "tokens ID", "List a user's API tokens, the oldest first", terminal.Between(1, 1),
 			func(args []string) string { return userPath(args[0]) + "/tokens" }, func() map[string]string { return nil }, showTokens),
 		newRevocation(t.asAdmin, "revoke ID TOKEN", "End a user's API token at once, by their ids", 2,
 			func(args []string) string { return userPath(args[0]) + "/tokens/" + url.PathEscape(args[1]) }),
-		userCommand(&t, "token ID", "Give a user a new API token instead of the one that was made with the user", 1, func(args []string) call {
-			return call{method: http.MethodPost, path: userPath(args[0]) + "/token"}
+		userCommand(&t, "token ID", "Give a user a new API token instead of the one that was made with the user", 1, func(args []string) client.Call {
+			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + "/token"}
 		}),
 	)
 	t.addFlags(cmd)
@@ -62,12 +64,12 @@ func newUser() *cobra.Command {
 
 func newUserAdd(t *target) *cobra.Command {
 	var telegramID, role string
-	cmd := userCommand(t, "add NAME", "Add a user, who is active at once, and show the token this once", 1, func(args []string) call {
+	cmd := userCommand(t, "add NAME", "Add a user, who is active at once, and show the token this once", 1, func(args []string) client.Call {
 		body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
 		if telegramID != "" {
 			body["telegram_id"] = telegramID
 		}
-		return call{method: http.MethodPost, path: "/v1/users", body: body}
+		return client.Call{Method: http.MethodPost, Path: "/v1/users", Body: body}
 	})
 	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; without one nothing can be delivered")
 	cmd.Flags().StringVar(&role, "role", store.RoleUser, "USER or ADMIN")
@@ -75,30 +77,30 @@ func newUserAdd(t *target) *cobra.Command {
 }
 
 // userCommand is a command that makes one call with so many arguments and shows the user it answers with.
-func userCommand(t *target, use, short string, arguments int, make func(args []string) call) *cobra.Command {
+func userCommand(t *target, use, short string, arguments int, make func(args []string) client.Call) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: between(arguments, arguments),
+		Use: use, Short: short, Args: terminal.Between(arguments, arguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asAdmin()
 			if err != nil {
 				return err
 			}
-			answer, _, err := c.send(cmd.Context(), make(args))
+			answer, _, err := c.Send(cmd.Context(), make(args))
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			u, err := decode[user](answer)
+			u, err := client.Decode[user](answer)
 			if err != nil {
 				return err
 			}
 			if err := showUsers(cmd, []user{u}); err != nil || u.Token == "" {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", printable(u.Token))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(u.Token))
 			return err
 		},
 	}
@@ -111,7 +113,7 @@ func newUserList(t *target) *cobra.Command {
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List users, the oldest first", Args: between(0, 0),
+		Use: "list", Short: "List users, the oldest first", Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.asAdmin()
 			if err != nil {
@@ -119,14 +121,14 @@ func newUserList(t *target) *cobra.Command {
 			}
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"status": strings.ToUpper(status), "cursor": cursor})
-			answer, err := c.get(cmd.Context(), "/v1/users", query)
+			answer, err := c.Get(cmd.Context(), "/v1/users", query)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return verbatim(cmd.OutOrStdout(), answer)
+				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			list, err := decode[page[user]](answer)
+			list, err := client.Decode[client.Page[user]](answer)
 			if err != nil {
 				return err
 			}
@@ -145,7 +147,7 @@ func newUserList(t *target) *cobra.Command {
 func showUsers(cmd *cobra.Command, users []user) error {
 	rows := [][]string{{"ID", "NAME", "ROLE", "STATUS", "TELEGRAM ID", "SINCE"}}
 	for _, u := range users {
-		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, u.TelegramID, when(u.CreatedAt)})
+		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, u.TelegramID, terminal.When(u.CreatedAt)})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

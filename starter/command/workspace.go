@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/terminal"
 )
 
 // workspace is where agents share tasks, as the API shows it. Times are minutes; 0 means none.
@@ -37,12 +39,12 @@ func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape
 
 func newWorkspace() *cobra.Command {
 	var t target
-	cmd := group(&cobra.Command{Use: "workspace", Short: "Look after the workspaces that tasks live in"},
+	cmd := terminal.Group(&cobra.Command{Use: "workspace", Short: "Look after the workspaces that tasks live in"},
 		newWorkspaceCreate(&t),
 		newWorkspaceChange(&t),
-		listing(&t, "list", "List your workspaces, the oldest first (an administrator sees all)", between(0, 0),
+		listing(&t, "list", "List your workspaces, the oldest first (an administrator sees all)", terminal.Between(0, 0),
 			func([]string) string { return "/v1/workspaces" }, func() map[string]string { return nil }, showWorkspaces),
-		listing(&t, "members WORKSPACE", "List the members of a workspace, by its id", between(1, 1),
+		listing(&t, "members WORKSPACE", "List the members of a workspace, by its id", terminal.Between(1, 1),
 			func(args []string) string { return workspacePath(args[0]) + "/members" }, func() map[string]string { return nil }, showMembers),
 		newMembership(&t, "member", "Let a user into a workspace, by their ids", http.MethodPut, "user %s is a member of workspace %s\n"),
 		newMembership(&t, "remove", "Take a user out of a workspace, by their ids; who has a task goes on with it", http.MethodDelete, "user %s is not in workspace %s\n"),
@@ -55,13 +57,13 @@ func newWorkspace() *cobra.Command {
 func newWorkspaceCreate(t *target) *cobra.Command {
 	var key string
 	var settings workspaceSettings
-	cmd := asking(t, "create NAME", "Make a workspace, whose first member you are", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "create NAME", "Make a workspace, whose first member you are", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		body, err := settings.body()
 		if err != nil {
-			return call{}, err
+			return client.Call{}, err
 		}
 		body["name"] = args[0]
-		return call{method: http.MethodPost, path: "/v1/workspaces", body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: "/v1/workspaces", Body: body, IdempotencyKey: key}, nil
 	}, showWorkspace)
 	settings.addFlags(cmd)
 	addKeyFlag(cmd, &key)
@@ -71,18 +73,18 @@ func newWorkspaceCreate(t *target) *cobra.Command {
 func newWorkspaceChange(t *target) *cobra.Command {
 	var name, key string
 	var settings workspaceSettings
-	cmd := asking(t, "change WORKSPACE", "Change a workspace of yours, by its id; deadlines that run stay", between(1, 1), func(args []string) (call, error) {
+	cmd := asking(t, "change WORKSPACE", "Change a workspace of yours, by its id; deadlines that run stay", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		body, err := settings.body()
 		if err != nil {
-			return call{}, err
+			return client.Call{}, err
 		}
 		if name != "" {
 			body["name"] = name
 		}
 		if len(body) == 0 {
-			return call{}, usageError{"say what to change"}
+			return client.Call{}, terminal.UsageError("say what to change")
 		}
-		return call{method: http.MethodPatch, path: workspacePath(args[0]), body: body, idempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPatch, Path: workspacePath(args[0]), Body: body, IdempotencyKey: key}, nil
 	}, showWorkspace)
 	cmd.Flags().StringVar(&name, "name", "", "another name")
 	settings.addFlags(cmd)
@@ -117,7 +119,7 @@ func (s *workspaceSettings) body() (map[string]any, error) {
 	}
 	if s.given("release-stuck-after") {
 		if !isNumber(s.release) {
-			return nil, usageError{"--release-stuck-after takes a number of minutes"}
+			return nil, terminal.UsageError("--release-stuck-after takes a number of minutes")
 		}
 		body["stuck_release_after"] = s.release
 	}
@@ -137,7 +139,7 @@ func readDeadlines(texts []string) (map[string]float64, error) {
 		status, number, _ := strings.Cut(text, "=")
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || !isNumber(value) {
-			return nil, usageError{"a deadline looks like NEW=120, not like " + text}
+			return nil, terminal.UsageError("a deadline looks like NEW=120, not like " + text)
 		}
 		minutes[strings.ToUpper(status)] = value
 	}
@@ -147,17 +149,17 @@ func readDeadlines(texts []string) (map[string]float64, error) {
 // newMembership is a command that lets a user in or out.
 func newMembership(t *target, name, short, method, done string) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " WORKSPACE USER", Short: short, Args: between(2, 2),
+		Use: name + " WORKSPACE USER", Short: short, Args: terminal.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
 				return err
 			}
 			path := workspacePath(args[0]) + "/members/" + url.PathEscape(args[1])
-			if _, _, err := c.send(cmd.Context(), call{method: method, path: path}); err != nil {
+			if _, _, err := c.Send(cmd.Context(), client.Call{Method: method, Path: path}); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), done, printable(args[1]), printable(args[0]))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), done, terminal.Printable(args[1]), terminal.Printable(args[0]))
 			return err
 		},
 	}
@@ -166,16 +168,16 @@ func newMembership(t *target, name, short, method, done string) *cobra.Command {
 // newAgreement is the command by which a user agrees to be named in a workspace.
 func newAgreement(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "agree WORKSPACE", Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks", Args: between(1, 1),
+		Use: "agree WORKSPACE", Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks", Args: terminal.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
 				return err
 			}
-			if _, _, err := c.send(cmd.Context(), call{method: http.MethodPost, path: workspacePath(args[0]) + "/agree"}); err != nil {
+			if _, _, err := c.Send(cmd.Context(), client.Call{Method: http.MethodPost, Path: workspacePath(args[0]) + "/agree"}); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "workspace %s: you have agreed\n", printable(args[0]))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "workspace %s: you have agreed\n", terminal.Printable(args[0]))
 			return err
 		},
 	}
@@ -184,9 +186,9 @@ func newAgreement(t *target) *cobra.Command {
 func showMembers(cmd *cobra.Command, members []member) error {
 	rows := [][]string{{"USER", "NAME", "AGREED", "SINCE"}}
 	for _, m := range members {
-		rows = append(rows, []string{m.UserID, m.Name, agreedText(m.Agreed), when(m.JoinedAt)})
+		rows = append(rows, []string{m.UserID, m.Name, agreedText(m.Agreed), terminal.When(m.JoinedAt)})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func agreedText(agreed bool) string {
@@ -203,10 +205,10 @@ func showWorkspaces(cmd *cobra.Command, workspaces []workspace) error {
 	for _, w := range workspaces {
 		rows = append(rows, []string{
 			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[store.TaskNew]), minutesText(w.StatusDeadlines[store.TaskInProgress]),
-			minutesText(w.StatusDeadlines[store.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits), when(w.CreatedAt),
+			minutesText(w.StatusDeadlines[store.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits), terminal.When(w.CreatedAt),
 		})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 func waitsText(waits bool) string {
@@ -220,5 +222,5 @@ func minutesText(minutes float64) string {
 	if minutes == 0 {
 		return "never"
 	}
-	return took(time.Duration(minutes * float64(time.Minute)))
+	return terminal.Took(time.Duration(minutes * float64(time.Minute)))
 }

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// printable keeps a text to one line and free of what a terminal would obey: file names are chosen by strangers.
-func printable(text string) string {
+// Printable keeps a text to one line and free of what a terminal would obey: file names are chosen by strangers.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return utf8.RuneError
@@ -20,8 +20,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// shorten cuts a text to at most so many signs.
-func shorten(text string, most int) string {
+// Shorten cuts a text to at most so many signs.
+func Shorten(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text
@@ -29,27 +29,27 @@ func shorten(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// table writes rows in aligned columns, the first one being the headings.
-func table(w io.Writer, rows [][]string) error {
+// Table writes rows in aligned columns, the first one being the headings.
+func Table(w io.Writer, rows [][]string) error {
 	aligned := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = printable(cell)
+			cells[i] = Printable(cell)
 		}
 		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
 	}
 	return aligned.Flush()
 }
 
-// verbatim writes the API's JSON as it came, as one document with a line end.
-func verbatim(w io.Writer, document []byte) error {
+// Verbatim writes the API's JSON as it came, as one document with a line end.
+func Verbatim(w io.Writer, document []byte) error {
 	_, err := fmt.Fprintf(w, "%s\n", strings.TrimRight(string(document), "\n"))
 	return err
 }
 
-// bytesText writes a size for people.
-func bytesText(n int64) string {
+// BytesText writes a size for people.
+func BytesText(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -61,8 +61,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, units[unit])
 }
 
-// took writes a duration for people.
-func took(d time.Duration) string {
+// Took writes a duration for people.
+func Took(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
@@ -73,24 +73,24 @@ func took(d time.Duration) string {
 	}
 }
 
-// whenever writes a moment that there may not be.
-func whenever(t *time.Time) string {
+// Whenever writes a moment that there may not be.
+func Whenever(t *time.Time) string {
 	if t == nil {
-		return when(time.Time{})
+		return When(time.Time{})
 	}
-	return when(*t)
+	return When(*t)
 }
 
-// when writes a moment for people, in their own time zone.
-func when(t time.Time) string {
+// When writes a moment for people, in their own time zone.
+func When(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// bar draws a part of a whole.
-func bar(part float64) string {
+// Bar draws a part of a whole.
+func Bar(part float64) string {
 	const width = 24
 	full := min(width, max(0, int(part*width)))
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)

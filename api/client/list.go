@@ -1,25 +1,25 @@
-package command
+package client
 
 import (
 	"context"
 	"net/url"
 )
 
-// page is a part of a list.
-type page[T any] struct {
+// Page is a part of a list.
+type Page[T any] struct {
 	Items      []T    `json:"items"`
 	NextCursor string `json:"next_cursor"` // empty on the last page
 }
 
-// eachItem shows the items of a list to see, page after page, until it says that it has seen enough.
-func eachItem[T any](ctx context.Context, c *client, path string, query url.Values, see func(T) (enough bool)) error {
+// EachItem shows the items of a list to see, page after page, until it says that it has seen enough.
+func EachItem[T any](ctx context.Context, c *Client, path string, query url.Values, see func(T) (enough bool)) error {
 	query.Set("limit", "200")
 	for {
-		answer, err := c.get(ctx, path, query)
+		answer, err := c.Get(ctx, path, query)
 		if err != nil {
 			return err
 		}
-		list, err := decode[page[T]](answer)
+		list, err := Decode[Page[T]](answer)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usageError is a command line that makes no sense.
-type usageError struct{ text string }
+// UsageError is a command line that makes no sense.
+type UsageError string
 
-func (e usageError) Error() string { return e.text }
+func (e UsageError) Error() string { return string(e) }
 
-// group makes a command that only holds others. A word that is none of them is an error, which cobra leaves to those
+// Group makes a command that only holds others. A word that is none of them is an error, which cobra leaves to those
 // commands that can run.
-func group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+func Group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -24,7 +24,7 @@ func group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			text += ": do you mean " + strings.Join(near, " or ") + "?"
 		}
-		return usageError{text}
+		return UsageError(text)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.DisableFlagsInUseLine = true
@@ -32,11 +32,11 @@ func group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// between lets a command take at least and at most so many arguments.
-func between(least, most int) cobra.PositionalArgs {
+// Between lets a command take at least and at most so many arguments.
+func Between(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usageError{"wrong number of arguments: " + cmd.UseLine()}
+			return UsageError("wrong number of arguments: " + cmd.UseLine())
 		}
 		return nil
 	}

@@ -1,4 +1,5 @@
-package command
+// Package devinfo is the file by which the command line finds a development stack that runs on this machine.
+package devinfo
 
 import (
 	"encoding/json"
@@ -9,11 +10,14 @@ import (
 	"path/filepath"
 )
 
-// devInfoFile holds the addresses and tokens of a running dev, in its state folder.
-const devInfoFile = "dev.json"
+// DefaultState is where dev keeps everything unless told otherwise.
+const DefaultState = ".stagecoach"
 
-// devInfo is what dev.json holds, for the other commands and for tests.
-type devInfo struct {
+// File holds the addresses and tokens of a running dev, in its state folder.
+const File = "dev.json"
+
+// Info is what dev.json holds, for the other commands and for tests.
+type Info struct {
 	API         string `json:"api"`
 	Docs        string `json:"docs"`
 	Temporal    string `json:"temporal"` // host:port
@@ -33,8 +37,8 @@ type devInfo struct {
 	} `json:"stand_ins"`
 }
 
-func readDevInfo(state string) (info devInfo, err error) {
-	name := filepath.Join(state, devInfoFile)
+func Read(state string) (info Info, err error) {
+	name := filepath.Join(state, File)
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, fmt.Errorf("there is no %s", name)
@@ -43,13 +47,13 @@ func readDevInfo(state string) (info devInfo, err error) {
 		err = json.Unmarshal(data, &info)
 	}
 	if err != nil {
-		return devInfo{}, fmt.Errorf("%s: %w", name, err)
+		return Info{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return info, nil
 }
 
-// writePrivate writes a value as JSON in one step, for the owner's eyes only.
-func writePrivate(name string, value any) error {
+// WritePrivate writes a value as JSON in one step, for the owner's eyes only.
+func WritePrivate(name string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// untilAsked gives a context that ends when somebody wants us to stop: by Ctrl-C, SIGTERM, a closed terminal, or by
+// UntilAsked gives a context that ends when somebody wants us to stop: by Ctrl-C, SIGTERM, a closed terminal, or by
 // stopping the `go run` that started us, which passes no signal on. Asked a second time, the process ends at once.
-func untilAsked(parent context.Context) (ctx context.Context, stop func()) {
+func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

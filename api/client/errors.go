@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// refusal is an RFC 9457 problem that the API answered with.
-type refusal struct {
+// Refusal is an RFC 9457 problem that the API answered with.
+type Refusal struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Title  string `json:"title"`
@@ -22,9 +22,9 @@ type refusal struct {
 	} `json:"errors"`
 }
 
-func (r *refusal) Error() string { return r.Code + ": " + r.sentence() }
+func (r *Refusal) Error() string { return r.Code + ": " + r.Sentence() }
 
-func (r *refusal) sentence() string {
+func (r *Refusal) Sentence() string {
 	if r.Detail != "" {
 		return r.Detail
 	}
@@ -32,34 +32,34 @@ func (r *refusal) sentence() string {
 }
 
 // refusalOf reads a problem. What is none, such as the error page of a proxy, becomes one.
-func refusalOf(response *http.Response, body []byte) *refusal {
-	r := &refusal{}
+func refusalOf(response *http.Response, body []byte) *Refusal {
+	r := &Refusal{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "application/problem+json" || json.Unmarshal(body, r) != nil || r.Code == "" {
-		r = &refusal{Code: fmt.Sprintf("HTTP_%d", response.StatusCode), Detail: "the answer was " + response.Status}
+		r = &Refusal{Code: fmt.Sprintf("HTTP_%d", response.StatusCode), Detail: "the answer was " + response.Status}
 	}
 	r.Status = response.StatusCode
 	return r
 }
 
-// unreachable says that no API answered.
-type unreachable struct {
-	base string // empty: no address is known
-	err  error
+// Unreachable says that no API answered.
+type Unreachable struct {
+	Base string // empty: no address is known
+	Err  error
 }
 
-func (e *unreachable) Error() string {
-	if e.base == "" {
-		return e.err.Error()
+func (e *Unreachable) Error() string {
+	if e.Base == "" {
+		return e.Err.Error()
 	}
-	return fmt.Sprintf("%s does not answer: %v", e.base, e.err)
+	return fmt.Sprintf("%s does not answer: %v", e.Base, e.Err)
 }
 
-func (e *unreachable) Unwrap() error { return e.err }
+func (e *Unreachable) Unwrap() error { return e.Err }
 
-// passing says whether an error of the API may be over in a moment.
-func passing(err error) bool {
-	var away *unreachable
-	var no *refusal
+// Passing says whether an error of the API may be over in a moment.
+func Passing(err error) bool {
+	var away *Unreachable
+	var no *Refusal
 	return errors.As(err, &away) || errors.As(err, &no) && (no.Status >= 500 || no.Status == http.StatusTooManyRequests)
 }
