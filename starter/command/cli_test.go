@@ -13,6 +13,21 @@ import (
 	"testing"
 )
 
+func TestMain(m *testing.M) {
+	// What the developer's own shell points at is not for tests.
+	for _, name := range []string{envAPI, envToken, "DATABASE_URL"} {
+		_ = os.Unsetenv(name)
+	}
+	os.Exit(m.Run())
+}
+
+func writeFile(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // fakeAPI answers as told and remembers what it was asked.
 type fakeAPI struct {
 	*httptest.Server

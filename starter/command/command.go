@@ -1,7 +1,6 @@
-// Package command is Stagecoach's command line: the development stack, and a client of the HTTP API.
+// Package command is Stagecoach's command line.
 //
-// Every command but dev, migrate, reseal, restored and standin is an ordinary client of the API. A group of commands is one file; a workload that
-// dev shows adds one demo (dev_demo.go).
+// Every command but migrate, reseal and restored is an ordinary client of the API. A group of commands is one file.
 package command
 
 import (
@@ -34,9 +33,10 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 func newRoot() *cobra.Command {
 	root := terminal.Group(&cobra.Command{
 		Use:   "starter",
-		Short: "Stagecoach on the command line: dev runs everything on this machine, the rest talks to the API",
+		Short: "Stagecoach on the command line",
 	},
-		newDev(), newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(), newStandIn())
+		newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(),
+		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"))
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -21,7 +21,7 @@ type devOptions struct {
 	noDemo bool
 }
 
-func newDev() *cobra.Command {
+func newRoot2() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -37,6 +37,8 @@ variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of
 	cmd.Flags().StringVar(&o.state, "state", devinfo.DefaultState, "the folder that keeps everything")
 	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
+	cmd.AddCommand(newStandIn())
+	cmd.CompletionOptions.DisableDefaultCmd = true
 	return cmd
 }
 

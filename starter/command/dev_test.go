@@ -74,7 +74,7 @@ func TestDevOnceTwice(t *testing.T) {
 	state := newState(t)
 	put(t, filepath.Join(state, "yandex", "a folder", nastyName), bytes.Repeat([]byte("x"), 100_000))
 
-	first := launch(t, "dev", "--once", "--state", state)
+	first := launch(t, "--once", "--state", state)
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -129,7 +129,7 @@ func TestDevOnceTwice(t *testing.T) {
 		t.Errorf("the chat got documents of the sizes %v", sizes)
 	}
 
-	second := launch(t, "dev", "--once", "--state", state)
+	second := launch(t, "--once", "--state", state)
 	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
 		t.Errorf("exit code %d of the second run", code)
 	}
@@ -141,7 +141,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	put(t, filepath.Join(state, "yandex", "empty"), nil)
-	third := launch(t, "dev", "--once", "--state", state)
+	third := launch(t, "--once", "--state", state)
 	if code := third.wait(2 * time.Minute); code != 1 || !strings.Contains(third.output(), "FILE_EMPTY") {
 		t.Errorf("exit code %d of a run with a file that cannot be delivered", code)
 	}
@@ -161,7 +161,7 @@ func TestDevStays(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	dev := launch(t, "dev", "--state", state)
+	dev := launch(t, "--state", state)
 	info := dev.running(state)
 	watched := scrape(t, info.Metrics)
 	for _, address := range []string{info.API, info.Temporal, info.StandIns.Telegram} {
@@ -186,18 +186,18 @@ func TestDevStays(t *testing.T) {
 		"user list":    "Demo user",
 		"deliver /dropped.txt --json --idempotency-key k": `"state":"DELIVERED"`,
 	} {
-		if code, out, errs := starter(t, append(strings.Fields(line), at...)...); code != 0 || !strings.Contains(out, want) {
+		if code, out, errs := runStarter(t, append(strings.Fields(line), at...)...); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
-	if code, _, errs := starter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
+	if code, _, errs := runStarter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
 		t.Errorf("no such file: exit code %d, %s", code, errs)
 	}
 	if watched != nil {
 		watched.wantAll()
 	}
 	wantRunbooks(t, info)
-	other := launch(t, "dev", "--state", state)
+	other := launch(t, "--state", state)
 	if code := other.wait(10 * time.Second); code != 1 || !strings.Contains(other.output(), "another process uses") {
 		t.Errorf("a second dev: exit code %d, %s", code, other.output())
 	}
@@ -213,7 +213,7 @@ func TestDevStays(t *testing.T) {
 	}
 	allGone(t, child)
 
-	again := launch(t, "dev", "--no-demo", "--state", state)
+	again := launch(t, "--no-demo", "--state", state)
 	if now := again.running(state); now != info {
 		t.Errorf("dev.json has changed over a restart:\n%+v\n%+v", info, now)
 	}
@@ -224,7 +224,7 @@ func TestDevStays(t *testing.T) {
 	again.wait(10 * time.Second)
 	allGone(t, child)
 
-	last := launch(t, "dev", "--once", "--state", state)
+	last := launch(t, "--once", "--state", state)
 	if code := last.wait(2 * time.Minute); code != 0 {
 		t.Errorf("exit code %d after a kill -9", code)
 	}
@@ -236,7 +236,7 @@ func TestDevStays(t *testing.T) {
 func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	skipInShort(t)
 	state := newState(t)
-	dev := launch(t, "dev", "--no-demo", "--state", state)
+	dev := launch(t, "--no-demo", "--state", state)
 	dev.running(state)
 	child := children(dev.cmd.Process.Pid)
 	for range 2 {
@@ -254,7 +254,7 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 func TestDevStoppedInMidDelivery(t *testing.T) {
 	skipInShort(t)
 	state := newState(t)
-	dev := launch(t, "dev", "--state", state)
+	dev := launch(t, "--state", state)
 	info := dev.running(state)
 	// The demo's file is asked for half a second later at the earliest, and too large to be sent before the stop shows.
 	held := strings.NewReader(`{"match":"sendDocument","kind":"timeout","times":1}`)
@@ -270,7 +270,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	if code := dev.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
-	again := launch(t, "dev", "--once", "--state", state)
+	again := launch(t, "--once", "--state", state)
 	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    "+demoFile) {
 		t.Errorf("exit code %d: the delivery did not go on", code)
 	}
@@ -279,7 +279,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 func TestDevStoppedInMidDownload(t *testing.T) {
 	skipInShort(t)
 	state := newState(t)
-	first := launch(t, "dev", "--state", state)
+	first := launch(t, "--state", state)
 	info := first.running(state)
 	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its time.
 	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
@@ -293,7 +293,7 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 		"book list": "Noise, a demonstration", "download list --in-status downloading": "Noise, a demonstration (id 1)", "download show 1": "download/1/1/text",
 		"download events 1": "started", "status": "answers",
 	} {
-		if code, out, errs := starter(t, append(strings.Fields(line), "--state", state)...); code != 0 || !strings.Contains(out, want) {
+		if code, out, errs := runStarter(t, append(strings.Fields(line), "--state", state)...); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
@@ -303,7 +303,7 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	if code := first.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
-	again := launch(t, "dev", "--once", "--state", state)
+	again := launch(t, "--once", "--state", state)
 	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
 		t.Errorf("exit code %d: the download did not go on", code)
 	}
@@ -316,7 +316,7 @@ func TestDevWithoutQBittorrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := "PATH=" + broken + string(os.PathListSeparator) + os.Getenv("PATH")
-	dev := launchWith(t, []string{path}, "dev", "--once", "--state", newState(t))
+	dev := launchWith(t, []string{path}, "--once", "--state", newState(t))
 	if code := dev.wait(2 * time.Minute); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -332,7 +332,7 @@ func TestDevRefusesWrongSettings(t *testing.T) {
 		t.Skip("starts real servers")
 	}
 	t.Setenv("STAGECOACH_DELIVERY_PARALLEL", "many")
-	dev := launch(t, "dev", "--no-demo", "--state", newState(t))
+	dev := launch(t, "--no-demo", "--state", newState(t))
 	if code := dev.wait(time.Minute); code != 2 || !strings.Contains(dev.output(), "STAGECOACH_DELIVERY_PARALLEL") {
 		t.Errorf("exit code %d", code)
 	}

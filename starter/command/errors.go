@@ -18,11 +18,12 @@ import (
 // exitCode is the one map from errors to exit codes.
 func exitCode(err error) int {
 	var usage terminal.UsageError
+	var moved errMoved
 	var away *client.Unreachable
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &moved):
 		return 2
 	case errors.As(err, &away):
 		return 3
@@ -40,7 +41,7 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "%s\nnext: %s --help\n", terminal.Printable(string(usage)), cmd.CommandPath())
 	case errors.As(err, &away):
-		fmt.Fprintf(w, "%s\nnext: start it (starter dev), or name a running one with --api or STAGECOACH_API_URL\n", terminal.Printable(away.Error()))
+		fmt.Fprintf(w, "%s\nnext: start it (go run ./dev), or name a running one with --api or STAGECOACH_API_URL\n", terminal.Printable(away.Error()))
 	case errors.As(err, &no):
 		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(no.Code), terminal.Printable(no.Sentence()))
 		for _, e := range no.Errors {

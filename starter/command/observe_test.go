@@ -76,7 +76,7 @@ func TestAlertRules(t *testing.T) {
 // wantRunbooks fails the test unless the command of each alert works against the stack, as its administrator would use it.
 func wantRunbooks(t *testing.T, info devinfo.Info) {
 	t.Helper()
-	starter, err := built()
+	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func wantRunbooks(t *testing.T, info devinfo.Info) {
 			continue
 		}
 		shell := exec.CommandContext(t.Context(), "sh", "-c", command)
-		shell.Env = append(os.Environ(), "PATH="+filepath.Dir(starter)+":"+filepath.Dir(temporal)+":"+os.Getenv("PATH"),
-			"TEMPORAL_ADDRESS="+info.Temporal, envAPI+"="+info.API, envToken+"="+info.AdminToken)
+		shell.Env = append(os.Environ(), "PATH="+programs+":"+filepath.Dir(temporal)+":"+os.Getenv("PATH"),
+			"TEMPORAL_ADDRESS="+info.Temporal, "STAGECOACH_API_URL="+info.API, "STAGECOACH_TOKEN="+info.AdminToken)
 		if out, err := shell.CombinedOutput(); err != nil {
 			t.Errorf("%s: %s: %v\n%s", rule.Alert, command, err, out)
 		}

@@ -26,7 +26,7 @@ var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!
 // TestHandbook runs every command of the operator's handbook on a running stack where there is something to see and to do.
 func TestHandbook(t *testing.T) {
 	skipInShort(t)
-	text, err := os.ReadFile(filepath.Join("..", "docs", "operate.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestHandbook(t *testing.T) {
 func wantTest(t *testing.T, where string) {
 	t.Helper()
 	name, folder, _ := strings.Cut(where, " in ")
-	files, _ := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	files, _ := filepath.Glob(filepath.Join("..", "..", folder, "*_test.go"))
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)") {
 			return
@@ -93,7 +93,7 @@ func newHandbook(t *testing.T) *handbook {
 	for _, name := range []string{"done", "a", "b", "c", "d", "e", "f"} {
 		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 2<<20))
 	}
-	h := &handbook{T: t, info: launchWith(t, readable, "dev", "--no-demo", "--state", state).running(state), values: map[string]string{}}
+	h := &handbook{T: t, info: launchWith(t, readable, "--no-demo", "--state", state).running(state), values: map[string]string{}}
 	eventually(t, time.Minute, "the API is ready", func() bool {
 		response, err := http.Get(h.info.API + "/ready")
 		if err == nil {
@@ -122,7 +122,7 @@ func newHandbook(t *testing.T) *handbook {
 		}
 	})
 	h.fill(state)
-	binary, err := built()
+	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func newHandbook(t *testing.T) *handbook {
 	}
 	h.env = []string{
 		"DATABASE_URL=" + h.info.DatabaseURL,
-		"PATH=" + strings.Join([]string{filepath.Dir(binary), filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + t.TempDir(),
-		"TEMPORAL_ADDRESS=" + h.info.Temporal, envAPI + "=" + h.info.API, envToken + "=" + h.info.AdminToken,
+		"PATH=" + strings.Join([]string{programs, filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + t.TempDir(),
+		"TEMPORAL_ADDRESS=" + h.info.Temporal, "STAGECOACH_API_URL=" + h.info.API, "STAGECOACH_TOKEN=" + h.info.AdminToken,
 	}
 	for name, value := range h.values {
 		h.env = append(h.env, name+"="+value)
@@ -145,7 +145,7 @@ func newHandbook(t *testing.T) *handbook {
 // shell runs a command as an operator would.
 func (h *handbook) shell(command string) ([]byte, error) {
 	shell := exec.Command("sh", "-c", command)
-	shell.Dir = ".."
+	shell.Dir = "../.."
 	shell.Env = h.env
 	return shell.CombinedOutput()
 }

@@ -19,9 +19,9 @@ import (
 	"stagecoach/internal/devinfo"
 )
 
-func TestMain(m *testing.M) {
+func testMain2(m *testing.M) {
 	// What the developer's own shell points at is not for tests.
-	for _, name := range []string{envAPI, envToken, "DATABASE_URL"} {
+	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
 		_ = os.Unsetenv(name)
 	}
 	code := m.Run()
@@ -31,7 +31,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is a starter that runs as a program of its own.
+// runStarter runs a command of the command line.
+func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	code = Run(t.Context(), args, &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// process is dev, or one of its commands, as a program of its own.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -63,11 +71,11 @@ func launch(t *testing.T, args ...string) *process {
 // launchWith adds variables to the program's environment.
 func launchWith(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	binary, err := built()
+	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(filepath.Join(programs, "dev"), args...), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.Env = append(os.Environ(), env...)
 	if err := servers.StartTied(p.cmd); err != nil {
@@ -81,7 +89,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 		if t.Failed() {
-			t.Logf("output of starter %v:\n%s", args, p.output())
+			t.Logf("output of dev %v:\n%s", args, p.output())
 		}
 	})
 	return p
@@ -99,7 +107,7 @@ func (p *process) wait(within time.Duration) int {
 	}
 }
 
-// running waits for the dev.json of a starter that stays.
+// running waits for the dev.json of a dev that stays.
 func (p *process) running(state string) devinfo.Info {
 	p.t.Helper()
 	var info devinfo.Info
@@ -159,18 +167,17 @@ func eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 
 var builtIn atomic.Pointer[string]
 
-// built builds the program, once for all tests.
+// built gives a folder with dev and starter, built once for all tests.
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "stagecoach-starter-")
+	dir, err := os.MkdirTemp("", "stagecoach-dev-")
 	if err != nil {
 		return "", err
 	}
 	builtIn.Store(&dir)
-	binary := filepath.Join(dir, "starter")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", binary, "stagecoach/starter").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", dir+"/", "stagecoach/dev", "stagecoach/starter").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return binary, nil
+	return dir, nil
 })

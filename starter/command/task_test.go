@@ -20,7 +20,7 @@ func taskIn(status string) string { return strings.ReplaceAll(taskJSON, "STATUS"
 func TestTaskCommands(t *testing.T) {
 	t.Parallel()
 	batch := filepath.Join(t.TempDir(), "batch.json")
-	put(t, batch, []byte(`[{"ref":"a","title":"Write it"}]`))
+	writeFile(t, batch, []byte(`[{"ref":"a","title":"Write it"}]`))
 	answers := map[string][]string{
 		"POST /v1/tasks":                                     {"201 " + taskIn("NEW")},
 		"POST /v1/tasks/batch":                               {`201 {"items":[{"ref":"a",` + taskIn("NEW")[1:] + `]}`},
@@ -160,7 +160,7 @@ is waited for by
 func TestTaskUsage(t *testing.T) {
 	t.Parallel()
 	noList := filepath.Join(t.TempDir(), "no list")
-	put(t, noList, []byte(`{"tasks":[]}`))
+	writeFile(t, noList, []byte(`{"tasks":[]}`))
 	for _, line := range []string{
 		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x", "task batch /no/such --workspace 1",
 		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events", "task list 1",

@@ -31,7 +31,7 @@ func reconciled(compared, differences string) string {
 func TestTransactionCommands(t *testing.T) {
 	t.Parallel()
 	sold := filepath.Join(t.TempDir(), "purchases.json")
-	put(t, sold, []byte(`{"items":[{"username":"durov","stars":50,"paid_nano":460900000,"payment_hash":"cd","at":"2026-03-01T12:00:00Z"}]}`))
+	writeFile(t, sold, []byte(`{"items":[{"username":"durov","stars":50,"paid_nano":460900000,"payment_hash":"cd","at":"2026-03-01T12:00:00Z"}]}`))
 	tx := "/v1/transactions/" + txHash
 	answers := map[string][]string{
 		"GET /v1/transactions?limit=50": {"200 " + list(txIn("failed"))},
@@ -110,7 +110,7 @@ func TestTransactionRefusals(t *testing.T) {
 func TestTransactionUsage(t *testing.T) {
 	t.Parallel()
 	noList := filepath.Join(t.TempDir(), "no list")
-	put(t, noList, []byte(`{"purchases":[]}`))
+	writeFile(t, noList, []byte(`{"purchases":[]}`))
 	for _, line := range []string{
 		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up", "tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off", "tx queue a", "tx resume a", "tx ledger a",
 		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
