@@ -22,7 +22,6 @@ const (
 	customersPatience = 2 * time.Minute // for each purchase
 	shopEvery         = 200 * time.Millisecond
 
-	demoUsername = "demo_reader"     // of the demo user
 	goneUsername = "nobody_has_this" // nobody's
 	shyUsername  = "shy_reader"      // cannot be gifted Stars at first
 )

@@ -45,22 +45,19 @@ type portsKept struct {
 
 func keptFile(state string) string { return filepath.Join(state, "keep.json") }
 
-// loadKept reads what is kept in the state folder, or makes it up.
+// loadKept reads what is kept in the state folder, and makes up what is missing there.
 func loadKept(state string) (kept, error) {
-	var k kept
+	k := newKept()
 	name := keptFile(state)
+
 	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		k = newKept()
-		return k, k.save(state)
-	}
 	if err == nil {
 		err = json.Unmarshal(data, &k)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return k, fmt.Errorf("%s cannot be read: restore it, or remove the whole folder to begin anew: %w", name, err)
 	}
-	return k, nil
+	return k, k.save(state)
 }
 
 func (k kept) save(state string) error { return devinfo.WritePrivate(keptFile(state), k) }

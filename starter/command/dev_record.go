@@ -15,6 +15,8 @@ import (
 const (
 	demoAdmin = 1000
 	demoUser  = 1001
+
+	demoUsername = "demo_reader"
 )
 
 // prepareRecord makes the tables and the demo user, and gives the storage's tokens that the record holds.

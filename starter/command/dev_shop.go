@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"time"
 
@@ -25,15 +26,10 @@ type shop struct {
 // startShop starts the stand-ins for the TON blockchain and for Fragment.
 func (s *stack) startShop() error {
 	seed, err := hex.DecodeString(s.kept.TonKey)
-	if err != nil || len(seed) != ed25519.SeedSize { // kept by a version that knew of no wallet
-		s.kept.TonKey = newTonKey()
-		if seed, err = hex.DecodeString(s.kept.TonKey); err != nil {
-			return err
-		}
-		if err := s.kept.save(s.state); err != nil {
-			return err
-		}
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return fmt.Errorf("%s holds no key of a wallet: remove its ton_key, and another one is made", s.shown(keptFile(s.state)))
 	}
+
 	s.shop.chain, err = sim.NewTonCenter(sim.TonCenterOptions{
 		Dir: s.ofRecord("toncenter", ""), BlockTime: shopBlock, Balance: -1, // all that is there came by a transfer: the ledger has it
 		PublicKey: hex.EncodeToString(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)),

@@ -33,16 +33,22 @@ func put(t *testing.T, name string, content []byte) {
 // received lists the documents in the demo user's chat as "name size" of a dev that is stopped.
 func received(t *testing.T, state string) (documents []sim.Document) {
 	t.Helper()
-	keep, err := loadKept(state)
+	data, err := os.ReadFile(filepath.Join(state, "keep.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(state, "telegram"), Token: keep.TelegramToken})
+	var kept struct {
+		Token string `json:"telegram_token"`
+	}
+	if err := json.Unmarshal(data, &kept); err != nil {
+		t.Fatal(err)
+	}
+	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer telegram.Close()
-	for _, m := range telegram.Chat(demoUser).Messages {
+	for _, m := range telegram.Chat(1001).Messages {
 		if m.Document != nil {
 			documents = append(documents, *m.Document)
 		}
@@ -54,12 +60,25 @@ func received(t *testing.T, state string) (documents []sim.Document) {
 // customary ones.
 func newState(t *testing.T) string {
 	t.Helper()
-	state, keep := t.TempDir(), newKept()
-	keep.Ports = portsKept{}
-	if err := keep.save(state); err != nil {
+	state := t.TempDir()
+	keepPorts(t, state, 0)
+	return state
+}
+
+// keepPorts makes a state folder in which dev has used this port for everything; 0: any that is free.
+func keepPorts(t *testing.T, state string, port int) {
+	t.Helper()
+	ports := map[string]int{}
+	for _, name := range []string{
+		"api", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter", "toncenter_2", "fragment", "web_seed",
+	} {
+		ports[name] = port
+	}
+	data, err := json.Marshal(map[string]any{"ports": ports})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return state
+	put(t, filepath.Join(state, "keep.json"), data)
 }
 
 func skipInShort(t *testing.T) {
@@ -79,7 +98,7 @@ func TestDevOnceTwice(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	for _, want := range []string{
-		"Web UI", "DELIVERED", demoFile, "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
+		"Web UI", "DELIVERED", "demo-64MiB.bin", "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
 		"Username not found", "it can be gifted Stars now", "All 11 ended as they should",
 	} {
 		if !strings.Contains(first.output(), want) {
@@ -115,8 +134,8 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
-		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", demoTorrent)
-		if file, err := os.Stat(brought); err != nil || file.Size() != torrentSize {
+		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", "demo-book-16MiB.bin")
+		if file, err := os.Stat(brought); err != nil || file.Size() != 16<<20 {
 			t.Errorf("%v, %v", file, err)
 		}
 	}
@@ -125,7 +144,7 @@ func TestDevOnceTwice(t *testing.T) {
 	for _, d := range received(t, state) {
 		sizes[d.Size]++
 	}
-	if len(sizes) != 2 || sizes[demoSize] != 1 || sizes[100_000] != 1 {
+	if len(sizes) != 2 || sizes[64<<20] != 1 || sizes[100_000] != 1 {
 		t.Errorf("the chat got documents of the sizes %v", sizes)
 	}
 
@@ -155,11 +174,7 @@ func TestDevStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	keep := newKept()
-	keep.Ports = portsKept{API: portOf(busy.Addr().String()), Temporal: portOf(busy.Addr().String()), Telegram: portOf(busy.Addr().String())}
-	if err := keep.save(state); err != nil {
-		t.Fatal(err)
-	}
+	keepPorts(t, state, busy.Addr().(*net.TCPAddr).Port)
 
 	dev := launch(t, "--state", state)
 	info := dev.running(state)
@@ -262,7 +277,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 		t.Fatal(response, err)
 	}
 	eventually(t, time.Minute, "the delivery is under way", func() bool {
-		return strings.Contains(dev.output(), "STREAMING    "+demoFile)
+		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
 	})
 	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -271,7 +286,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
 	again := launch(t, "--once", "--state", state)
-	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    "+demoFile) {
+	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
 		t.Errorf("exit code %d: the delivery did not go on", code)
 	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +166,7 @@ func scrape(t *testing.T, metrics string) *watched {
 	put(t, filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil,
 		"{global: {scrape_interval: 1s, evaluation_interval: 1s}, scrape_configs: [{job_name: api, static_configs: [{targets: [%q]}]}]}", target.Host))
 	server := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+loopback(port), "--log.level=error")
+		"--web.listen-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), "--log.level=error")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func scrape(t *testing.T, metrics string) *watched {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	return &watched{t, "http://" + loopback(port)}
+	return &watched{t, "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 }
 
 // has says whether Prometheus answers with data.
