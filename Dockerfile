@@ -1,4 +1,5 @@
-# One image with the three programs: `docker run IMAGE worker`, `… api`, `… starter status`.
+# Two images. `production`, which is built unless another is named, has the three programs: `docker run IMAGE worker`, `… api`,
+# `… starter status`. `dev` has the stand-ins for the outside systems too: `docker run IMAGE dev standin telegram …`.
 
 FROM golang:1.26.8 AS build
 WORKDIR /src
@@ -8,11 +9,14 @@ COPY . .
 # Static binaries: the final image has no C library to fit them.
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./worker ./api ./starter
 
+FROM build AS build-dev
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
+
 # Alpine rather than an empty image: its wget asks for the health, and it brings the certificates.
-FROM alpine:3.22
+FROM alpine:3.22 AS base
 RUN apk add --no-cache ca-certificates tzdata \
 	&& adduser -D -H -u 10001 stagecoach \
-	&& install -d -o stagecoach -g stagecoach /spool /standins
+	&& install -d -o stagecoach -g stagecoach /spool
 COPY --from=build /out/ /usr/local/bin/
 USER stagecoach
 ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
@@ -21,3 +25,11 @@ ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
 	STAGECOACH_SPOOL_DIR=/spool
 EXPOSE 8080 9090 9092
 CMD ["worker"]
+
+FROM base AS dev
+USER root
+RUN install -d -o stagecoach -g stagecoach /standins
+COPY --from=build-dev /out-dev/ /usr/local/bin/
+USER stagecoach
+
+FROM base AS production

@@ -21,7 +21,7 @@ help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 dev: ## Run everything on this machine and show each workload at work, until Ctrl-C.
-	go run ./starter dev
+	go run ./dev
 
 build: ## Build worker, api and starter into bin/.
 	go build -o bin/ ./worker ./api ./starter

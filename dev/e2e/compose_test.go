@@ -20,8 +20,11 @@ import (
 	"stagecoach/internal/config"
 )
 
-// ourImage is the image that the Dockerfile makes: what runs from it is tested here as the compose file has it.
-const ourImage = "stagecoach:0.2.0"
+// The images that the Dockerfile makes: what runs from them is tested here as the compose file has it.
+const (
+	ourImage = "stagecoach:0.2.0"
+	devImage = "stagecoach-dev:0.2.0"
+)
 
 // composed is docker-compose.yml with the variables of one environment.
 type composed struct {
@@ -32,6 +35,7 @@ type composed struct {
 
 type composedService struct {
 	Image       string
+	Build       struct{ Target string }
 	Entrypoint  []string
 	Command     []string
 	Profiles    []string
@@ -211,7 +215,7 @@ type containers struct {
 func composeDemo(t *testing.T) *containers {
 	t.Helper()
 	s := newStackOn(t, testdb.URL(t), nil) // the profile names no namespace
-	must(t, buildStarter())
+	must(t, buildDev())
 	d := &containers{stack: s, dir: t.TempDir(), own: map[string][]string{}}
 	d.values, _ = readEnv(t, ".env.dev")
 	d.traces = s.collectTraces()
@@ -246,7 +250,7 @@ func (d *containers) here(name string) *strings.Replacer {
 func (d *containers) command(name string) *exec.Cmd {
 	d.Helper()
 	service, there := d.Services[name]
-	if !there || service.Image != ourImage {
+	if !there || service.Image != ourImage && service.Image != devImage {
 		d.Fatalf("%s is no service of ours", name)
 	}
 	secrets := filepath.Join(d.dir, "secrets-"+name)
@@ -333,7 +337,7 @@ func TestComposeDemo(t *testing.T) {
 	d := composeDemo(t)
 	d.once("migrate", time.Minute)
 	for name, service := range d.Services {
-		if strings.HasPrefix(name, "standin-") && service.Image == ourImage {
+		if strings.HasPrefix(name, "standin-") && service.Image == devImage {
 			d.up(name)
 		}
 	}

@@ -63,6 +63,7 @@ var (
 		return build("stagecoach/worker", "stagecoach/api")
 	})
 	buildStarter = sync.OnceValue(func() error { return build("stagecoach/starter") })
+	buildDev     = sync.OnceValue(func() error { return build("stagecoach/dev", "stagecoach/starter") })
 )
 
 // build puts programs into their folder. Without what only debuggers read, linking them takes two thirds of the time.

@@ -1,8 +1,8 @@
-// Package dev runs what Stagecoach stands on as child processes of its own: a
+// Package servers runs what Stagecoach stands on as child processes of its own: a
 // private PostgreSQL, a Temporal development server and, when it is installed,
 // qBittorrent.
 //
-// The command "starter dev" and the integration tests use it. Nothing that
+// The command "go run ./dev" and the integration tests use it. Nothing that
 // runs in production may import it.
 //
 // Three promises hold for every child:

@@ -1,5 +1,5 @@
 // Package app puts the program together: the worker and the API, each from the configuration to a running service.
-// worker, api and starter dev run the same code.
+// worker, api and dev run the same code.
 package app
 
 import (
@@ -61,7 +61,7 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 // Version is the program's version, for the documentation it serves.
 const Version = "0.2.0"
 
-// processMetrics are shared by the services of one process: starter dev runs both.
+// processMetrics are shared by the services of one process: dev runs both.
 var (
 	processMetrics  = sync.OnceValue(metrics.New)
 	temporalMetrics = sync.OnceValues(func() (client.MetricsHandler, error) { return processMetrics().Temporal() })

@@ -25,7 +25,7 @@ import (
 // flushTime is how long a process that ends waits for its last spans to be taken.
 const flushTime = 3 * time.Second
 
-// processTraces is the provider of a process: starter dev runs both services in one.
+// processTraces is the provider of a process: dev runs both services in one.
 var processTraces struct {
 	sync.Mutex
 	*sdktrace.TracerProvider

@@ -12,25 +12,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// book is a book of the library as the API shows it.
-type book struct {
+// Book is a book of the library as the API shows it.
+type Book struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
 	Author    string    `json:"author"`
 	State     string    `json:"state"`
-	Media     []medium  `json:"media"`
+	Media     []Medium  `json:"media"`
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// medium is what a download has brought for a book.
-type medium struct {
+// Medium is what a download has brought for a book.
+type Medium struct {
 	MediaType string `json:"media_type"`
 	Status    string `json:"status"`
 	Path      string `json:"path"`
 	SourceURL string `json:"source_url"`
 }
 
-func bookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
+func BookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
 
 func newBook() *cobra.Command {
 	var t target
@@ -40,7 +40,7 @@ func newBook() *cobra.Command {
 	},
 		newBookAdd(&t),
 		asking(&t, "show ID", "Show one book, and where its media lie", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-			return client.Call{Method: http.MethodGet, Path: bookPath(args[0])}, nil
+			return client.Call{Method: http.MethodGet, Path: BookPath(args[0])}, nil
 		}, showBook),
 		newBookList(&t),
 		newBookMedium(&t),
@@ -67,7 +67,7 @@ func newBookMedium(t *target) *cobra.Command {
 	return askingAs(t.asAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
 		terminal.Between(3, 3), func(args []string) (client.Call, error) {
 			return client.Call{
-				Method: http.MethodPost, Path: bookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", Body: map[string]string{"status": args[2]},
+				Method: http.MethodPost, Path: BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", Body: map[string]string{"status": args[2]},
 			}, nil
 		}, showBook)
 }
@@ -82,7 +82,7 @@ func newBookList(t *target) *cobra.Command {
 	return cmd
 }
 
-func showBook(cmd *cobra.Command, b book) error {
+func showBook(cmd *cobra.Command, b Book) error {
 	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", terminal.When(b.CreatedAt)}}
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
@@ -93,7 +93,7 @@ func showBook(cmd *cobra.Command, b book) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showBooks(cmd *cobra.Command, books []book) error {
+func showBooks(cmd *cobra.Command, books []Book) error {
 	rows := [][]string{{"ID", "STATE", "MEDIA", "AUTHOR", "TITLE"}}
 	for _, b := range books {
 		var media []string

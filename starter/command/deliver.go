@@ -19,7 +19,7 @@ import (
 )
 
 // errNotDelivered ends a command whose answer has told already how the delivery ended.
-type errNotDelivered struct{ d delivery }
+type errNotDelivered struct{ d Delivery }
 
 func (e errNotDelivered) Error() string {
 	text := fmt.Sprintf("delivery %s ended %s", e.d.ID, e.d.State)
@@ -73,11 +73,11 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 		}
 		fileID = found.FileID
 	}
-	answer, existed, err := askForDelivery(ctx, c, fileID, key)
+	answer, existed, err := AskForDelivery(ctx, c, fileID, key)
 	if err != nil {
 		return err
 	}
-	job, err := client.Decode[delivery](answer)
+	job, err := client.Decode[Delivery](answer)
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 }
 
 // watchDelivery follows a delivery to its end before the eyes of a person, or silently.
-func watchDelivery(cmd *cobra.Command, c *client.Client, id string, quiet bool) (delivery, []byte, error) {
-	var speed speedometer
-	last, answer, err := watch(cmd, c, deliveryPath(id), lookAtDelivery, quiet, func(d delivery) string {
-		return progressLine(d, speed.look(d))
+func watchDelivery(cmd *cobra.Command, c *client.Client, id string, quiet bool) (Delivery, []byte, error) {
+	var speed Speedometer
+	last, answer, err := watch(cmd, c, deliveryPath(id), lookAtDelivery, quiet, func(d Delivery) string {
+		return ProgressLine(d, speed.Look(d))
 	})
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("no longer waiting: the delivery goes on (starter deliver show %s, or cancel)", id)
@@ -147,7 +147,7 @@ func newDeliverList(t *target) *cobra.Command {
 }
 
 func showDeliveries(cmd *cobra.Command, answer []byte) error {
-	list, err := client.Decode[client.Page[delivery]](answer)
+	list, err := client.Decode[client.Page[Delivery]](answer)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client.
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			d, err := client.Decode[delivery](answer)
+			d, err := client.Decode[Delivery](answer)
 			if err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client.
 	return cmd
 }
 
-func showDelivery(cmd *cobra.Command, d delivery) error {
+func showDelivery(cmd *cobra.Command, d Delivery) error {
 	rows := [][]string{
 		{"delivery", d.ID},
 		{"state", string(d.State)},

@@ -15,8 +15,8 @@ import (
 // lookAtDelivery is how often one is looked at that somebody watches.
 const lookAtDelivery = 300 * time.Millisecond
 
-// delivery is a delivery job as the API shows it.
-type delivery struct {
+// Delivery is a delivery job as the API shows it.
+type Delivery struct {
 	ID          string         `json:"id"`
 	State       store.JobState `json:"state"`
 	Attempt     int            `json:"attempt"`
@@ -33,7 +33,7 @@ type delivery struct {
 	WorkflowID  string         `json:"workflow_id"`
 }
 
-func (d delivery) ended() bool {
+func (d Delivery) Ended() bool {
 	switch d.State {
 	case store.JobDelivered, store.JobFailed, store.JobCancelled, store.JobExpired:
 		return true
@@ -42,8 +42,8 @@ func (d delivery) ended() bool {
 	}
 }
 
-// askForDelivery asks for a delivery. existed says that the key was used before: then it is that delivery.
-func askForDelivery(ctx context.Context, c *client.Client, fileID, key string) (answer []byte, existed bool, err error) {
+// AskForDelivery asks for a delivery. existed says that the key was used before: then it is that delivery.
+func AskForDelivery(ctx context.Context, c *client.Client, fileID, key string) (answer []byte, existed bool, err error) {
 	answer, status, err := c.Send(ctx, client.Call{
 		Method: http.MethodPost, Path: "/v1/deliveries",
 		Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
@@ -53,26 +53,26 @@ func askForDelivery(ctx context.Context, c *client.Client, fileID, key string) (
 
 func deliveryPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
-// eachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
-func eachDelivery(ctx context.Context, c *client.Client, see func(delivery) (enough bool)) error {
+// EachDelivery shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
+func EachDelivery(ctx context.Context, c *client.Client, see func(Delivery) (enough bool)) error {
 	return client.EachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
 }
 
-// speedometer measures how fast the bytes of one delivery flow.
-type speedometer struct {
+// Speedometer measures how fast the bytes of one delivery flow.
+type Speedometer struct {
 	since       time.Time // of the stream
 	from, until int64
 	perSecond   float64
 }
 
-// look gives bytes per second since the stream began, 0 while that is not known. The record hears of bytes about once a
+// Look gives bytes per second since the stream began, 0 while that is not known. The record hears of bytes about once a
 // second, so between two such moments the speed stays.
-func (s *speedometer) look(d delivery) float64 {
+func (s *Speedometer) Look(d Delivery) float64 {
 	switch {
 	case d.State != store.JobStreaming || d.BytesSent < s.until:
-		*s = speedometer{}
+		*s = Speedometer{}
 	case s.since.IsZero():
-		*s = speedometer{since: time.Now(), from: d.BytesSent, until: d.BytesSent}
+		*s = Speedometer{since: time.Now(), from: d.BytesSent, until: d.BytesSent}
 	case d.BytesSent > s.until:
 		s.until = d.BytesSent
 		s.perSecond = float64(s.until-s.from) / time.Since(s.since).Seconds()
@@ -80,8 +80,8 @@ func (s *speedometer) look(d delivery) float64 {
 	return s.perSecond
 }
 
-// progressLine shows how far a delivery is, within the width of a screen.
-func progressLine(d delivery, perSecond float64) string {
+// ProgressLine shows how far a delivery is, within the width of a screen.
+func ProgressLine(d Delivery, perSecond float64) string {
 	const nameWidth = 24
 	name := terminal.Shorten(terminal.Printable(d.FileName), nameWidth)
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
@@ -106,9 +106,9 @@ func progressLine(d delivery, perSecond float64) string {
 	return line
 }
 
-func (d delivery) stage() string { return string(d.State) }
+func (d Delivery) Stage() string { return string(d.State) }
 
-func (d delivery) changeLine() string {
+func (d Delivery) ChangeLine() string {
 	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
 	switch {
 	case d.State == store.JobDelivered:

@@ -15,7 +15,7 @@ import (
 )
 
 // errNotCompleted ends a command whose answer has told already how the download ended.
-type errNotCompleted struct{ d download }
+type errNotCompleted struct{ d Download }
 
 func (e errNotCompleted) Error() string {
 	text := fmt.Sprintf("download %s ended %s", e.d.ID, e.d.Status)
@@ -71,7 +71,7 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 	if err != nil {
 		return err
 	}
-	job, err := client.Decode[download](answer)
+	job, err := client.Decode[Download](answer)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 		fmt.Fprintf(out, "download %s of %s %s\n", job.ID, job.what(), said)
 	}
 	if o.wait {
-		job, answer, err = watch(cmd, c, downloadPath(job.ID), lookAtDownload, o.asJSON, download.progressLine)
+		job, answer, err = watch(cmd, c, DownloadPath(job.ID), lookAtDownload, o.asJSON, Download.ProgressLine)
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("no longer waiting: the download goes on (starter download show %s, or cancel)", job.ID)
 		}
@@ -119,14 +119,14 @@ func newDownloadList(t *target) *cobra.Command {
 
 func newDownloadShow(t *target) *cobra.Command {
 	return asking(t, "show ID", "Show one download", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: downloadPath(args[0])}, nil
+		return client.Call{Method: http.MethodGet, Path: DownloadPath(args[0])}, nil
 	}, showDownload)
 }
 
 func newDownloadCancel(t *target) *cobra.Command {
 	var keepFiles bool
 	cmd := asking(t, "cancel ID", "End a download, and remove its torrent unless another download needs it", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodPost, Path: downloadPath(args[0]) + "/cancel", Body: map[string]bool{"keep_files": keepFiles}}, nil
+		return client.Call{Method: http.MethodPost, Path: DownloadPath(args[0]) + "/cancel", Body: map[string]bool{"keep_files": keepFiles}}, nil
 	}, showDownload)
 	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "leave what was downloaded where it is")
 	return cmd
@@ -134,11 +134,11 @@ func newDownloadCancel(t *target) *cobra.Command {
 
 func newDownloadEvents(t *target) *cobra.Command {
 	return asking(t, "events ID", "Show what happened to a download, from the beginning", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: downloadPath(args[0]) + "/events"}, nil
-	}, func(cmd *cobra.Command, p client.Page[taskEvent]) error { return showTaskEvents(cmd, p.Items) })
+		return client.Call{Method: http.MethodGet, Path: DownloadPath(args[0]) + "/events"}, nil
+	}, func(cmd *cobra.Command, p client.Page[TaskEvent]) error { return showTaskEvents(cmd, p.Items) })
 }
 
-func showDownloads(cmd *cobra.Command, downloads []download) error {
+func showDownloads(cmd *cobra.Command, downloads []Download) error {
 	rows := [][]string{{"ID", "STATUS", "DONE", "SIZE", "SPEED", "BOOK", "MEDIUM", "ASKED FOR", "REMARK"}}
 	for _, d := range downloads {
 		speed := ""
@@ -152,7 +152,7 @@ func showDownloads(cmd *cobra.Command, downloads []download) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showDownload(cmd *cobra.Command, d download) error {
+func showDownload(cmd *cobra.Command, d Download) error {
 	rows := [][]string{
 		{"download", d.ID},
 		{"status", string(d.Status)},
@@ -183,14 +183,14 @@ func showDownload(cmd *cobra.Command, d download) error {
 // percent is never 100 before all is there.
 func percent(part float64) string { return fmt.Sprintf("%d %%", int(100*part+1e-9)) }
 
-func (d download) sizeText() string {
+func (d Download) sizeText() string {
 	if d.Size == 0 {
 		return "unknown"
 	}
 	return terminal.BytesText(d.Size)
 }
 
-func (d download) bookText() string {
+func (d Download) bookText() string {
 	if d.BookTitle == "" {
 		return "id " + d.BookID + ", which is gone"
 	}
@@ -198,11 +198,11 @@ func (d download) bookText() string {
 }
 
 // remark says what is not as it should be; empty: nothing.
-func (d download) remark() string {
+func (d Download) remark() string {
 	switch {
 	case d.FailureReason != "":
 		return d.why()
-	case d.ended():
+	case d.Ended():
 		return ""
 	case d.CancelRequested:
 		return "is being cancelled"

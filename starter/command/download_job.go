@@ -12,8 +12,8 @@ import (
 // lookAtDownload is how often one is looked at that somebody watches: it may take hours.
 const lookAtDownload = time.Second
 
-// download is a download job as the API shows it.
-type download struct {
+// Download is a download job as the API shows it.
+type Download struct {
 	ID              string               `json:"id"`
 	BookID          string               `json:"book_id"`
 	BookTitle       string               `json:"book_title"`
@@ -38,9 +38,9 @@ type download struct {
 	FirstNotFoundAt time.Time            `json:"first_not_found_at_utc"` // zero: qBittorrent has it
 }
 
-func downloadPath(id string) string { return "/v1/downloads/" + url.PathEscape(id) }
+func DownloadPath(id string) string { return "/v1/downloads/" + url.PathEscape(id) }
 
-func (d download) ended() bool {
+func (d Download) Ended() bool {
 	switch d.Status {
 	case store.DownloadCompleted, store.DownloadFailed, store.DownloadCanceled:
 		return true
@@ -49,10 +49,10 @@ func (d download) ended() bool {
 	}
 }
 
-func (d download) stage() string { return string(d.Status) }
+func (d Download) Stage() string { return string(d.Status) }
 
 // what names what is downloaded.
-func (d download) what() string {
+func (d Download) what() string {
 	title := d.BookTitle
 	if title == "" {
 		title = "book " + d.BookID
@@ -60,7 +60,7 @@ func (d download) what() string {
 	return terminal.Printable(title) + ", " + terminal.Printable(d.MediaType)
 }
 
-func (d download) changeLine() string {
+func (d Download) ChangeLine() string {
 	line := fmt.Sprintf("download %s  %-11s  %s", d.ID, d.Status, d.what())
 	switch {
 	case d.Status == store.DownloadCompleted:
@@ -72,15 +72,15 @@ func (d download) changeLine() string {
 }
 
 // why tells the reason of a failure, with what is behind it.
-func (d download) why() string {
+func (d Download) why() string {
 	if d.LastError == "" || d.LastError == d.FailureReason {
 		return d.FailureReason
 	}
 	return d.FailureReason + " (" + d.LastError + ")"
 }
 
-// progressLine shows how far a download is, within the width of a screen.
-func (d download) progressLine() string {
+// ProgressLine shows how far a download is, within the width of a screen.
+func (d Download) ProgressLine() string {
 	const nameWidth = 16
 	line := fmt.Sprintf("  %-*s  ", nameWidth, terminal.Shorten(d.what(), nameWidth))
 	switch {
@@ -104,7 +104,7 @@ func (d download) progressLine() string {
 }
 
 // pace tells speed and the time that is left, as far as they are known.
-func (d download) pace() string {
+func (d Download) pace() string {
 	text := fmt.Sprintf("%.1f MB/s", d.Speed/1e6)
 	if d.ETASeconds != nil {
 		text += ", " + terminal.Took(time.Duration(*d.ETASeconds)*time.Second) + " left"

@@ -136,7 +136,7 @@ func TestDownloadLines(t *testing.T) {
 	t.Parallel()
 	eta := int64(125)
 	now := time.Now()
-	for want, d := range map[string]download{
+	for want, d := range map[string]Download{
 		"waits for qBittorrent":           {Status: store.DownloadQueued},
 		"waits: PROVIDER_UNAVAILABLE":     {Status: store.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
 		"is being cancelled":              {Status: store.DownloadDownloading, CancelRequested: true},
@@ -148,9 +148,9 @@ func TestDownloadLines(t *testing.T) {
 		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: store.DownloadFailed, FailureReason: "provider_error"},
 		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: store.DownloadCanceled},
 	} {
-		line := d.progressLine()
-		if d.ended() {
-			line = d.changeLine()
+		line := d.ProgressLine()
+		if d.Ended() {
+			line = d.ChangeLine()
 		}
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)

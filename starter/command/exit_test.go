@@ -60,13 +60,13 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"bogus", "deliver", "deliver a b", "deliver 1 --bogus", "deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
-		"user bogus", "user add", "user role 3", "user approve", "standin bogus", "standin telegram", "dev x", "migrate", "migrate x",
+		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x",
 		"files --api nonsense", "deliver list --limit many",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			args := strings.Fields(line)
-			if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "dev") && !strings.HasPrefix(line, "standin") && !strings.HasPrefix(line, "migrate") && line != "bogus" {
+			if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "migrate") && line != "bogus" {
 				args = append(args, "--api", "http://127.0.0.1:1", "--token", "secret")
 			}
 			code, out, errs := starter(t, args...)
@@ -74,6 +74,23 @@ func TestUsage(t *testing.T) {
 				t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
 			}
 		})
+	}
+}
+
+func TestMovedCommands(t *testing.T) {
+	t.Parallel()
+	for line, now := range map[string]string{
+		"dev": "go run ./dev", "dev --once --state there": "go run ./dev", "standin": "go run ./dev standin",
+		"standin telegram --addr 127.0.0.1:0 --dir there": "go run ./dev standin",
+	} {
+		code, out, errs := starter(t, strings.Fields(line)...)
+		want := "starter " + strings.Fields(line)[0] + " has moved: " + now + "\n"
+		if code != 2 || out != "" || errs != want {
+			t.Errorf("%s: exit code %d, output %q, errors %q, want %q", line, code, out, errs, want)
+		}
+	}
+	if _, out, _ := starter(t, "--help"); strings.Contains(out, "standin") || strings.Contains(out, "  dev ") {
+		t.Errorf("the help lists what has moved:\n%s", out)
 	}
 }
 
@@ -87,7 +104,7 @@ func TestNobodyThere(t *testing.T) {
 		{"status", "--state", t.TempDir()},
 	} {
 		code, out, errs := starter(t, args...)
-		if code != 3 || out != "" || !strings.Contains(errs, "starter dev") || strings.Contains(errs, "secret") {
+		if code != 3 || out != "" || !strings.Contains(errs, "go run ./dev") || strings.Contains(errs, "secret") {
 			t.Errorf("%v: exit code %d, output %q, errors %q", args, code, out, errs)
 		}
 	}

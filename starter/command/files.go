@@ -17,8 +17,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// file is an entry of the shared folder as the API shows it.
-type file struct {
+// File is an entry of the shared folder as the API shows it.
+type File struct {
 	FileID     string    `json:"file_id"`
 	Name       string    `json:"name"`
 	Kind       string    `json:"kind"` // "file" or "folder"
@@ -27,14 +27,14 @@ type file struct {
 	ModifiedAt time.Time `json:"modified_at"`
 }
 
-// eachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
-func eachFile(ctx context.Context, c *client.Client, folder string, see func(file) (enough bool)) error {
+// EachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
+func EachFile(ctx context.Context, c *client.Client, folder string, see func(File) (enough bool)) error {
 	return client.EachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
 }
 
 // findFile finds a file or folder by its path in the shared folder.
-func findFile(ctx context.Context, c *client.Client, name string) (found file, err error) {
-	err = eachFile(ctx, c, path.Dir(name), func(f file) bool {
+func findFile(ctx context.Context, c *client.Client, name string) (found File, err error) {
+	err = EachFile(ctx, c, path.Dir(name), func(f File) bool {
 		if f.Path == name {
 			found = f
 		}
@@ -82,7 +82,7 @@ func newFiles() *cobra.Command {
 }
 
 func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
-	list, err := client.Decode[client.Page[file]](answer)
+	list, err := client.Decode[client.Page[File]](answer)
 	if err != nil {
 		return err
 	}

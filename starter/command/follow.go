@@ -16,13 +16,13 @@ const followWithout = 30 * time.Second
 
 // followed is a job whose way to its end somebody watches.
 type followed interface {
-	ended() bool
-	stage() string      // where it is, as the record spells it
-	changeLine() string // what a log gets to read when that changes
+	Ended() bool
+	Stage() string      // where it is, as the record spells it
+	ChangeLine() string // what a log gets to read when that changes
 }
 
-// follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that restarts.
-func follow[T followed](ctx context.Context, c *client.Client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
+// Follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that restarts.
+func Follow[T followed](ctx context.Context, c *client.Client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
 	heard := time.Now()
 	for {
 		answer, err = c.Get(ctx, path, nil)
@@ -32,7 +32,7 @@ func follow[T followed](ctx context.Context, c *client.Client, path string, ever
 				return last, nil, err
 			}
 			see(last)
-			if last.ended() {
+			if last.Ended() {
 				return last, answer, nil
 			}
 		} else if !client.Passing(err) || time.Since(heard) > followWithout {
@@ -52,17 +52,17 @@ func watch[T followed](cmd *cobra.Command, c *client.Client, path string, every 
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
 	defer stop()
 	if quiet {
-		return follow(ctx, c, path, every, func(T) {})
+		return Follow(ctx, c, path, every, func(T) {})
 	}
 	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
-	return follow(ctx, c, path, every, func(job T) {
-		if job.ended() || !screen.Live && job.stage() != seen {
+	return Follow(ctx, c, path, every, func(job T) {
+		if job.Ended() || !screen.Live && job.Stage() != seen {
 			screen.Draw()
-			screen.Say("%s", job.changeLine())
+			screen.Say("%s", job.ChangeLine())
 		} else {
 			screen.Draw(progress(job))
 		}
-		seen = job.stage()
+		seen = job.Stage()
 	})
 }

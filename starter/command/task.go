@@ -12,8 +12,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// task is a task as the API shows it.
-type task struct {
+// Task is a task as the API shows it.
+type Task struct {
 	ID          string           `json:"id"`
 	WorkspaceID string           `json:"workspace_id"`
 	Title       string           `json:"title"`
@@ -43,9 +43,9 @@ type blocker struct {
 	Status store.TaskStatus `json:"status"`
 }
 
-func (t task) ended() bool { return t.Status == store.TaskDone || t.Status == store.TaskCancelled }
+func (t Task) Ended() bool { return t.Status == store.TaskDone || t.Status == store.TaskCancelled }
 
-func taskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
+func TaskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
 func newTask() *cobra.Command {
 	var t target
@@ -69,7 +69,7 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 	return cmd
 }
 
-func showTasks(cmd *cobra.Command, tasks []task) error {
+func showTasks(cmd *cobra.Command, tasks []Task) error {
 	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
 	for _, t := range tasks {
 		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title})
@@ -78,7 +78,7 @@ func showTasks(cmd *cobra.Command, tasks []task) error {
 }
 
 // waitsFor lists the blockers that are not DONE.
-func waitsFor(t task) string {
+func waitsFor(t Task) string {
 	var open []string
 	for _, b := range t.Blockers {
 		if b.Status != store.TaskDone {
@@ -96,7 +96,7 @@ func whenSet(t time.Time) string {
 	return terminal.When(t)
 }
 
-func showTask(cmd *cobra.Command, t task) error {
+func showTask(cmd *cobra.Command, t Task) error {
 	rows := [][]string{{"task", t.ID}, {"title", t.Title}, {"status", string(t.Status)}}
 	for _, row := range [][]string{
 		{"since", whenSet(t.Since)},

@@ -20,7 +20,7 @@ func words(least int) cobra.PositionalArgs { return terminal.Between(least, math
 func taskAction(t *target, name, short, action string, to store.TaskStatus) *cobra.Command {
 	var key string
 	cmd := asking(t, name+" ID COMMENT…", short, words(1), func(args []string) (client.Call, error) {
-		return actOn(args[0], action, to, args[1:], key), nil
+		return ActOn(args[0], action, to, args[1:], key), nil
 	}, showTask)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -33,7 +33,7 @@ func newTaskStatus(t *target) *cobra.Command {
 		if !slices.Contains(store.TaskStatuses, to) {
 			return client.Call{}, terminal.UsageError("there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED")
 		}
-		return actOn(args[0], "status", to, args[2:], key), nil
+		return ActOn(args[0], "status", to, args[2:], key), nil
 	}, showTask)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -42,16 +42,16 @@ func newTaskStatus(t *target) *cobra.Command {
 func newTaskComment(t *target) *cobra.Command {
 	var key string
 	cmd := asking(t, "comment ID COMMENT…", "Say something about a task", words(1), func(args []string) (client.Call, error) {
-		return actOn(args[0], "comments", "", args[1:], key), nil
-	}, func(cmd *cobra.Command, e taskEvent) error { return showTaskEvents(cmd, []taskEvent{e}) })
+		return ActOn(args[0], "comments", "", args[1:], key), nil
+	}, func(cmd *cobra.Command, e TaskEvent) error { return showTaskEvents(cmd, []TaskEvent{e}) })
 	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func actOn(id, action string, to store.TaskStatus, comment []string, key string) client.Call {
+func ActOn(id, action string, to store.TaskStatus, comment []string, key string) client.Call {
 	body := map[string]string{"comment": strings.Join(comment, " ")}
 	if to != "" {
 		body["to"] = string(to)
 	}
-	return client.Call{Method: http.MethodPost, Path: taskPath(id) + "/" + action, Body: body, IdempotencyKey: key}
+	return client.Call{Method: http.MethodPost, Path: TaskPath(id) + "/" + action, Body: body, IdempotencyKey: key}
 }

@@ -48,11 +48,11 @@ func newTaskCreate(t *target) *cobra.Command {
 
 var errNoWorkspace = terminal.UsageError("--workspace is required: the id of a workspace (starter workspace list)")
 
-// madeTasks are the tasks of a batch.
-type madeTasks struct {
+// MadeTasks are the tasks of a batch.
+type MadeTasks struct {
 	Items []struct {
 		Ref string `json:"ref"`
-		task
+		Task
 	} `json:"items"`
 }
 
@@ -99,10 +99,10 @@ func readBatch(name string) ([]json.RawMessage, error) {
 	return tasks, nil
 }
 
-func showMade(cmd *cobra.Command, made madeTasks) error {
+func showMade(cmd *cobra.Command, made MadeTasks) error {
 	rows := [][]string{{"REF", "ID", "STATUS", "WAITS FOR", "TITLE"}}
 	for _, t := range made.Items {
-		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.task), t.Title})
+		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.Task), t.Title})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -64,16 +64,16 @@ func newTaskDep(t *target) *cobra.Command {
 
 // dependenciesOf looks through the task's workspace.
 func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
-	answer, err := c.Get(ctx, taskPath(id), nil)
+	answer, err := c.Get(ctx, TaskPath(id), nil)
 	if err != nil {
 		return dependencies{}, err
 	}
-	root, err := client.Decode[task](answer)
+	root, err := client.Decode[Task](answer)
 	if err != nil {
 		return dependencies{}, err
 	}
-	g := taskGraph{tasks: map[string]task{}, waiting: map[string][]blocker{}}
-	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t task) bool {
+	g := taskGraph{tasks: map[string]Task{}, waiting: map[string][]blocker{}}
+	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t Task) bool {
 		g.tasks[t.ID] = t
 		for _, b := range t.Blockers {
 			g.waiting[b.ID] = append(g.waiting[b.ID], blocker{t.ID, t.Status})
@@ -90,7 +90,7 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 
 // taskGraph is a workspace's tasks, and who waits for each.
 type taskGraph struct {
-	tasks   map[string]task
+	tasks   map[string]Task
 	waiting map[string][]blocker
 }
 

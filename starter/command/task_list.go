@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// taskEvent is something that happened to a task.
-type taskEvent struct {
+// TaskEvent is something that happened to a task.
+type TaskEvent struct {
 	Seq       int64     `json:"seq"`
 	Type      string    `json:"type"`
 	ActorID   string    `json:"actor_id"` // empty: the system
@@ -46,16 +46,16 @@ func newTaskReady(t *target) *cobra.Command {
 
 func newTaskShow(t *target) *cobra.Command {
 	return asking(t, "show ID", "Show one task", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: taskPath(args[0])}, nil
+		return client.Call{Method: http.MethodGet, Path: TaskPath(args[0])}, nil
 	}, showTask)
 }
 
 func newTaskEvents(t *target) *cobra.Command {
 	return listing(t, "events ID", "Show what happened to a task, from the beginning", terminal.Between(1, 1),
-		func(args []string) string { return taskPath(args[0]) + "/events" }, func() map[string]string { return nil }, showTaskEvents)
+		func(args []string) string { return TaskPath(args[0]) + "/events" }, func() map[string]string { return nil }, showTaskEvents)
 }
 
-func showTaskEvents(cmd *cobra.Command, events []taskEvent) error {
+func showTaskEvents(cmd *cobra.Command, events []TaskEvent) error {
 	rows := [][]string{{"NO", "WHEN", "WHAT", "FROM", "TO", "WHO", "COMMENT"}}
 	for _, e := range events {
 		who := e.ActorID

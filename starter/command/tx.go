@@ -17,8 +17,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// transaction is a purchase of Stars as the API shows it. Amounts are nanoTON.
-type transaction struct {
+// Transaction is a purchase of Stars as the API shows it. Amounts are nanoTON.
+type Transaction struct {
 	Hash                    string                  `json:"hash"`
 	Status                  store.TransactionStatus `json:"status"`
 	AmountNano              int64                   `json:"amount_nano"`
@@ -42,10 +42,10 @@ type transaction struct {
 	UpdatedAt               time.Time               `json:"updated_at"`
 }
 
-// wholeTransaction is one with all that happened to it.
-type wholeTransaction struct {
-	transaction
-	Events   []taskEvent `json:"events"`
+// WholeTransaction is one with all that happened to it.
+type WholeTransaction struct {
+	Transaction
+	Events   []TaskEvent `json:"events"`
 	Payments []payment   `json:"payments"`
 }
 
@@ -60,15 +60,15 @@ type payment struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
-// txPath names a transaction. People copy hashes in either case.
-func txPath(hash string) string { return "/v1/transactions/" + url.PathEscape(strings.ToLower(hash)) }
+// TxPath names a transaction. People copy hashes in either case.
+func TxPath(hash string) string { return "/v1/transactions/" + url.PathEscape(strings.ToLower(hash)) }
 
-func (t transaction) ended() bool {
+func (t Transaction) Ended() bool {
 	return t.Status == store.TransactionProcessed || t.Status == store.TransactionFailed
 }
 
-// starsText says what is bought, and for whom.
-func (t transaction) starsText() string {
+// StarsText says what is bought, and for whom.
+func (t Transaction) StarsText() string {
 	switch {
 	case t.Stars > 0 || t.Username != "":
 	case t.Status == store.TransactionPending:
@@ -80,7 +80,7 @@ func (t transaction) starsText() string {
 }
 
 // remark says what is not as it should be; empty: nothing.
-func (t transaction) remark() string {
+func (t Transaction) remark() string {
 	var remarks []string
 	if t.ErrorMessage != "" {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
@@ -95,15 +95,15 @@ func (t transaction) remark() string {
 		remarks = append(remarks, "needs review: "+cmp.Or(reviews[t.ReviewReason], t.ReviewReason))
 	}
 	if t.RefundDueNano > 0 {
-		remarks = append(remarks, "owed: "+ton(t.RefundDueNano))
+		remarks = append(remarks, "owed: "+Ton(t.RefundDueNano))
 	}
 	if t.DustNano > 0 {
-		remarks = append(remarks, "kept, not worth its gas: "+ton(t.DustNano))
+		remarks = append(remarks, "kept, not worth its gas: "+Ton(t.DustNano))
 	}
 	return strings.Join(remarks, "; ")
 }
 
-func ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
+func Ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
 
 // unlessZero writes a number, or a text for none.
 func unlessZero(n int64, none, format string) string {
@@ -121,7 +121,7 @@ func newTx() *cobra.Command {
 	},
 		newTxList(&t),
 		askingAs(t.asAdmin, "show HASH", "Show one transaction, what happened to it and what was paid for it", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-			return client.Call{Method: http.MethodGet, Path: txPath(args[0])}, nil
+			return client.Call{Method: http.MethodGet, Path: TxPath(args[0])}, nil
 		}, showWholeTransaction),
 		newTxRetry(&t), newTxResolve(&t), newTxWriteOff(&t), newTxQueue(&t), newTxPause(&t), newTxResume(&t), newTxLedger(&t), newTxReconcile(&t),
 	)
@@ -170,7 +170,7 @@ func newTxResolve(t *target) *cobra.Command {
 		if payment != "" {
 			body["payment"] = payment
 		}
-		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/resolve", Body: body, IdempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/resolve", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	cmd.Flags().StringVar(&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it")
 	addKeyFlag(cmd, &key)
@@ -181,7 +181,7 @@ func newTxWriteOff(t *target) *cobra.Command {
 	var key string
 	cmd := askingAs(t.asAdmin, "write-off HASH [COMMENT]", "Give up what is owed to the sender of a failed transaction: it is not paid back", terminal.Between(1, 1000), func(args []string) (client.Call, error) {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/write-off", Body: body, IdempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/write-off", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -198,26 +198,26 @@ var reviews = map[string]string{
 	store.ReviewLost:         "the chain has a payment that the record does not know: it may have been for this one",
 }
 
-func showTransactions(cmd *cobra.Command, transactions []transaction) error {
+func showTransactions(cmd *cobra.Command, transactions []Transaction) error {
 	rows := [][]string{{"HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK"}}
 	for _, t := range transactions {
 		rows = append(rows, []string{
-			t.Hash, string(t.Status), ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"), fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
+			t.Hash, string(t.Status), Ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"), fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showTransaction(cmd *cobra.Command, t transaction) error {
+func showTransaction(cmd *cobra.Command, t Transaction) error {
 	return terminal.Table(cmd.OutOrStdout(), transactionRows(t))
 }
 
-func transactionRows(t transaction) [][]string {
+func transactionRows(t Transaction) [][]string {
 	rows := [][]string{
 		{"transaction", t.Hash},
 		{"status", string(t.Status)},
-		{"buys", t.starsText()},
-		{"came in", ton(t.AmountNano)},
+		{"buys", t.StarsText()},
+		{"came in", Ton(t.AmountNano)},
 		{"from", t.Sender},
 		{"priced at", unlessZero(t.QuoteNano, "not yet", "")},
 		{"tries", fmt.Sprint(t.Attempt)},
@@ -229,16 +229,16 @@ func transactionRows(t transaction) [][]string {
 		{"workflow", t.WorkflowID},
 	}
 	if t.QuoteNano > 0 {
-		rows[5][1] = ton(t.QuoteNano)
+		rows[5][1] = Ton(t.QuoteNano)
 	}
 	return rows
 }
 
-func showWholeTransaction(cmd *cobra.Command, t wholeTransaction) error {
+func showWholeTransaction(cmd *cobra.Command, t WholeTransaction) error {
 	out := cmd.OutOrStdout()
-	rows := transactionRows(t.transaction)
+	rows := transactionRows(t.Transaction)
 	for _, p := range t.Payments {
-		rows = append(rows, []string{p.Kind + " " + p.ID, fmt.Sprintf("%s, %s and %s of gas, %s", p.State, ton(p.AmountNano), ton(p.GasNano), cmp.Or(p.ChainHash, "not found on the chain"))})
+		rows = append(rows, []string{p.Kind + " " + p.ID, fmt.Sprintf("%s, %s and %s of gas, %s", p.State, Ton(p.AmountNano), Ton(p.GasNano), cmp.Or(p.ChainHash, "not found on the chain"))})
 	}
 	if err := terminal.Table(out, rows); err != nil {
 		return err

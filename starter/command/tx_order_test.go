@@ -9,13 +9,13 @@ import (
 // TestWhatIsBought names the order of a transfer, also where there is none.
 func TestWhatIsBought(t *testing.T) {
 	t.Parallel()
-	for want, tx := range map[string]transaction{
+	for want, tx := range map[string]Transaction{
 		"50 Stars for durov":                 {Stars: 50, Username: "durov"},
 		"? Stars for durov":                  {Username: "durov"},
 		"no order: the comment names nobody": {},
 		"not read yet":                       {Status: store.TransactionPending},
 	} {
-		if got := tx.starsText(); got != want {
+		if got := tx.StarsText(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

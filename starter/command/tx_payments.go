@@ -43,7 +43,7 @@ type paymentQueue struct {
 	} `json:"items"`
 }
 
-type ledger struct {
+type Ledger struct {
 	Wallet    string    `json:"wallet"`
 	ScannedTo time.Time `json:"scanned_to"`
 	Balances  []struct {
@@ -52,9 +52,9 @@ type ledger struct {
 	} `json:"balances"`
 }
 
-// reconciliation is what a comparison of the ledger with the rest of the world has found.
-type reconciliation struct {
-	ledger
+// Reconciliation is what a comparison of the ledger with the rest of the world has found.
+type Reconciliation struct {
+	Ledger
 	ChainCompared     bool `json:"chain_compared"`
 	PurchasesCompared int  `json:"purchases_compared"`
 	Differences       []struct {
@@ -140,7 +140,7 @@ was compared, and there is no difference.`,
 			if err != nil {
 				return err
 			}
-			r, err := client.Decode[reconciliation](answer)
+			r, err := client.Decode[Reconciliation](answer)
 			if err != nil {
 				return err
 			}
@@ -148,7 +148,7 @@ was compared, and there is no difference.`,
 			if asJSON {
 				show = func() error { return terminal.Verbatim(cmd.OutOrStdout(), answer) }
 			}
-			return errors.Join(show(), r.verdict())
+			return errors.Join(show(), r.Verdict())
 		},
 	}
 	cmd.Flags().StringVar(&purchases, "purchases", "", `a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`)
@@ -196,10 +196,10 @@ func switchText(s *paymentSwitch, off string) string {
 	return strings.TrimSuffix(fmt.Sprintf("since %s: %s", terminal.When(s.Since), s.Reason), ": ")
 }
 
-func showLedger(cmd *cobra.Command, l ledger) error {
+func showLedger(cmd *cobra.Command, l Ledger) error {
 	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.When(l.ScannedTo)}}
 	for _, b := range l.Balances {
-		rows = append(rows, []string{b.Account, ton(b.BalanceNano), accounts[b.Account]})
+		rows = append(rows, []string{b.Account, Ton(b.BalanceNano), accounts[b.Account]})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
@@ -217,8 +217,8 @@ var accounts = map[string]string{
 	"other":      "negative: came in for no order; positive: went out for none",
 }
 
-func showReconciliation(cmd *cobra.Command, r reconciliation) error {
-	if err := showLedger(cmd, r.ledger); err != nil {
+func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
+	if err := showLedger(cmd, r.Ledger); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -234,8 +234,8 @@ func showReconciliation(cmd *cobra.Command, r reconciliation) error {
 	return terminal.Table(out, rows)
 }
 
-// verdict is an error unless all was compared and nothing differs.
-func (r reconciliation) verdict() error {
+// Verdict is an error unless all was compared and nothing differs.
+func (r Reconciliation) Verdict() error {
 	switch {
 	case len(r.Differences) > 0:
 		return errDiffers{len(r.Differences)}

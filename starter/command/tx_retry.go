@@ -32,7 +32,7 @@ func newTxRetry(t *target) *cobra.Command {
 	var chosen txRetries
 	cmd := askingAs(t.asAdmin, "retry HASH [COMMENT]", "Try again to buy the Stars of a failed transaction, or of all of them", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return client.Call{Method: http.MethodPost, Path: txPath(args[0]) + "/retry", Body: body, IdempotencyKey: key}, nil
+		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/retry", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
 	retryOne := cmd.RunE
 	cmd.Use = "retry HASH [COMMENT] | --all [COMMENT]"
@@ -79,7 +79,7 @@ func (r txRetries) query(now time.Time) url.Values {
 }
 
 // takes says whether a transaction that may be tried again is among those that were chosen.
-func (r txRetries) takes(t transaction) bool {
+func (r txRetries) takes(t Transaction) bool {
 	switch {
 	case t.NeedsReview, r.givenUp && t.GivenUpAt == nil:
 		return false
@@ -98,8 +98,8 @@ type txRetried struct {
 
 // run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or the system, was faster.
 func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
-	var found []transaction
-	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t transaction) bool {
+	var found []Transaction
+	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t Transaction) bool {
 		if r.takes(t) {
 			found = append(found, t)
 		}
@@ -123,8 +123,8 @@ func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
 }
 
 // retry retries one. Its error is of an API that cannot be reached, or will refuse the others as well.
-func (r txRetries) retry(cmd *cobra.Command, c *client.Client, t transaction) (txRetried, error) {
-	request := client.Call{Method: http.MethodPost, Path: txPath(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment}}
+func (r txRetries) retry(cmd *cobra.Command, c *client.Client, t Transaction) (txRetried, error) {
+	request := client.Call{Method: http.MethodPost, Path: TxPath(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment}}
 	_, _, err := c.Send(cmd.Context(), request)
 	no, refused := errors.AsType[*client.Refusal](err)
 	switch {

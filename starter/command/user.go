@@ -15,8 +15,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// user is a person or a program as the API shows it.
-type user struct {
+// User is a person or a program as the API shows it.
+type User struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name"`
 	TelegramID string    `json:"telegram_id"`
@@ -93,11 +93,11 @@ func userCommand(t *target, use, short string, arguments int, make func(args []s
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			u, err := client.Decode[user](answer)
+			u, err := client.Decode[User](answer)
 			if err != nil {
 				return err
 			}
-			if err := showUsers(cmd, []user{u}); err != nil || u.Token == "" {
+			if err := showUsers(cmd, []User{u}); err != nil || u.Token == "" {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(u.Token))
@@ -128,7 +128,7 @@ func newUserList(t *target) *cobra.Command {
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
-			list, err := client.Decode[client.Page[user]](answer)
+			list, err := client.Decode[client.Page[User]](answer)
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func newUserList(t *target) *cobra.Command {
 	return cmd
 }
 
-func showUsers(cmd *cobra.Command, users []user) error {
+func showUsers(cmd *cobra.Command, users []User) error {
 	rows := [][]string{{"ID", "NAME", "ROLE", "STATUS", "TELEGRAM ID", "SINCE"}}
 	for _, u := range users {
 		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, u.TelegramID, terminal.When(u.CreatedAt)})

@@ -16,8 +16,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// workspace is where agents share tasks, as the API shows it. Times are minutes; 0 means none.
-type workspace struct {
+// Workspace is where agents share tasks, as the API shows it. Times are minutes; 0 means none.
+type Workspace struct {
 	ID                string                       `json:"id"`
 	Name              string                       `json:"name"`
 	OwnerID           string                       `json:"owner_id"`
@@ -198,9 +198,9 @@ func agreedText(agreed bool) string {
 	return "not yet"
 }
 
-func showWorkspace(cmd *cobra.Command, w workspace) error { return showWorkspaces(cmd, []workspace{w}) }
+func showWorkspace(cmd *cobra.Command, w Workspace) error { return showWorkspaces(cmd, []Workspace{w}) }
 
-func showWorkspaces(cmd *cobra.Command, workspaces []workspace) error {
+func showWorkspaces(cmd *cobra.Command, workspaces []Workspace) error {
 	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
 	for _, w := range workspaces {
 		rows = append(rows, []string{

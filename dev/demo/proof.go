@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"stagecoach/dev/stack"
 )
 
 // makeDemoFile puts the demo's file, always with the same content, into the folder unless it is there.
@@ -49,7 +50,7 @@ func (f *dropFolder) verified(results []result) ([]result, error) {
 		hash string
 	}
 	held := map[content]int{}
-	for _, m := range f.stack.telegram.Chat(demoUser).Messages {
+	for _, m := range f.stack.Telegram.Chat(stack.DemoUser).Messages {
 		if m.Document != nil && !m.Deleted {
 			held[content{m.Document.Size, m.Document.SHA256}]++
 		}
@@ -58,7 +59,7 @@ func (f *dropFolder) verified(results []result) ([]result, error) {
 		if r.problem != "" {
 			continue
 		}
-		size, hash, err := digest(filepath.Join(f.stack.dropFolder(), filepath.FromSlash(r.name)))
+		size, hash, err := digest(filepath.Join(f.stack.DropFolder(), filepath.FromSlash(r.name)))
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
 )
 
@@ -23,7 +24,7 @@ func newStandIn() *cobra.Command {
 func newTelegramStandIn() *cobra.Command {
 	var o sim.TelegramOptions
 	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
-		func() (standIn, error) { return sim.NewTelegram(o) })
+		func() (stack.StandIn, error) { return sim.NewTelegram(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
 	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)")
 	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of uploads (default: unlimited)")
@@ -33,7 +34,7 @@ func newTelegramStandIn() *cobra.Command {
 func newYandexStandIn() *cobra.Command {
 	var o sim.YandexOptions
 	cmd := standInCommand("yandex", "Stands in for Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
-		func() (standIn, error) { return sim.NewYandex(o) })
+		func() (stack.StandIn, error) { return sim.NewYandex(o) })
 	cmd.Flags().StringVar(&o.ClientID, "client-id", "stand-in", "the OAuth application's id")
 	cmd.Flags().StringVar(&o.ClientSecret, "client-secret", "stand-in", "and its secret")
 	cmd.Flags().StringVar(&o.RefreshToken, "refresh-token", "stand-in-refresh", "the first valid refresh token")
@@ -46,7 +47,7 @@ func newYandexStandIn() *cobra.Command {
 func newQBittorrentStandIn() *cobra.Command {
 	var o sim.QBittorrentOptions
 	cmd := standInCommand("qbittorrent", "Stands in for qBittorrent's Web API; no bytes move", "127.0.0.1:8083", &o.Dir, "what is known of the torrents",
-		func() (standIn, error) { return sim.NewQBittorrent(o) })
+		func() (stack.StandIn, error) { return sim.NewQBittorrent(o) })
 	cmd.Flags().StringVar(&o.Username, "username", "admin", "of the Web API")
 	cmd.Flags().StringVar(&o.Password, "password", "adminadmin", "and its password")
 	cmd.Flags().StringVar(&o.SavePath, "save-path", "/downloads", "where torrents go that name no path")
@@ -63,7 +64,7 @@ func newTonCenterStandIn() *cobra.Command {
 	var o sim.TonCenterOptions
 	var seed string
 	cmd := standInCommand("toncenter", "Stands in for the TON blockchain and toncenter", "127.0.0.1:8084", &o.Dir, "the chain",
-		func() (standIn, error) {
+		func() (stack.StandIn, error) {
 			key, err := hex.DecodeString(seed)
 			if err != nil || len(key) != ed25519.SeedSize {
 				return nil, terminal.UsageError("--wallet-seed must be 64 hex digits")
@@ -85,7 +86,7 @@ func newTonCenterStandIn() *cobra.Command {
 func newSecondTonCenterStandIn() *cobra.Command {
 	var first string
 	cmd := standInCommand("toncenter-2", "Stands in for a toncenter of another operator, which may lie about the chain", "127.0.0.1:8086", nil, "",
-		func() (standIn, error) { return sim.NewSecondTonCenter(first), nil })
+		func() (stack.StandIn, error) { return sim.NewSecondTonCenter(first), nil })
 	cmd.Flags().StringVar(&first, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
 	return cmd
 }
@@ -93,7 +94,7 @@ func newSecondTonCenterStandIn() *cobra.Command {
 func newFragmentStandIn() *cobra.Command {
 	var o sim.FragmentOptions
 	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
-		func() (standIn, error) { return sim.NewFragment(o) })
+		func() (stack.StandIn, error) { return sim.NewFragment(o) })
 	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "where it looks for payments")
 	cmd.Flags().StringVar(&o.TonCenterKey, "toncenter-key", "", "the API key for that")
 	cmd.Flags().StringVar(&o.Address, "address", "", "where payments go (default: the shop of the stand-in for toncenter)")
@@ -103,7 +104,7 @@ func newFragmentStandIn() *cobra.Command {
 }
 
 // standInCommand makes the command of a stand-in; dir is nil for one that holds nothing.
-func standInCommand(name, short, addr string, dir *string, holds string, open func() (standIn, error)) *cobra.Command {
+func standInCommand(name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -122,7 +123,7 @@ func standInCommand(name, short, addr string, dir *string, holds string, open fu
 	return cmd
 }
 
-func serveStandIn(ctx context.Context, cmd *cobra.Command, name, addr string, open func() (standIn, error)) (err error) {
+func serveStandIn(ctx context.Context, cmd *cobra.Command, name, addr string, open func() (stack.StandIn, error)) (err error) {
 	s, err := open()
 	if err != nil {
 		return err

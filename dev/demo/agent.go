@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/starter/command"
 )
 
 const (
@@ -50,10 +51,10 @@ func outrun(err error) bool {
 
 // step looks at all tasks and does one thing, the most urgent.
 func (a *agent) step(ctx context.Context) error {
-	var mine, stuck, ready *task
-	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task) bool {
+	var mine, stuck, ready *command.Task
+	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t command.Task) bool {
 		switch {
-		case t.ended():
+		case t.Ended():
 		case t.AssigneeID == a.id:
 			mine = &t
 		case t.Status == store.TaskStuck:
@@ -79,7 +80,7 @@ func (a *agent) step(ctx context.Context) error {
 
 // goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
 // somebody else has taken it over.
-func (a *agent) goOn(ctx context.Context, t *task) error {
+func (a *agent) goOn(ctx context.Context, t *command.Task) error {
 	if a.sleeps && t.Title == sleepersTask && t.Status != store.TaskNew {
 		return nil
 	}
@@ -94,7 +95,7 @@ func (a *agent) goOn(ctx context.Context, t *task) error {
 	}
 }
 
-func (a *agent) act(ctx context.Context, t *task, action string, to store.TaskStatus, comment string) error {
-	_, _, err := a.api.Send(ctx, actOn(t.ID, action, to, []string{comment}, ""))
+func (a *agent) act(ctx context.Context, t *command.Task, action string, to store.TaskStatus, comment string) error {
+	_, _, err := a.api.Send(ctx, command.ActOn(t.ID, action, to, []string{comment}, ""))
 	return err
 }

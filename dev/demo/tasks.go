@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"context"
@@ -13,7 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/api/client"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/store"
+	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
 
@@ -31,19 +33,19 @@ var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 // deadline in the hands of an agent who has fallen silent, and another agent takes it over. Graph and workspace are made
 // with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
 type team struct {
-	stack *stack
+	stack *stack.Stack
 	api   *client.Client // of the person who wants the work done
 	admin *client.Client
 	began time.Time
 	over  bool
-	names map[string]string      // of the agents, by their ids
-	told  map[string][]taskEvent // by the tasks' ids: what has happened so far
+	names map[string]string              // of the agents, by their ids
+	told  map[string][]command.TaskEvent // by the tasks' ids: what has happened so far
 }
 
-func newTeam(s *stack) *team {
+func newTeam(s *stack.Stack) *team {
 	return &team{
-		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]taskEvent{},
-		api: &client.Client{Base: s.info.API, Token: s.info.UserToken}, admin: &client.Client{Base: s.info.API, Token: s.info.AdminToken},
+		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]command.TaskEvent{},
+		api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
 	}
 }
 
@@ -85,7 +87,7 @@ func (d *team) round(ctx context.Context) ([]result, error) {
 // hire makes the agents' users, or finds them, and gives each a token.
 func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	known := map[string]string{}
-	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u user) bool {
+	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u command.User) bool {
 		known[u.Name] = u.ID
 		return false
 	})
@@ -98,7 +100,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 		if id := known[name]; id != "" {
 			request = client.Call{Method: http.MethodPost, Path: "/v1/users/" + id + "/token"}
 		}
-		hired, err := client.Ask[user](ctx, d.admin, request)
+		hired, err := client.Ask[command.User](ctx, d.admin, request)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +110,8 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 }
 
 // plan makes the workspace and the graph, or finds those of an earlier run.
-func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
-	space, err := client.Ask[workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
+func (d *team) plan(ctx context.Context, agents []*agent) ([]command.Task, error) {
+	space, err := client.Ask[command.Workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
 		"name": "Demo", "status_deadlines": map[string]float64{"IN_PROGRESS": teamDeadline},
 	}))
 	if err != nil {
@@ -123,16 +125,16 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]task, error) {
 	}
 	sleeper := agents[len(agents)-1]
 	sleeper.sleeps = true
-	made, err := client.Ask[madeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
+	made, err := client.Ask[command.MadeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
 		{"ref": "plan", "title": "Draw the plan", "priority": "high"},
 		{"ref": "data", "title": sleepersTask, "assignee_id": sleeper.id},
 		{"ref": "build", "title": "Build what is planned", "blocked_by": []string{"plan"}},
 		{"ref": "test", "title": "Test it with the data", "blocked_by": []string{"build", "data"}},
 		{"ref": "tell", "title": "Tell the world", "blocked_by": []string{"test"}, "priority": "low"},
 	}}))
-	var tasks []task
+	var tasks []command.Task
 	for _, one := range made.Items {
-		tasks = append(tasks, one.task)
+		tasks = append(tasks, one.Task)
 	}
 	return tasks, err
 }
@@ -145,7 +147,7 @@ func keyed(path string, body any) client.Call {
 }
 
 // watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
-func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task, error) {
+func (d *team) watch(ctx context.Context, agents []*agent, tasks []command.Task) ([]command.Task, error) {
 	for _, a := range agents {
 		d.names[a.id] = a.name
 	}
@@ -155,7 +157,7 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task
 			if err := d.look(ctx, &tasks[i]); err != nil && !client.Passing(err) && ctx.Err() == nil {
 				return tasks, err
 			}
-			over = over && tasks[i].ended()
+			over = over && tasks[i].Ended()
 		}
 		if over {
 			return tasks, nil
@@ -169,18 +171,18 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []task) ([]task
 }
 
 // look reads a task anew, and tells what has happened to it since the last time.
-func (d *team) look(ctx context.Context, t *task) error {
-	now, err := client.Ask[task](ctx, d.api, client.Call{Method: http.MethodGet, Path: taskPath(t.ID)})
+func (d *team) look(ctx context.Context, t *command.Task) error {
+	now, err := client.Ask[command.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TaskPath(t.ID)})
 	if err != nil {
 		return err
 	}
-	events, err := client.Ask[client.Page[taskEvent]](ctx, d.api, client.Call{Method: http.MethodGet, Path: taskPath(t.ID) + "/events"})
+	events, err := client.Ask[client.Page[command.TaskEvent]](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TaskPath(t.ID) + "/events"})
 	if err != nil {
 		return err
 	}
 	for _, e := range events.Items[min(len(d.told[t.ID]), len(events.Items)):] {
 		if e.To != "" && !e.CreatedAt.Before(d.began) {
-			d.stack.screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
+			d.stack.Screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
 		}
 	}
 	*t, d.told[t.ID] = now, events.Items
@@ -188,7 +190,7 @@ func (d *team) look(ctx context.Context, t *task) error {
 }
 
 // whose says who is behind an event, where that is no person.
-func (d *team) whose(e taskEvent) string {
+func (d *team) whose(e command.TaskEvent) string {
 	if e.ActorID == "" {
 		return ": its deadline has passed"
 	}
@@ -199,15 +201,15 @@ func (d *team) whose(e taskEvent) string {
 }
 
 // results judges how the tasks ended: all DONE, one of them after it was taken over.
-func (d *team) results(tasks []task) []result {
+func (d *team) results(tasks []command.Task) []result {
 	var results []result
 	for _, t := range tasks {
 		r := result{
 			job: "task " + t.ID, name: t.Title, state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
-			workflow: t.WorkflowID, earlier: t.ended() && t.FinishedAt.Before(d.began),
+			workflow: t.WorkflowID, earlier: t.Ended() && t.FinishedAt.Before(d.began),
 		}
 		happened := func(what string) bool {
-			return slices.ContainsFunc(d.told[t.ID], func(e taskEvent) bool { return e.Type == what })
+			return slices.ContainsFunc(d.told[t.ID], func(e command.TaskEvent) bool { return e.Type == what })
 		}
 		switch {
 		case t.Status != store.TaskDone:

@@ -1,4 +1,4 @@
-package command
+package stack
 
 import (
 	"context"
@@ -22,40 +22,40 @@ const (
 // torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
 type torrents struct {
 	url, username, password string
-	folder                  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
+	Folder                  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
 	missing                 error  // why there is no real one
 
-	demo *sim.SeededTorrent
+	Demo *sim.SeededTorrent
 }
 
 // startQBittorrent starts the real one; nil when there is none.
-func (s *stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, error) {
-	if _, _, s.torrents.missing = servers.FindQBittorrent(ctx); s.torrents.missing != nil {
+func (s *Stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, error) {
+	if _, _, s.Torrents.missing = servers.FindQBittorrent(ctx); s.Torrents.missing != nil {
 		return nil, ctx.Err()
 	}
 	began := time.Now()
 	q, err := servers.StartQBittorrent(ctx, servers.QBittorrentOptions{
-		Dir: filepath.Join(s.state, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
+		Dir: filepath.Join(s.State, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.torrents.url, s.torrents.username, s.torrents.password, s.torrents.folder = q.URL, q.Username, q.Password, q.Downloads
-	s.info.StandIns.QBittorrent = q.URL
+	s.Torrents.url, s.Torrents.username, s.Torrents.password, s.Torrents.Folder = q.URL, q.Username, q.Password, q.Downloads
+	s.Info.StandIns.QBittorrent = q.URL
 	s.kept.Ports.QBittorrent = portOf(strings.TrimPrefix(q.URL, "http://"))
-	s.screen.Say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)))
+	s.Screen.Say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)))
 	return q, nil
 }
 
 // startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
-func (s *stack) startTorrentStandIn() error {
-	t := &s.torrents
-	if t.folder != "" {
+func (s *Stack) startTorrentStandIn() error {
+	t := &s.Torrents
+	if t.Folder != "" {
 		return nil
 	}
 	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
 	standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
-		Dir: filepath.Join(s.state, "qbittorrent-standin"), Username: t.username, Password: t.password,
+		Dir: filepath.Join(s.State, "qbittorrent-standin"), Username: t.username, Password: t.password,
 		Plan: sim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
 	})
 	if err != nil {
@@ -64,14 +64,14 @@ func (s *stack) startTorrentStandIn() error {
 	if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
 		return err
 	}
-	s.info.StandIns.QBittorrent = t.url
-	s.screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+	s.Info.StandIns.QBittorrent = t.url
+	s.Screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
 	return nil
 }
 
 // startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at once, and
 // leaves a web seed that does not answer alone for long.
-func (s *stack) startWebSeed() error {
+func (s *Stack) startWebSeed() error {
 	var seed *sim.WebSeed
 	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
 		seed, err = sim.StartWebSeed(address)
@@ -81,11 +81,11 @@ func (s *stack) startWebSeed() error {
 		return err
 	}
 	s.started("web seed", seed.Close)
-	s.info.StandIns.WebSeed = seed.URL
+	s.Info.StandIns.WebSeed = seed.URL
 	seed.SetSpeed(seedSpeed)
 	if _, err = seed.Add(sim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
 	}
-	s.torrents.demo, err = seed.Add(sim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
+	s.Torrents.Demo, err = seed.Add(sim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
 	return err
 }

@@ -1,4 +1,4 @@
-package command
+package stack
 
 import (
 	"crypto/ed25519"
@@ -18,53 +18,53 @@ const (
 
 // shop is where dev buys Stars: a chain with the service's wallet, two sources that tell of it, and a Fragment that is paid on it.
 type shop struct {
-	chain    *sim.TonCenter
+	Chain    *sim.TonCenter
 	second   *sim.SecondTonCenter
-	fragment *sim.Fragment
+	Fragment *sim.Fragment
 }
 
 // startShop starts the stand-ins for the TON blockchain and for Fragment.
-func (s *stack) startShop() error {
+func (s *Stack) startShop() error {
 	seed, err := hex.DecodeString(s.kept.TonKey)
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return fmt.Errorf("%s holds no key of a wallet: remove its ton_key, and another one is made", s.shown(keptFile(s.state)))
+		return fmt.Errorf("%s holds no key of a wallet: remove its ton_key, and another one is made", s.Shown(keptFile(s.State)))
 	}
 
-	s.shop.chain, err = sim.NewTonCenter(sim.TonCenterOptions{
+	s.Shop.Chain, err = sim.NewTonCenter(sim.TonCenterOptions{
 		Dir: s.ofRecord("toncenter", ""), BlockTime: shopBlock, Balance: -1, // all that is there came by a transfer: the ledger has it
 		PublicKey: hex.EncodeToString(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)),
 	})
 	if err != nil {
 		return err
 	}
-	if s.info.StandIns.TonCenter, err = s.serveStandIn("toncenter", s.shop.chain, &s.kept.Ports.TonCenter); err != nil {
+	if s.Info.StandIns.TonCenter, err = s.serveStandIn("toncenter", s.Shop.Chain, &s.kept.Ports.TonCenter); err != nil {
 		return err
 	}
-	s.shop.second = sim.NewSecondTonCenter(s.info.StandIns.TonCenter)
-	if s.info.StandIns.TonCenter2, err = s.serveStandIn("toncenter-2", s.shop.second, &s.kept.Ports.TonCenter2); err != nil {
+	s.Shop.second = sim.NewSecondTonCenter(s.Info.StandIns.TonCenter)
+	if s.Info.StandIns.TonCenter2, err = s.serveStandIn("toncenter-2", s.Shop.second, &s.kept.Ports.TonCenter2); err != nil {
 		return err
 	}
-	s.shop.fragment, err = sim.NewFragment(sim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.info.StandIns.TonCenter})
+	s.Shop.Fragment, err = sim.NewFragment(sim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.Info.StandIns.TonCenter})
 	if err != nil {
 		return err
 	}
-	s.info.StandIns.Fragment, err = s.serveStandIn("fragment", s.shop.fragment, &s.kept.Ports.Fragment)
+	s.Info.StandIns.Fragment, err = s.serveStandIn("fragment", s.Shop.Fragment, &s.kept.Ports.Fragment)
 	return err
 }
 
 // shopSettings adds what dev decides about purchases, and what suits a developer: whatever takes minutes elsewhere takes
 // seconds.
-func (s *stack) shopSettings(decided, suggested map[string]string) {
+func (s *Stack) shopSettings(decided, suggested map[string]string) {
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_TON_KEY":             s.kept.TonKey,
 		"STAGECOACH_TON_NETWORK":         "mainnet",
-		"STAGECOACH_TONCENTER_URL":       s.info.StandIns.TonCenter,
+		"STAGECOACH_TONCENTER_URL":       s.Info.StandIns.TonCenter,
 		"STAGECOACH_TONCENTER_API_KEY":   "",
-		"STAGECOACH_TONCENTER_2_URL":     s.info.StandIns.TonCenter2,
+		"STAGECOACH_TONCENTER_2_URL":     s.Info.StandIns.TonCenter2,
 		"STAGECOACH_TONCENTER_2_API_KEY": "",
-		"STAGECOACH_FRAGMENT_URL":        s.info.StandIns.Fragment,
+		"STAGECOACH_FRAGMENT_URL":        s.Info.StandIns.Fragment,
 		"STAGECOACH_FRAGMENT_COOKIES":    shopSession,
-		"STAGECOACH_TX_ALLOW":            s.shop.chain.Shop(),
+		"STAGECOACH_TX_ALLOW":            s.Shop.Chain.Shop(),
 		"STAGECOACH_TX_WHOLE_HISTORY":    "true", // a transfer may come before the first look at the chain
 	})
 	maps.Copy(suggested, map[string]string{

@@ -1,4 +1,4 @@
-package command
+package stack
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 // The people of the demo, by the ids of their Telegram accounts.
 const (
 	demoAdmin = 1000
-	demoUser  = 1001
+	DemoUser  = 1001
 
-	demoUsername = "demo_reader"
+	DemoUsername = "demo_reader"
 )
 
 // prepareRecord makes the tables and the demo user, and gives the storage's tokens that the record holds.
-func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
+func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	key, err := s.kept.key()
 	if err != nil {
 		return oauth2.Token{}, err
 	}
-	record, err := store.Open(ctx, s.info.DatabaseURL, key)
+	record, err := store.Open(ctx, s.Info.DatabaseURL, key)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
@@ -33,7 +33,7 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	if err := record.Migrate(ctx); err != nil {
 		return oauth2.Token{}, fmt.Errorf("the database cannot be used: %w", err)
 	}
-	telegramID := int64(demoUser)
+	telegramID := int64(DemoUser)
 	user, _, err := record.EnsureTelegramUser(ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive})
 	if err != nil {
 		return oauth2.Token{}, err
@@ -42,7 +42,7 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	if err != nil {
 		return oauth2.Token{}, err
 	}
-	s.recordSince = user.CreatedAt
+	s.RecordSince = user.CreatedAt
 	tokens, err := record.TokenVault("yandex").CurrentToken(ctx)
 	if err != nil {
 		return oauth2.Token{}, fmt.Errorf("the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w", err)
@@ -51,10 +51,10 @@ func (s *stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 }
 
 // introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
-func (s *stack) introducePeople(ctx context.Context) error {
-	telegram := &client.Client{Base: s.info.StandIns.Telegram}
-	for id, username := range map[int64]string{demoAdmin: "", demoUser: demoUsername} {
-		if len(s.telegram.Chat(id).Messages) > 0 {
+func (s *Stack) introducePeople(ctx context.Context) error {
+	telegram := &client.Client{Base: s.Info.StandIns.Telegram}
+	for id, username := range map[int64]string{demoAdmin: "", DemoUser: DemoUsername} {
+		if len(s.Telegram.Chat(id).Messages) > 0 {
 			continue
 		}
 		_, _, err := telegram.Send(ctx, client.Call{

@@ -1,4 +1,4 @@
-package command
+package stack
 
 import (
 	"crypto/rand"

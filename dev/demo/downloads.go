@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/store"
+	"stagecoach/starter/command"
 )
 
 const libraryPatience = 3 * time.Minute // for the one download
@@ -18,14 +20,14 @@ const libraryPatience = 3 * time.Minute // for the one download
 // library is the demo of downloads: a torrent is downloaded for a book, through the API as anybody would. The book is made
 // with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
 type library struct {
-	stack *stack
+	stack *stack.Stack
 	api   *client.Client
 	began time.Time
 	over  bool
 }
 
-func newLibrary(s *stack) *library {
-	return &library{stack: s, api: &client.Client{Base: s.info.API, Token: s.info.UserToken}, began: time.Now()}
+func newLibrary(s *stack.Stack) *library {
+	return &library{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, began: time.Now()}
 }
 
 // round implements demo. All there is to show is shown in the first one.
@@ -34,8 +36,8 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 		return nil, nil
 	}
 	d.over = true
-	defer d.stack.screen.Draw()
-	b, err := client.Ask[book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
+	defer d.stack.Screen.Draw()
+	b, err := client.Ask[command.Book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	}
 	r := result{
 		job: "download " + job.ID, name: job.BookTitle, state: string(job.Status), took: job.UpdatedAt.Sub(job.CreatedAt),
-		workflow: job.WorkflowID, earlier: job.ended() && job.UpdatedAt.Before(d.began),
+		workflow: job.WorkflowID, earlier: job.Ended() && job.UpdatedAt.Before(d.began),
 	}
 	if job.Status == store.DownloadCompleted {
 		r.took = job.CompletedAt.Sub(job.CreatedAt)
@@ -60,12 +62,12 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 }
 
 // ask gives what an earlier run has completed, or else asks for a download.
-func (d *library) ask(ctx context.Context, bookID string) (download, error) {
-	done, err := client.Ask[client.Page[download]](ctx, d.api, client.Call{
+func (d *library) ask(ctx context.Context, bookID string) (command.Download, error) {
+	done, err := client.Ask[client.Page[command.Download]](ctx, d.api, client.Call{
 		Method: http.MethodGet, Path: "/v1/downloads", Query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
 	})
 	if err != nil {
-		return download{}, err
+		return command.Download{}, err
 	}
 	for _, job := range done.Items {
 		if job.MediaType == store.MediaText {
@@ -73,33 +75,33 @@ func (d *library) ask(ctx context.Context, bookID string) (download, error) {
 		}
 	}
 	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
-		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.torrents.demo.URL,
+		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
-	job, err := client.Ask[download](ctx, d.api, wanted)
-	if err != nil || job.SourceURL == d.stack.torrents.demo.URL {
+	job, err := client.Ask[command.Download](ctx, d.api, wanted)
+	if err != nil || job.SourceURL == d.stack.Torrents.Demo.URL {
 		return job, err
 	}
 	// An earlier run left it unfinished, and its web seed had another port.
-	if _, err := client.Ask[download](ctx, d.api, client.Call{Method: http.MethodPost, Path: downloadPath(job.ID) + "/cancel"}); err != nil {
+	if _, err := client.Ask[command.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: command.DownloadPath(job.ID) + "/cancel"}); err != nil {
 		return job, err
 	}
-	return client.Ask[download](ctx, d.api, wanted)
+	return client.Ask[command.Download](ctx, d.api, wanted)
 }
 
 // watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
-func (d *library) watch(ctx context.Context, job download) (download, error) {
+func (d *library) watch(ctx context.Context, job command.Download) (command.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
 	stage := ""
-	last, _, err := follow(limited, d.api, downloadPath(job.ID), demoEvery, func(now download) {
-		earlier := now.ended() && now.UpdatedAt.Before(d.began)
-		if now.stage() != stage && !earlier && (now.ended() || !d.stack.screen.Live) {
-			d.stack.screen.Draw()
-			d.stack.screen.Say("  %s", now.changeLine())
-		} else if !now.ended() {
-			d.stack.screen.Draw(now.progressLine())
+	last, _, err := command.Follow(limited, d.api, command.DownloadPath(job.ID), demoEvery, func(now command.Download) {
+		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
+		if now.Stage() != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
+			d.stack.Screen.Draw()
+			d.stack.Screen.Say("  %s", now.ChangeLine())
+		} else if !now.Ended() {
+			d.stack.Screen.Draw(now.ProgressLine())
 		}
-		stage = now.stage()
+		stage = now.Stage()
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -113,24 +115,24 @@ func (d *library) watch(ctx context.Context, job download) (download, error) {
 
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
-func (d *library) proof(ctx context.Context, job download) (problem string, err error) {
-	b, err := client.Ask[book](ctx, d.api, client.Call{Method: http.MethodGet, Path: bookPath(job.BookID)})
+func (d *library) proof(ctx context.Context, job command.Download) (problem string, err error) {
+	b, err := client.Ask[command.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.BookPath(job.BookID)})
 	if err != nil {
 		return "", err
 	}
-	at := slices.IndexFunc(b.Media, func(m medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable })
+	at := slices.IndexFunc(b.Media, func(m command.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable })
 	if b.State != store.BookLibrary || at < 0 {
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
-	if job.ExternalJobID != d.stack.torrents.demo.Hash() {
+	if job.ExternalJobID != d.stack.Torrents.Demo.Hash() {
 		return "", nil // the developer has tried another torrent for the book
 	}
 	name := b.Media[at].Path
-	if below, err := filepath.Rel(d.stack.torrents.folder, name); err != nil || !filepath.IsLocal(below) {
+	if below, err := filepath.Rel(d.stack.Torrents.Folder, name); err != nil || !filepath.IsLocal(below) {
 		return "", nil // brought by the stand-in, which moves no bytes
 	}
-	if _, hash, err := digest(name); err != nil || hash != d.stack.torrents.demo.SHA256 {
-		return "the file is not there, or not as it should be: " + d.stack.shown(name), nil
+	if _, hash, err := digest(name); err != nil || hash != d.stack.Torrents.Demo.SHA256 {
+		return "the file is not there, or not as it should be: " + d.stack.Shown(name), nil
 	}
 	return "", nil
 }

@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"context"
@@ -13,8 +13,10 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
 
@@ -35,7 +37,7 @@ type customer struct {
 }
 
 var demoCustomers = []customer{
-	{name: "a reader", comment: demoUsername + " 50", nano: 600_000_000},
+	{name: "a reader", comment: stack.DemoUsername + " 50", nano: 600_000_000},
 	{name: "a hasty one", comment: goneUsername, nano: 500_000_000, ends: stars.UsernameNotFound.Message},
 	{name: "a patient one", comment: shyUsername, nano: 700_000_000, retried: true},
 }
@@ -48,15 +50,15 @@ func (c customer) address() string {
 // customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase goes well, one
 // names somebody who does not exist, and one fails at first and goes well when it is tried again.
 type customers struct {
-	stack *stack
+	stack *stack.Stack
 	api   *client.Client // of an administrator
 	began time.Time
 	over  bool
 	seen  int // the events of the purchase under way that were told
 }
 
-func newCustomers(s *stack) *customers {
-	return &customers{stack: s, api: &client.Client{Base: s.info.API, Token: s.info.AdminToken}, began: time.Now()}
+func newCustomers(s *stack.Stack) *customers {
+	return &customers{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken}, began: time.Now()}
 }
 
 // round implements demo. All there is to show is shown in the first one.
@@ -65,12 +67,12 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 		return nil, nil
 	}
 	d.over = true
-	defer d.stack.screen.Draw()
+	defer d.stack.Screen.Draw()
 	known, err := d.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.stack.shop.fragment.SetUser(goneUsername, "unknown"); err != nil {
+	if err := d.stack.Shop.Fragment.SetUser(goneUsername, "unknown"); err != nil {
 		return nil, err
 	}
 	var results []result
@@ -80,8 +82,8 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 			return nil, err
 		}
 		r := result{
-			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.starsText(), state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
-			workflow: t.WorkflowID, earlier: t.ended() && t.UpdatedAt.Before(d.began),
+			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.StarsText(), state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
+			workflow: t.WorkflowID, earlier: t.Ended() && t.UpdatedAt.Before(d.began),
 		}
 		if r.problem, err = d.judge(ctx, c, t); err != nil {
 			return nil, err
@@ -96,16 +98,16 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 }
 
 // known gives the purchases that there are already, by sender, as soon as the whole chain is known.
-func (d *customers) known(ctx context.Context) (map[string]wholeTransaction, error) {
+func (d *customers) known(ctx context.Context) (map[string]command.WholeTransaction, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
+		now, err := client.Ask[command.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
 		return now.ScannedTo.After(began), err
 	})
-	known := map[string]wholeTransaction{}
+	known := map[string]command.WholeTransaction{}
 	if err == nil {
-		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction) bool {
-			known[t.Sender] = wholeTransaction{transaction: t} // the oldest stays, being the last
+		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t command.Transaction) bool {
+			known[t.Sender] = command.WholeTransaction{Transaction: t} // the oldest stays, being the last
 			return false
 		})
 	}
@@ -113,39 +115,39 @@ func (d *customers) known(ctx context.Context) (map[string]wholeTransaction, err
 }
 
 // serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
-func (d *customers) serve(ctx context.Context, c customer, t wholeTransaction) (wholeTransaction, error) {
+func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransaction) (command.WholeTransaction, error) {
 	d.seen = 0
 	if t.Hash == "" {
 		if c.retried {
-			if err := d.stack.shop.fragment.SetUser(shyUsername, "not_giftable"); err != nil {
+			if err := d.stack.Shop.Fragment.SetUser(shyUsername, "not_giftable"); err != nil {
 				return t, err
 			}
 		}
-		hash, err := d.stack.shop.chain.Deposit(sim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
+		hash, err := d.stack.Shop.Chain.Deposit(sim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
 		if err != nil {
 			return t, err
 		}
 		t.Hash = hash
-		d.stack.screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, ton(c.nano))
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, command.Ton(c.nano))
 	}
 	t, err := d.follow(ctx, t)
 	if err != nil || t.Status != store.TransactionFailed || !c.retried {
 		return t, err
 	}
-	if err := d.stack.shop.fragment.SetUser(shyUsername, "user"); err != nil {
+	if err := d.stack.Shop.Fragment.SetUser(shyUsername, "user"); err != nil {
 		return t, err
 	}
-	retry := client.Call{Method: http.MethodPost, Path: txPath(t.Hash) + "/retry", Body: map[string]string{"comment": "it can be gifted Stars now"}}
-	if _, err := client.Ask[transaction](ctx, d.api, retry); err != nil {
+	retry := client.Call{Method: http.MethodPost, Path: command.TxPath(t.Hash) + "/retry", Body: map[string]string{"comment": "it can be gifted Stars now"}}
+	if _, err := client.Ask[command.Transaction](ctx, d.api, retry); err != nil {
 		return t, err
 	}
 	return d.follow(ctx, t)
 }
 
 // follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
-func (d *customers) follow(ctx context.Context, t wholeTransaction) (wholeTransaction, error) {
+func (d *customers) follow(ctx context.Context, t command.WholeTransaction) (command.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[wholeTransaction](ctx, d.api, client.Call{Method: http.MethodGet, Path: txPath(t.Hash)})
+		now, err := client.Ask[command.WholeTransaction](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TxPath(t.Hash)})
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
 			return false, nil // the chain was not read that far yet
 		}
@@ -153,10 +155,10 @@ func (d *customers) follow(ctx context.Context, t wholeTransaction) (wholeTransa
 			return false, err
 		}
 		for _, e := range now.Events[min(d.seen, len(now.Events)):] {
-			d.tell(now.transaction, e)
+			d.tell(now.Transaction, e)
 		}
 		t, d.seen = now, len(now.Events)
-		return t.ended(), nil
+		return t.Ended(), nil
 	})
 	if errors.Is(err, errPatience) {
 		err = nil // what is not over is told by its status
@@ -165,21 +167,21 @@ func (d *customers) follow(ctx context.Context, t wholeTransaction) (wholeTransa
 }
 
 // tell says a line about each new status, and about the payment.
-func (d *customers) tell(t transaction, e taskEvent) {
+func (d *customers) tell(t command.Transaction, e command.TaskEvent) {
 	if e.CreatedAt.Before(d.began) {
 		return
 	}
 	switch what := changeOf(e); {
 	case what == "":
 	case e.Comment != "":
-		d.stack.screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.starsText(), terminal.Printable(e.Comment))
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.StarsText(), terminal.Printable(e.Comment))
 	default:
-		d.stack.screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, t.starsText())
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, t.StarsText())
 	}
 }
 
 // changeOf names what an event changed; empty: nothing to speak of.
-func changeOf(e taskEvent) string {
+func changeOf(e command.TaskEvent) string {
 	switch {
 	case e.From != e.To:
 		return e.To
@@ -193,9 +195,9 @@ func changeOf(e taskEvent) string {
 }
 
 // judge says why a purchase is not as it should be; empty: it is.
-func (d *customers) judge(ctx context.Context, c customer, t wholeTransaction) (problem string, err error) {
+func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransaction) (problem string, err error) {
 	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
-	bought, _, err := d.stack.shop.fragment.Purchases(ctx)
+	bought, _, err := d.stack.Shop.Fragment.Purchases(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -205,7 +207,7 @@ func (d *customers) judge(ctx context.Context, c customer, t wholeTransaction) (
 			times++
 		}
 	}
-	retried := slices.ContainsFunc(t.Events, func(e taskEvent) bool { return e.Type == store.TransactionRetried })
+	retried := slices.ContainsFunc(t.Events, func(e command.TaskEvent) bool { return e.Type == store.TransactionRetried })
 	switch {
 	case c.ends != "" && (t.Status != store.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != store.NonRetryable || len(t.Payments) > 0):
 		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
@@ -222,15 +224,15 @@ func (d *customers) judge(ctx context.Context, c customer, t wholeTransaction) (
 
 // reconcile compares the ledger with the chain. It says what differs; empty: nothing.
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
-	var last reconciliation
+	var last command.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
-		last, err = client.Ask[reconciliation](ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"})
+		last, err = client.Ask[command.Reconciliation](ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"})
 		return last.ChainCompared || len(last.Differences) > 0, err
 	})
 	if errors.Is(err, errPatience) {
 		err = nil
 	}
-	if verdict := last.verdict(); err == nil && verdict != nil {
+	if verdict := last.Verdict(); err == nil && verdict != nil {
 		problem = verdict.Error() + ": starter tx reconcile tells more"
 	}
 	return problem, err

@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"cmp"
@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/store"
+	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
 
@@ -29,7 +31,7 @@ const (
 // demo user's chat, once for each content. Its Idempotency-Key is made from path, size and time of change, so the
 // service itself knows what was delivered by an earlier run.
 type dropFolder struct {
-	stack  *stack
+	stack  *stack.Stack
 	api    *client.Client
 	folder *watchedFolder
 	verify bool // look into the chat for each file
@@ -44,14 +46,14 @@ type dropFolder struct {
 // ride is a delivery under way.
 type ride struct {
 	drop  drop
-	last  delivery
-	speed speedometer
+	last  command.Delivery
+	speed command.Speedometer
 }
 
-func newDropFolder(s *stack, verify bool) *dropFolder {
+func newDropFolder(s *stack.Stack, verify bool) *dropFolder {
 	return &dropFolder{
-		stack: s, verify: verify, folder: newWatchedFolder(s.dropFolder()),
-		api:   &client.Client{Base: s.info.API, Token: s.info.UserToken},
+		stack: s, verify: verify, folder: newWatchedFolder(s.DropFolder()),
+		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
 		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*ride{},
 	}
 }
@@ -59,11 +61,11 @@ func newDropFolder(s *stack, verify bool) *dropFolder {
 // round implements demo.
 func (f *dropFolder) round(ctx context.Context) ([]result, error) {
 	if len(f.asked) == 0 {
-		if err := makeDemoFile(f.stack.dropFolder()); err != nil {
+		if err := makeDemoFile(f.stack.DropFolder()); err != nil {
 			return nil, err
 		}
 	}
-	defer f.stack.screen.Draw()
+	defer f.stack.Screen.Draw()
 	var results []result
 	for {
 		drops, changing, err := f.folder.look()
@@ -93,8 +95,8 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 		byFolder[path.Dir(d.path)] = append(byFolder[path.Dir(d.path)], d)
 	}
 	for folder, drops := range byFolder {
-		listed := map[string]file{}
-		listErr := eachFile(ctx, f.api, folder, func(entry file) bool {
+		listed := map[string]command.File{}
+		listErr := command.EachFile(ctx, f.api, folder, func(entry command.File) bool {
 			listed[entry.Path] = entry
 			return false
 		})
@@ -117,16 +119,16 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
-	answer, _, err := askForDelivery(ctx, f.api, fileID, f.key(d))
+	answer, _, err := command.AskForDelivery(ctx, f.api, fileID, f.key(d))
 	if err != nil {
 		return err
 	}
-	job, err := client.Decode[delivery](answer)
+	job, err := client.Decode[command.Delivery](answer)
 	if err != nil {
 		return err
 	}
 	f.heard = time.Now()
-	f.live[job.ID] = &ride{drop: d, last: delivery{ID: job.ID}} // no state yet: its first one is news too
+	f.live[job.ID] = &ride{drop: d, last: command.Delivery{ID: job.ID}} // no state yet: its first one is news too
 	return nil
 }
 
@@ -144,7 +146,7 @@ func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 	if err == nil {
 		return result{}, false
 	}
-	f.stack.screen.Say("  not delivered  %s: %s", terminal.Printable(d.path), terminal.Printable(err.Error()))
+	f.stack.Screen.Say("  not delivered  %s: %s", terminal.Printable(d.path), terminal.Printable(err.Error()))
 	return result{job: "–", name: d.path, state: "REFUSED", problem: err.Error()}, true
 }
 
@@ -155,11 +157,11 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 		return nil
 	}
 	var results []result
-	err := eachDelivery(ctx, f.api, func(d delivery) (enough bool) {
+	err := command.EachDelivery(ctx, f.api, func(d command.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
 			f.news(r, d)
-			if d.ended() {
+			if d.Ended() {
 				delete(f.live, d.ID)
 				results = append(results, f.resultOf(r, ""))
 			}
@@ -179,12 +181,12 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 }
 
 // news takes in how a delivery is now, and says what stays worth knowing.
-func (f *dropFolder) news(r *ride, d delivery) {
+func (f *dropFolder) news(r *ride, d command.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
-	earlier := d.ended() && d.UpdatedAt.Before(f.began)
-	if changed && !earlier && (d.ended() || !f.stack.screen.Live) {
-		f.stack.screen.Say("  %s", d.changeLine())
+	earlier := d.Ended() && d.UpdatedAt.Before(f.began)
+	if changed && !earlier && (d.Ended() || !f.stack.Screen.Live) {
+		f.stack.Screen.Say("  %s", d.ChangeLine())
 	}
 }
 
@@ -208,7 +210,7 @@ func (f *dropFolder) draw() {
 	})
 	var lines []string
 	for _, r := range rides {
-		lines = append(lines, progressLine(r.last, r.speed.look(r.last)))
+		lines = append(lines, command.ProgressLine(r.last, r.speed.Look(r.last)))
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
 		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", terminal.Shorten(terminal.Printable(d.path), 40)))
@@ -216,7 +218,7 @@ func (f *dropFolder) draw() {
 	if more := len(lines) - most; more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("  and %d more", more))
 	}
-	f.stack.screen.Draw(lines...)
+	f.stack.Screen.Draw(lines...)
 }
 
 // waits is 1 for a delivery that no worker has taken yet.
@@ -230,11 +232,11 @@ func (r *ride) waits() int {
 // key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery, as far as the record
 // goes back.
 func (f *dropFolder) key(d drop) string {
-	sum := sha256.Sum256(fmt.Append(nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.recordSince.UnixNano()))
+	sum := sha256.Sum256(fmt.Append(nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.RecordSince.UnixNano()))
 	return "dev-" + hex.EncodeToString(sum[:16])
 }
 
 // is says whether the API's listing shows the drop as it is now.
-func (d drop) is(entry file) bool {
+func (d drop) is(entry command.File) bool {
 	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
 }

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"bytes"
@@ -17,9 +17,10 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/internal/devinfo"
+	"stagecoach/starter/command"
 )
 
-func testMain2(m *testing.M) {
+func TestMain(m *testing.M) {
 	// What the developer's own shell points at is not for tests.
 	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
 		_ = os.Unsetenv(name)
@@ -35,7 +36,7 @@ func testMain2(m *testing.M) {
 func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	code = Run(t.Context(), args, &stdout, &stderr)
+	code = command.Run(t.Context(), args, &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 

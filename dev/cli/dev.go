@@ -1,16 +1,21 @@
-package command
+// Package cli is the command line of development: everything on this machine, or one stand-in alone.
+package cli
 
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/dev/demo"
 	"stagecoach/dev/servers"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/devinfo"
+	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
 
@@ -21,7 +26,12 @@ type devOptions struct {
 	noDemo bool
 }
 
-func newRoot2() *cobra.Command {
+// Run runs one command line and gives the exit code, as that of starter does.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return command.Execute(ctx, newRoot(), args, stdout, stderr)
+}
+
+func newRoot() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -57,19 +67,19 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 		return err
 	}
 	defer unlock()
-	s := newStack(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
+	s := stack.New(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
 	// A dev.json means that its services are up: that of the last run must not be taken for ours.
 	if err := os.Remove(filepath.Join(state, devinfo.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	began := time.Now()
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := s.start(ctx); err != nil {
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	if err := s.Start(ctx); err != nil {
 		return verdict(ctx, err)
 	}
 	greet(s, o, time.Since(began))
 	if !o.noDemo {
-		err = showDemos(ctx, s, o.once)
+		err = demo.Show(ctx, s, o.once)
 	}
 	if !o.once && err == nil {
 		<-ctx.Done()
@@ -94,27 +104,27 @@ func verdict(ctx context.Context, err error) error {
 }
 
 // greet tells what runs where.
-func greet(s *stack, o devOptions, after time.Duration) {
-	s.screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
+func greet(s *stack.Stack, o devOptions, after time.Duration) {
+	s.Screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
 	rows := [][2]string{
-		{"Temporal Web UI", s.info.WebUI},
-		{"API and its docs", s.info.Docs},
-		{"Telegram chat", s.chatURL()},
-		{"GRAM deposits", s.info.StandIns.TonCenter + "/_/deposits"},
-		{"qBittorrent", s.info.StandIns.QBittorrent},
-		{"state", s.shown(s.state)},
-		{"logs", s.shown(s.logDir())},
-		{"addresses, tokens", s.shown(filepath.Join(s.state, devinfo.File))},
+		{"Temporal Web UI", s.Info.WebUI},
+		{"API and its docs", s.Info.Docs},
+		{"Telegram chat", s.ChatURL()},
+		{"GRAM deposits", s.Info.StandIns.TonCenter + "/_/deposits"},
+		{"qBittorrent", s.Info.StandIns.QBittorrent},
+		{"state", s.Shown(s.State)},
+		{"logs", s.Shown(s.LogDir())},
+		{"addresses, tokens", s.Shown(filepath.Join(s.State, devinfo.File))},
 	}
 	for _, row := range rows {
-		s.screen.Say("  %-18s %s", row[0], row[1])
+		s.Screen.Say("  %-18s %s", row[0], row[1])
 	}
-	s.screen.Say("")
+	s.Screen.Say("")
 	if o.once {
 		return
 	}
 	if !o.noDemo {
-		s.screen.Say("  Drop any file into %s: it is delivered to the chat.", s.shown(s.dropFolder()))
+		s.Screen.Say("  Drop any file into %s: it is delivered to the chat.", s.Shown(s.DropFolder()))
 	}
-	s.screen.Say("  Ctrl-C stops.\n")
+	s.Screen.Say("  Ctrl-C stops.\n")
 }

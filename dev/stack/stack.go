@@ -1,4 +1,5 @@
-package command
+// Package stack starts the whole of Stagecoach with all it stands on: the one way to do so.
+package stack
 
 import (
 	"context"
@@ -20,26 +21,26 @@ import (
 
 const readyTime = time.Minute
 
-// stack is everything that dev runs.
-type stack struct {
-	state    string // absolute path of the state folder
-	screen   *terminal.Screen
+// Stack is everything that dev runs.
+type Stack struct {
+	State    string // absolute path of the state folder
+	Screen   *terminal.Screen
 	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
 	kept     kept
-	info     devinfo.Info
-	telegram *sim.Telegram
-	torrents torrents
-	shop     shop
+	Info     devinfo.Info
+	Telegram *sim.Telegram
+	Torrents torrents
+	Shop     shop
 
-	recordSince time.Time // when the database first saw the demo user: another database, another time
+	RecordSince time.Time // when the database first saw the demo user: another database, another time
 
 	parts []part // in the order of their start
 	logs  map[string]*os.File
 }
 
 // newStack makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
-func newStack(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *stack {
-	return &stack{state: state, screen: screen, broken: broken}
+func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *Stack {
+	return &Stack{State: state, Screen: screen, broken: broken}
 }
 
 // part is something that runs and can be stopped.
@@ -48,12 +49,12 @@ type part struct {
 	stop func() error
 }
 
-// start brings everything up, in the order of who needs whom. What it started is stopped by stop, also after an error.
-func (s *stack) start(ctx context.Context) (err error) {
+// Start brings everything up, in the order of who needs whom. What it started is stopped by stop, also after an error.
+func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.openLogs(); err != nil {
 		return err
 	}
-	if s.kept, err = loadKept(s.state); err != nil {
+	if s.kept, err = loadKept(s.State); err != nil {
 		return err
 	}
 	if err := s.startWebSeed(); err != nil {
@@ -78,24 +79,24 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if err := s.awaitReady(ctx); err != nil {
 		return err
 	}
-	if err := s.kept.save(s.state); err != nil {
+	if err := s.kept.save(s.State); err != nil {
 		return err
 	}
-	return devinfo.WritePrivate(filepath.Join(s.state, devinfo.File), s.info)
+	return devinfo.WritePrivate(filepath.Join(s.State, devinfo.File), s.Info)
 }
 
-func (s *stack) started(name string, stop func() error) {
+func (s *Stack) started(name string, stop func() error) {
 	s.parts = append(s.parts, part{name, stop})
 }
 
-// stop ends everything, the last started first.
-func (s *stack) stop() error {
+// Stop ends everything, the last started first.
+func (s *Stack) Stop() error {
 	if len(s.parts) == 0 {
 		return nil
 	}
 	began := time.Now()
-	s.screen.Draw()
-	s.screen.Say("Stopping …")
+	s.Screen.Draw()
+	s.Screen.Say("Stopping …")
 	var problems []error
 	for _, p := range slices.Backward(s.parts) {
 		if err := p.stop(); err != nil {
@@ -105,12 +106,12 @@ func (s *stack) stop() error {
 	for _, file := range s.logs {
 		problems = append(problems, file.Close())
 	}
-	s.screen.Say("Stopped after %s. The next start with this state goes on from here.", terminal.Took(time.Since(began)))
+	s.Screen.Say("Stopped after %s. The next start with this state goes on from here.", terminal.Took(time.Since(began)))
 	return errors.Join(problems...)
 }
 
 // startService runs one of our services in this process, as its own program would.
-func (s *stack) startService(name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config) {
+func (s *Stack) startService(name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config) {
 	log := slog.New(slog.NewTextHandler(s.logs[name], &slog.HandlerOptions{Level: c.LogLevel}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -118,7 +119,7 @@ func (s *stack) startService(name string, run func(context.Context, config.Confi
 		defer close(ended)
 		err := run(ctx, c, log)
 		if ctx.Err() == nil {
-			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.shown(s.logFile(name))))
+			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.Shown(s.logFile(name))))
 		}
 	}()
 	s.started(name, func() error {
@@ -129,8 +130,8 @@ func (s *stack) startService(name string, run func(context.Context, config.Confi
 }
 
 // openLogs opens the logs of all parts for more.
-func (s *stack) openLogs() error {
-	if err := os.MkdirAll(s.logDir(), 0o755); err != nil {
+func (s *Stack) openLogs() error {
+	if err := os.MkdirAll(s.LogDir(), 0o755); err != nil {
 		return err
 	}
 	s.logs = map[string]*os.File{}
@@ -144,19 +145,19 @@ func (s *stack) openLogs() error {
 	return nil
 }
 
-func (s *stack) logDir() string { return filepath.Join(s.state, "log") }
+func (s *Stack) LogDir() string { return filepath.Join(s.State, "log") }
 
-func (s *stack) logFile(name string) string { return filepath.Join(s.logDir(), name+".log") }
+func (s *Stack) logFile(name string) string { return filepath.Join(s.LogDir(), name+".log") }
 
 // awaitReady waits until the API has everything it needs.
-func (s *stack) awaitReady(ctx context.Context) error {
-	s.screen.Draw("  the API gets ready")
-	defer s.screen.Draw()
+func (s *Stack) awaitReady(ctx context.Context) error {
+	s.Screen.Draw("  the API gets ready")
+	defer s.Screen.Draw()
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime,
-		fmt.Errorf("the API is not ready after %s: see %s", terminal.Took(readyTime), s.shown(s.logFile("api"))))
+		fmt.Errorf("the API is not ready after %s: see %s", terminal.Took(readyTime), s.Shown(s.logFile("api"))))
 	defer cancel()
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.info.API+"/ready", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Info.API+"/ready", nil)
 		if err != nil {
 			return err
 		}
@@ -174,11 +175,11 @@ func (s *stack) awaitReady(ctx context.Context) error {
 	}
 }
 
-// dropFolder is the folder of the Yandex stand-in.
-func (s *stack) dropFolder() string { return filepath.Join(s.state, "yandex") }
+// DropFolder is the folder of the Yandex stand-in.
+func (s *Stack) DropFolder() string { return filepath.Join(s.State, "yandex") }
 
-// shown names a file as briefly as a person in the current folder may.
-func (s *stack) shown(full string) string {
+// Shown names a file as briefly as a person in the current folder may.
+func (s *Stack) Shown(full string) string {
 	here, err := os.Getwd()
 	if err != nil {
 		return full
@@ -190,7 +191,7 @@ func (s *stack) shown(full string) string {
 	return brief
 }
 
-// chatURL is where one sees what the demo user's chat got.
-func (s *stack) chatURL() string {
-	return fmt.Sprintf("%s/_/chats/%d", s.info.StandIns.Telegram, demoUser)
+// ChatURL is where one sees what the demo user's chat got.
+func (s *Stack) ChatURL() string {
+	return fmt.Sprintf("%s/_/chats/%d", s.Info.StandIns.Telegram, DemoUser)
 }

@@ -1,9 +1,11 @@
-package command
+// Package demo shows each workload at work on a running stack, as its users and administrators would see it.
+package demo
 
 import (
 	"context"
 	"fmt"
 	"net/url"
+	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
 	"time"
 )
@@ -30,12 +32,12 @@ type result struct {
 }
 
 // demos lists what dev shows.
-func demos(s *stack, once bool) []demo {
+func demos(s *stack.Stack, once bool) []demo {
 	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
 }
 
 // showDemos runs round after round until ctx ends, or one round of each and judges it.
-func showDemos(ctx context.Context, s *stack, once bool) error {
+func Show(ctx context.Context, s *stack.Stack, once bool) error {
 	all := demos(s, once)
 	for {
 		var results []result
@@ -61,7 +63,7 @@ func showDemos(ctx context.Context, s *stack, once bool) error {
 }
 
 // showResults writes the table of a round. What had ended well before this run is only counted.
-func showResults(s *stack, results []result) error {
+func showResults(s *stack.Stack, results []result) error {
 	rows := [][]string{{"  JOB", "WHAT", "STATE", "TOOK", "WORKFLOW"}}
 	before := 0
 	for _, r := range results {
@@ -71,31 +73,31 @@ func showResults(s *stack, results []result) error {
 		}
 		link := "–"
 		if r.workflow != "" {
-			link = s.info.WebUI + "/namespaces/default/workflows/" + url.PathEscape(r.workflow)
+			link = s.Info.WebUI + "/namespaces/default/workflows/" + url.PathEscape(r.workflow)
 		}
 		rows = append(rows, []string{"  " + r.job, terminal.Shorten(terminal.Printable(r.name), 40), r.state, terminal.Took(r.took), link})
 	}
 	if before > 0 {
-		s.screen.Say("  done by an earlier run already: %d", before)
+		s.Screen.Say("  done by an earlier run already: %d", before)
 	}
 	if len(rows) == 1 {
 		return nil
 	}
-	s.screen.Say("")
-	if err := terminal.Table(s.screen.Out, rows); err != nil {
+	s.Screen.Say("")
+	if err := terminal.Table(s.Screen.Out, rows); err != nil {
 		return err
 	}
-	s.screen.Say("")
+	s.Screen.Say("")
 	for _, r := range results {
 		if r.problem != "" {
-			s.screen.Say("  %s, %s: %s", r.job, terminal.Printable(r.name), terminal.Printable(r.problem))
+			s.Screen.Say("  %s, %s: %s", r.job, terminal.Printable(r.name), terminal.Printable(r.problem))
 		}
 	}
 	return nil
 }
 
 // judge says whether all ended as it should.
-func judge(s *stack, results []result) error {
+func judge(s *stack.Stack, results []result) error {
 	bad := 0
 	for _, r := range results {
 		if r.problem != "" {
@@ -103,8 +105,8 @@ func judge(s *stack, results []result) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.shown(s.logDir()))
+		return fmt.Errorf("%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.Shown(s.LogDir()))
 	}
-	s.screen.Say("  All %d ended as they should.\n", len(results))
+	s.Screen.Say("  All %d ended as they should.\n", len(results))
 	return nil
 }

@@ -1,4 +1,4 @@
-package command
+package stack
 
 import (
 	"context"
@@ -24,15 +24,15 @@ import (
 )
 
 // startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
-func (s *stack) startServers(ctx context.Context) error {
+func (s *Stack) startServers(ctx context.Context) error {
 	var postgres *servers.Postgres
 	var temporal *servers.Temporal
 	var qbittorrent *servers.QBittorrent
-	s.screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
+	s.Screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
 	servers, ctx := errgroup.WithContext(ctx)
 	if own := os.Getenv("DATABASE_URL"); own != "" {
-		s.info.DatabaseURL = own
-		s.screen.Say("  PostgreSQL   the one that DATABASE_URL names")
+		s.Info.DatabaseURL = own
+		s.Screen.Say("  PostgreSQL   the one that DATABASE_URL names")
 	} else {
 		servers.Go(func() (err error) {
 			postgres, err = s.startPostgres(ctx)
@@ -48,7 +48,7 @@ func (s *stack) startServers(ctx context.Context) error {
 		return err
 	})
 	err := servers.Wait()
-	s.screen.Draw()
+	s.Screen.Draw()
 	// What did start is ours to stop, also when another did not.
 	if postgres != nil {
 		s.started("PostgreSQL", s.guard("PostgreSQL", postgres.Done(), postgres.Stop))
@@ -63,13 +63,13 @@ func (s *stack) startServers(ctx context.Context) error {
 }
 
 // guard notices when a server ends by itself, and gives the function that stops it.
-func (s *stack) guard(name string, done <-chan struct{}, stop func() error) func() error {
+func (s *Stack) guard(name string, done <-chan struct{}, stop func() error) func() error {
 	stopping := make(chan struct{})
 	go func() {
 		select {
 		case <-stopping:
 		case <-done:
-			s.broken(fmt.Errorf("%s has ended by itself (see %s)", name, s.shown(s.logFile(strings.ToLower(name)))))
+			s.broken(fmt.Errorf("%s has ended by itself (see %s)", name, s.Shown(s.logFile(strings.ToLower(name)))))
 		}
 	}()
 	return func() error {
@@ -78,55 +78,55 @@ func (s *stack) guard(name string, done <-chan struct{}, stop func() error) func
 	}
 }
 
-func (s *stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
+func (s *Stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
 	began := time.Now()
 	postgres, err := servers.StartPostgres(ctx, servers.PostgresOptions{
-		Dir: filepath.Join(s.state, "postgres"), Port: s.kept.Ports.Postgres, Log: s.logs["postgresql"],
+		Dir: filepath.Join(s.State, "postgres"), Port: s.kept.Ports.Postgres, Log: s.logs["postgresql"],
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.info.DatabaseURL = postgres.URL
+	s.Info.DatabaseURL = postgres.URL
 	if u, err := url.Parse(postgres.URL); err == nil {
 		s.kept.Ports.Postgres = portOf(u.Host)
 	}
-	s.screen.Say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), terminal.Took(time.Since(began)))
+	s.Screen.Say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), terminal.Took(time.Since(began)))
 	return postgres, nil
 }
 
-func (s *stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
+func (s *Stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
 	began := time.Now()
 	temporal, err := servers.StartTemporal(ctx, servers.TemporalOptions{
 		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
 		Progress: func(step string) {
-			if s.screen.Live {
-				s.screen.Draw("  " + step)
+			if s.Screen.Live {
+				s.Screen.Draw("  " + step)
 			} else {
-				s.screen.Say("  %s", step)
+				s.Screen.Say("  %s", step)
 			}
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.info.Temporal, s.info.WebUI = temporal.Address, temporal.WebUI
+	s.Info.Temporal, s.Info.WebUI = temporal.Address, temporal.WebUI
 	s.kept.Ports.Temporal = portOf(temporal.Address)
 	if u, err := url.Parse(temporal.WebUI); err == nil {
 		s.kept.Ports.WebUI = portOf(u.Host)
 	}
-	s.screen.Say("  Temporal     %s, ready in %s", temporal.Address, terminal.Took(time.Since(began)))
+	s.Screen.Say("  Temporal     %s, ready in %s", temporal.Address, terminal.Took(time.Since(began)))
 	return temporal, pointTemporalClients(temporal.Address)
 }
 
 // ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids, and the
 // chain's transfers are rows, so each record needs a Temporal and a chain of its own.
-func (s *stack) ofRecord(name, extension string) string {
+func (s *Stack) ofRecord(name, extension string) string {
 	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
 		sum := sha256.Sum256([]byte(own.Host + own.Path))
 		name = fmt.Sprintf("%s-%x", name, sum[:4])
 	}
-	return filepath.Join(s.state, name+extension)
+	return filepath.Join(s.State, name+extension)
 }
 
 // pointTemporalClients makes the services of this process talk to our server, whatever the environment or the profile
@@ -148,15 +148,15 @@ func pointTemporalClients(address string) error {
 
 // startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
 // that both agree whichever of them was replaced.
-func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
-	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(s.state, "telegram"), Token: s.kept.TelegramToken})
+func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
+	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
 	if err != nil {
 		return err
 	}
-	if s.info.StandIns.Telegram, err = s.serveStandIn("telegram", telegram, &s.kept.Ports.Telegram); err != nil {
+	if s.Info.StandIns.Telegram, err = s.serveStandIn("telegram", telegram, &s.kept.Ports.Telegram); err != nil {
 		return err
 	}
-	s.telegram = telegram
+	s.Telegram = telegram
 	if err := s.introducePeople(ctx); err != nil {
 		return err
 	}
@@ -165,13 +165,13 @@ func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 		tokens.RefreshToken = s.kept.RefreshToken
 	}
 	yandex, err := sim.NewYandex(sim.YandexOptions{
-		Dir: s.dropFolder(), ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret,
+		Dir: s.DropFolder(), ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret,
 		RefreshToken: tokens.RefreshToken, AccessToken: tokens.AccessToken,
 	})
 	if err != nil {
 		return err
 	}
-	if s.info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
+	if s.Info.StandIns.Yandex, err = s.serveStandIn("yandex", yandex, &s.kept.Ports.Yandex); err != nil {
 		return err
 	}
 	if err := s.startTorrentStandIn(); err != nil {
@@ -180,14 +180,14 @@ func (s *stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	return s.startShop()
 }
 
-// standIn is a server that stands in for an outside system.
-type standIn interface {
+// StandIn is a server that stands in for an outside system.
+type StandIn interface {
 	http.Handler
 	io.Closer
 }
 
 // serveStandIn serves a stand-in on the port it had the last time, or on a free one, and notes which.
-func (s *stack) serveStandIn(name string, handler standIn, port *int) (address string, err error) {
+func (s *Stack) serveStandIn(name string, handler StandIn, port *int) (address string, err error) {
 	var stop func()
 	err = onPort(port, func(at string) (err error) {
 		address, stop, err = sim.Start(at, handler)

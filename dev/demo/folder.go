@@ -1,4 +1,4 @@
-package command
+package demo
 
 import (
 	"io/fs"
