@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
+
 	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
-	"time"
 )
 
 // demoEvery is how often the demos look around.
@@ -36,7 +37,7 @@ func demos(s *stack.Stack, once bool) []demo {
 	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
 }
 
-// showDemos runs round after round until ctx ends, or one round of each and judges it.
+// Show runs round after round until ctx ends, or one round of each and judges it.
 func Show(ctx context.Context, s *stack.Stack, once bool) error {
 	all := demos(s, once)
 	for {

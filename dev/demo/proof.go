@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
 	"stagecoach/dev/stack"
 )
 

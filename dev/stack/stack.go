@@ -38,7 +38,7 @@ type Stack struct {
 	logs  map[string]*os.File
 }
 
-// newStack makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
+// New makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
 func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *Stack {
 	return &Stack{State: state, Screen: screen, broken: broken}
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mymmrac/telego"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
@@ -28,8 +29,6 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
-
-	"github.com/mymmrac/telego"
 )
 
 // Main runs a service with the settings of the environment until a signal asks it to stop, and gives the exit code.

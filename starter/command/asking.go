@@ -2,11 +2,12 @@ package command
 
 import (
 	"net/url"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // asking is a command that makes one call, as a user, and shows what the API answers.

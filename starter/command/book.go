@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // Book is a book of the library as the API shows it.

@@ -7,10 +7,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"stagecoach/internal/devinfo"
 	"strings"
 	"sync"
 	"testing"
+
+	"stagecoach/internal/devinfo"
 )
 
 func TestMain(m *testing.M) {

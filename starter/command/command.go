@@ -6,9 +6,10 @@ package command
 import (
 	"context"
 	"io"
-	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/starter/terminal"
 )
 
 // Run runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 usage, 3 not reachable.

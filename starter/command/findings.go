@@ -2,10 +2,11 @@ package command
 
 import (
 	"cmp"
-	"stagecoach/starter/terminal"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/starter/terminal"
 )
 
 // finding is an incident in which the record and Temporal differed.

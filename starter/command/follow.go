@@ -4,11 +4,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // followWithout is how long an API may be away while somebody waits for a job.

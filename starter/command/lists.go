@@ -3,9 +3,10 @@ package command
 import (
 	"fmt"
 	"net/url"
-	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/starter/terminal"
 )
 
 // addListFlags gives a command the flags that every list has.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // taskStats says how work goes in a workspace, as the API shows it. Times are seconds; nil when no task was done.

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"stagecoach/api/client"
-	"stagecoach/internal/devinfo"
-	"stagecoach/starter/terminal"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/internal/devinfo"
+	"stagecoach/starter/terminal"
 )
 
 // Where the API and a token are found when no flag names them.

@@ -7,11 +7,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 func newTaskCreate(t *target) *cobra.Command {

@@ -2,13 +2,14 @@ package command
 
 import (
 	"net/http"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // TaskEvent is something that happened to a task.

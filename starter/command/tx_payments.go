@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // switches tell what stops payments; nil: it does not.

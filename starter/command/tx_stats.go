@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"stagecoach/api/client"
-	"stagecoach/starter/terminal"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // transactionStats say how transactions go, as the API shows it.
