@@ -8,21 +8,13 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
-// Attempt tells the workflow of a delivery how its attempts stand, after one that has not ended the job.
-type Attempt struct {
-	State  store.JobState `json:"state"`
-	Failed int            `json:"attempt"` // attempts that have failed
-	Reason fault.Code     `json:"reason,omitempty"`
-	NextAt *time.Time     `json:"next_at,omitempty"`
-	Busy   time.Duration  `json:"busy"` // time in workers' hands so far
-}
-
 // attemptOf is what the record says about a job's attempts.
-func attemptOf(job store.Job) Attempt {
-	return Attempt{
+func attemptOf(job store.Job) lifecycle.Attempt {
+	return lifecycle.Attempt{
 		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,
 	}
 }
@@ -40,7 +32,7 @@ func (r *ride) tellAttempt(ctx context.Context) {
 }
 
 // tellStage tells the workflow of a stage that lasts, unless it was told, or the job has left it meanwhile.
-func (r *ride) tellStage(ctx context.Context, stage store.JobState) {
+func (r *ride) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	if r.told == stage || r.job().State != stage {

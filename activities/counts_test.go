@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -40,7 +41,7 @@ func TestCountsAreKept(t *testing.T) {
 		t.Errorf("corrected %v, want one count of tasks", corrected)
 	}
 	whole, err := s.CountWhole(t.Context(), time.Now())
-	if err != nil || whole.Tasks[store.TaskNew] != 0 {
-		t.Errorf("%d NEW tasks are counted, %v", whole.Tasks[store.TaskNew], err)
+	if err != nil || whole.Tasks[lifecycle.TaskNew] != 0 {
+		t.Errorf("%d NEW tasks are counted, %v", whole.Tasks[lifecycle.TaskNew], err)
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/yandex"
-	"stagecoach/workflows/lifecycle"
 )
 
 // JobRules is the table of a delivery job.
-type JobRules = lifecycle.Table[store.JobState, store.JobAction, store.Job]
+type JobRules = lifecycle.Table[lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]
 
 // Storage is where files come from.
 type Storage interface {
@@ -63,7 +63,7 @@ type CourierSettings struct {
 
 // Receipt is how a ride ended: the job's final state. Everything else stands in the record.
 type Receipt struct {
-	State store.JobState `json:"state"`
+	State lifecycle.DeliveryState `json:"state"`
 }
 
 // Deliver takes a queued job and brings its file to the user's chat. It writes the stages it passes, fenced by the
@@ -99,7 +99,7 @@ func (r *ride) claim(ctx context.Context) error {
 			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
 			return nil, nil
 		}
-		if job.State != store.JobQueued {
+		if job.State != lifecycle.DeliveryQueued {
 			if job.AckPendingAt != nil {
 				refusal = r.settleLost(ctx, &steps)
 				return steps.events, nil
@@ -114,7 +114,7 @@ func (r *ride) claim(ctx context.Context) error {
 		if err := steps.claim(); err != nil {
 			return nil, err
 		}
-		refusal = steps.take(store.JobActionStartDownload, "")
+		refusal = steps.take(lifecycle.DeliveryActionStartDownload, "")
 		return steps.events, nil
 	})
 	if err != nil {

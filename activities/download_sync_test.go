@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 )
@@ -24,7 +25,7 @@ import (
 type ears struct {
 	client.Client
 	mu    sync.Mutex
-	heard []Observation
+	heard []lifecycle.Observation
 	deaf  func(workflowID string) error
 }
 
@@ -39,7 +40,7 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 	if name != "observed" {
 		return fmt.Errorf("signal %s", name)
 	}
-	e.heard = append(e.heard, arg.(Observation))
+	e.heard = append(e.heard, arg.(lifecycle.Observation))
 	return nil
 }
 
@@ -61,11 +62,11 @@ func newWatcher(t *testing.T, o sim.QBittorrentOptions) *watcher {
 }
 
 // look polls once, and gives what workflows were told by that.
-func (w *watcher) look() (poll Poll, heard []Observation) {
+func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
 	w.t.Helper()
 	w.ears.heard = nil
 	w.within(func(ctx context.Context) { poll = w.poll(ctx) })
-	slices.SortFunc(w.ears.heard, func(a, b Observation) int { return int(a.JobID - b.JobID) })
+	slices.SortFunc(w.ears.heard, func(a, b lifecycle.Observation) int { return int(a.JobID - b.JobID) })
 	return poll, w.ears.heard
 }
 
@@ -393,12 +394,12 @@ func TestTidy(t *testing.T) {
 	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
 	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
 	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
-	w.end(jobs["completed"], store.DownloadActionComplete)
+	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
 	for _, job := range []store.Download{jobs["failed"], shared} {
-		w.end(job, store.DownloadActionFail)
+		w.end(job, lifecycle.DownloadActionFail)
 	}
 	for _, job := range []store.Download{jobs["canceled"], jobs["kept"], sharedDone} {
-		w.end(job, store.DownloadActionCancel)
+		w.end(job, lifecycle.DownloadActionCancel)
 	}
 	for range 2 {
 		poll, _ := w.look()
@@ -460,8 +461,8 @@ func TestTagsLeft(t *testing.T) {
 		t.Error("a watcher that begins looks once")
 	}
 	want("at first", live, done, failed)
-	w.end(done, store.DownloadActionComplete)
-	w.end(failed, store.DownloadActionFail)
+	w.end(done, lifecycle.DownloadActionComplete)
+	w.end(failed, lifecycle.DownloadActionFail)
 	w.must(w.qb.Remove(magnet(3)[20:]))
 	w.look()
 	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
@@ -472,7 +473,7 @@ func TestTagsLeft(t *testing.T) {
 
 	halfway := w.added(magnet(6))
 	w.look()
-	w.end(halfway, store.DownloadActionFail)
+	w.end(halfway, lifecycle.DownloadActionFail)
 	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
 	w.look()
 	if got := w.torrent(halfway.Tag()); got == nil || got.Category != "done" {

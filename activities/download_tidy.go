@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 )
@@ -25,11 +26,11 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 	for _, t := range torrents {
 		end := endOf(t, ended)
 		switch end.Status {
-		case store.DownloadCompleted:
+		case lifecycle.DownloadCompleted:
 			done = append(done, t)
-		case store.DownloadFailed:
+		case lifecycle.DownloadFailed:
 			done, stop = append(done, t), append(stop, t)
-		case store.DownloadCanceled:
+		case lifecycle.DownloadCanceled:
 			if deletes++; deletes > tidyDeletes {
 				continue
 			}
@@ -37,12 +38,12 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 				s.untidy(err)
 				return
 			}
-		case store.DownloadQueued, store.DownloadDownloading:
+		case lifecycle.DownloadQueued, lifecycle.DownloadDownloading:
 		default:
 			continue
 		}
 		for _, id := range jobsOf(t.Tags) {
-			if job := ended[id]; job.Status == store.DownloadFailed || job.Status == store.DownloadCanceled {
+			if job := ended[id]; job.Status == lifecycle.DownloadFailed || job.Status == lifecycle.DownloadCanceled {
 				tags = append(tags, store.Download{ID: id}.Tag())
 			}
 		}
@@ -86,7 +87,7 @@ func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent
 // endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is completed
 // before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
 func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end store.EndedDownload) {
-	rank := map[store.DownloadStatus]int{store.DownloadCanceled: 1, store.DownloadFailed: 2, store.DownloadCompleted: 3}
+	rank := map[lifecycle.DownloadState]int{lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3}
 	keep := false
 	for _, id := range jobsOf(t.Tags) {
 		job, over := ended[id]
@@ -152,7 +153,7 @@ func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error
 	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
 	progressed(ctx)
 	for _, job := range ended {
-		if job.Status == store.DownloadCompleted {
+		if job.Status == lifecycle.DownloadCompleted {
 			continue
 		}
 		tag := store.Download{ID: job.ID}.Tag()

@@ -11,37 +11,16 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 )
-
-// What a workflow is told of its torrent.
-const (
-	ObservedAbsent      = "absent"      // qBittorrent does not have it
-	ObservedPresent     = "present"     // it has it again, and not begun
-	ObservedDownloading = "downloading" //
-	ObservedComplete    = "complete"    // all is in its place
-	ObservedBroken      = "broken"      // in error: going on may help
-	ObservedLost        = "lost"        // its files are gone
-)
-
-// Observation is the signal that tells a workflow of a change.
-type Observation struct {
-	JobID int64  `json:"job_id"`
-	State string `json:"state,omitempty"` // empty: nothing was worth telling yet, but that it stalls
-	// Restarted says of an absent torrent that this run of qBittorrent has never had it: it may have been lost on the way.
-	Restarted bool `json:"restarted,omitempty"`
-	// Resumed says of a broken torrent that it was told to go on before: this is another error, not the same once more.
-	Resumed bool `json:"resumed,omitempty"`
-	Stalled bool `json:"stalled,omitempty"` // no progress for long
-	Cancel  bool `json:"cancel,omitempty"`  // what stalls is to be cancelled
-}
 
 // stalledMark is put behind the state of a torrent that stalls, in the record's memory of what was told.
 const stalledMark = "+stalled"
 
 // remembered is an observation as the record keeps it.
-func (o Observation) remembered() string {
+func remembered(o lifecycle.Observation) string {
 	if o.Stalled {
 		return o.State + stalledMark
 	}
@@ -128,28 +107,28 @@ const settling = 5 * time.Second
 
 // observe says what a job's workflow should know of its torrent, and whether that is news to it. A torrent that waits
 // says nothing new of a job, unless it was missing.
-func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent) (o Observation, isNews bool) {
+func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent) (o lifecycle.Observation, isNews bool) {
 	told, stalls := strings.CutSuffix(job.Observed, stalledMark)
-	o = Observation{JobID: job.ID, State: told}
+	o = lifecycle.Observation{JobID: job.ID, State: told}
 	if t == nil {
-		o.State, o.Restarted = ObservedAbsent, !s.present[job.ID]
-		return o, o.remembered() != job.Observed
+		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
+		return o, remembered(o) != job.Observed
 	}
-	if told == ObservedAbsent {
-		o.State = ObservedPresent
+	if told == lifecycle.ObservedAbsent {
+		o.State = lifecycle.ObservedPresent
 	}
 	moving := true // there is progress to wait for
 	switch t.State {
 	case qbittorrent.Active:
-		o.State = ObservedDownloading
+		o.State = lifecycle.ObservedDownloading
 	case qbittorrent.Complete:
-		o.State, moving = ObservedComplete, false
+		o.State, moving = lifecycle.ObservedComplete, false
 	case qbittorrent.Broken:
 		if job.Resumed == nil || *job.Resumed > settling {
-			o.State, o.Resumed, moving = ObservedBroken, job.Resumed != nil, false
+			o.State, o.Resumed, moving = lifecycle.ObservedBroken, job.Resumed != nil, false
 		}
 	case qbittorrent.Lost:
-		o.State, moving = ObservedLost, false
+		o.State, moving = lifecycle.ObservedLost, false
 	case qbittorrent.Unknown:
 		s.Log.Warn("qBittorrent shows a state that nobody knows", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
@@ -161,13 +140,13 @@ func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent
 	if moving && idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress {
 		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
 	}
-	return o, o.remembered() != job.Observed
+	return o, remembered(o) != job.Observed
 }
 
 // news is what one workflow is to be told.
 type news struct {
 	job         store.WatchedDownload
-	observation Observation
+	observation lifecycle.Observation
 }
 
 // tell signals workflows, and remembers what they were told once they were. A workflow that does not run is the
@@ -190,7 +169,7 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
-			told = append(told, store.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: n.observation.remembered()})
+			told = append(told, store.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: remembered(n.observation)})
 			return nil
 		})
 	}

@@ -8,14 +8,14 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // DownloadRules is the table of a download job.
-type DownloadRules = lifecycle.Table[store.DownloadStatus, store.DownloadAction, store.Download]
+type DownloadRules = lifecycle.Table[lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]
 
 // Downloads does for the workflows of downloads what touches qBittorrent and the record.
 type Downloads struct {
@@ -41,8 +41,8 @@ type DownloadSettings struct {
 
 // DownloadRecord is a job as the record has it.
 type DownloadRecord struct {
-	Status store.DownloadStatus `json:"status"`
-	Reason fault.Code           `json:"reason,omitempty"` // of a failure
+	Status lifecycle.DownloadState `json:"status"`
+	Reason fault.Code              `json:"reason,omitempty"` // of a failure
 	// CancelRequested says that somebody wants it to end.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
 	// Removing says that its torrent is being removed: all that is left is the end.
@@ -52,7 +52,7 @@ type DownloadRecord struct {
 }
 
 func recordOf(job store.Download) DownloadRecord {
-	record := DownloadRecord{Status: job.Status, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil}
+	record := DownloadRecord{Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
 	}
@@ -61,21 +61,21 @@ func recordOf(job store.Download) DownloadRecord {
 
 // DownloadMove is one transition as its workflow decided it: begin, complete, fail or cancel.
 type DownloadMove struct {
-	JobID  int64                `json:"job_id"`
-	Action store.DownloadAction `json:"action"`
-	Reason fault.Code           `json:"reason,omitempty"` // of a failure, or of a cancel by the program itself
+	JobID  int64                    `json:"job_id"`
+	Action lifecycle.DownloadAction `json:"action"`
+	Reason fault.Code               `json:"reason,omitempty"` // of a failure, or of a cancel by the program itself
 }
 
 // MoveDownload writes a transition. A repeated or late call changes nothing: the answer tells what the record has. What
 // completes without having begun begins first; what completes for a book that is gone fails.
 func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (DownloadRecord, error) {
-	before := store.DownloadStatus("")
+	before := lifecycle.DownloadState("")
 	job, err := d.Store.ChangeDownload(ctx, move.JobID, func(job *store.Download) ([]store.Event, error) {
-		before = job.Status
+		before = job.State
 		return d.steps(job, move)
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
-		return d.MoveDownload(ctx, DownloadMove{JobID: move.JobID, Action: store.DownloadActionFail, Reason: fault.BookGone})
+		return d.MoveDownload(ctx, DownloadMove{JobID: move.JobID, Action: lifecycle.DownloadActionFail, Reason: fault.BookGone})
 	}
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
 		return DownloadRecord{}, reported(ctx, problem.Retry()) // the next poll writes where it is
@@ -83,8 +83,8 @@ func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (Downlo
 	if err != nil {
 		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
-	if d.Rules.Terminal(job.Status) && job.Status != before {
-		d.Metrics.DownloadsEnded.WithLabelValues(string(job.Status)).Inc()
+	if d.Rules.Terminal(job.State) && job.State != before {
+		d.Metrics.DownloadsEnded.WithLabelValues(string(job.State)).Inc()
 	}
 	return recordOf(job), nil
 }
@@ -92,39 +92,39 @@ func (d *Downloads) MoveDownload(ctx context.Context, move DownloadMove) (Downlo
 // steps walks a locked job through the rules and gives the events that this makes.
 func (d *Downloads) steps(job *store.Download, move DownloadMove) (events []store.Event, err error) {
 	switch {
-	case d.Rules.Terminal(job.Status),
-		move.Action == store.DownloadActionBegin && job.Status == store.DownloadDownloading,
-		move.Action == store.DownloadActionComplete && job.RemovingAt != nil:
+	case d.Rules.Terminal(job.State),
+		move.Action == lifecycle.DownloadActionBegin && job.State == lifecycle.DownloadDownloading,
+		move.Action == lifecycle.DownloadActionComplete && job.RemovingAt != nil:
 		return nil, nil
 	}
-	actions := []store.DownloadAction{move.Action}
-	if move.Action == store.DownloadActionComplete && job.Status == store.DownloadQueued {
-		actions = []store.DownloadAction{store.DownloadActionBegin, move.Action}
+	actions := []lifecycle.DownloadAction{move.Action}
+	if move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued {
+		actions = []lifecycle.DownloadAction{lifecycle.DownloadActionBegin, move.Action}
 	}
 	for _, action := range actions {
-		rule, err := d.Rules.Decide(job.Status, lifecycle.Request[store.DownloadStatus, store.DownloadAction]{
+		rule, err := d.Rules.Decide(job.State, lifecycle.Request[lifecycle.DownloadState, lifecycle.DownloadAction]{
 			Action: action, Roles: []lifecycle.Role{lifecycle.System},
-		}, *job)
+		}, job.Facts())
 		if err != nil {
 			return nil, err
 		}
-		event := store.Event{Type: rule.Event, From: string(job.Status), To: string(rule.To), Comment: string(move.Reason)}
-		if rule.To == store.DownloadCanceled {
+		event := store.Event{Type: rule.Event, From: string(job.State), To: string(rule.To), Comment: string(move.Reason)}
+		if rule.To == lifecycle.DownloadCanceled {
 			event.ActorID = job.CancelRequestedBy
 		}
 		events = append(events, event)
-		job.Status = rule.To
+		job.State = rule.To
 	}
-	if d.Rules.Terminal(job.Status) {
+	if d.Rules.Terminal(job.State) {
 		job.Speed, job.ETA, job.Attention = 0, nil, ""
 	}
-	switch job.Status {
-	case store.DownloadCompleted:
+	switch job.State {
+	case lifecycle.DownloadCompleted:
 		job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
-	case store.DownloadFailed:
+	case lifecycle.DownloadFailed:
 		reason := string(move.Reason)
 		job.FailureReason = &reason
-	case store.DownloadQueued, store.DownloadDownloading, store.DownloadCanceled:
+	case lifecycle.DownloadQueued, lifecycle.DownloadDownloading, lifecycle.DownloadCanceled:
 	}
 	return events, nil
 }
@@ -138,10 +138,10 @@ type DownloadNote struct {
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (DownloadRecord, error) {
 	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(job *store.Download) ([]store.Event, error) {
-		if d.Rules.Terminal(job.Status) || !applies(job, note.Type) {
+		if d.Rules.Terminal(job.State) || !applies(job, note.Type) {
 			return nil, nil
 		}
-		return []store.Event{{Type: note.Type, From: string(job.Status), To: string(job.Status)}}, nil
+		return []store.Event{{Type: note.Type, From: string(job.State), To: string(job.State)}}, nil
 	})
 	if err != nil {
 		return DownloadRecord{}, reported(ctx, asFault(err))
@@ -152,13 +152,13 @@ func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (Downlo
 // applies makes a note's change to the job, and says whether it was one.
 func applies(job *store.Download, note string) bool {
 	switch {
-	case note == store.DownloadWentMissing && job.FirstNotFoundAt == nil:
+	case note == lifecycle.DownloadWentMissing && job.FirstNotFoundAt == nil:
 		job.FirstNotFoundAt = &job.Now
-	case note == store.DownloadFoundAgain && job.FirstNotFoundAt != nil:
+	case note == lifecycle.DownloadFoundAgain && job.FirstNotFoundAt != nil:
 		job.FirstNotFoundAt = nil
-	case note == store.DownloadStalled && job.Attention == "":
+	case note == lifecycle.DownloadStalled && job.Attention == "":
 		job.Attention = string(fault.Stalled)
-	case note == store.DownloadRecovered && job.Attention != "":
+	case note == lifecycle.DownloadRecovered && job.Attention != "":
 		job.Attention = ""
 	default:
 		return false

@@ -13,6 +13,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 )
@@ -130,7 +131,7 @@ func TestNothingToHandOver(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, sim.QBittorrentOptions{})
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
-	s.end(over, store.DownloadActionFail)
+	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
 	for job, want := range map[*store.Download]DownloadRecord{
 		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
@@ -184,14 +185,14 @@ func TestSharedTorrent(t *testing.T) {
 			s := newShelf(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
 			first, second, third := s.added(magnet(1)), s.added(magnet(1)), s.added(magnet(1))
 			failed := s.added(magnet(1)) // holds nothing any more, although its mark is there
-			s.end(failed, store.DownloadActionFail)
+			s.end(failed, lifecycle.DownloadActionFail)
 			if got := s.qb.Torrents(); len(got) != 1 || len(got[0].Tags) != 4 {
 				t.Fatalf("%+v", got)
 			}
 			for _, job := range []store.Download{first, second} {
 				s.must(s.remove(job))
 				s.must(s.remove(job))
-				s.end(job, store.DownloadActionCancel)
+				s.end(job, lifecycle.DownloadActionCancel)
 				if got := s.torrent(third.Tag()); got == nil || slices.Contains(got.Tags, job.Tag()) || slices.Contains(s.qb.Tags(), job.Tag()) {
 					t.Fatalf("%+v", s.qb.Torrents())
 				}
@@ -208,7 +209,7 @@ func TestSharedTorrent(t *testing.T) {
 		t.Parallel()
 		s := newShelf(t, sim.QBittorrentOptions{})
 		first := s.added(magnet(1))
-		s.end(first, store.DownloadActionComplete)
+		s.end(first, lifecycle.DownloadActionComplete)
 		s.must(s.Torrents.Finish(t.Context(), s.active()))
 		second := s.added(magnet(1)) // back into the active category, else nobody would see it
 		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
@@ -243,8 +244,8 @@ func TestFilesGone(t *testing.T) {
 	if rechecks() != 0 {
 		t.Error("rechecked at once")
 	}
-	w.end(first, store.DownloadActionComplete)
-	w.end(twin, store.DownloadActionComplete)
+	w.end(first, lifecycle.DownloadActionComplete)
+	w.end(twin, lifecycle.DownloadActionComplete)
 	w.wantHeard("tidied")
 	for _, lost := range []sim.TorrentChange{{Gone: &gone}, state("missingFiles")} {
 		lost.Duration = &long
@@ -253,7 +254,7 @@ func TestFilesGone(t *testing.T) {
 		w.wantHeard("files gone", "downloading")
 		w.change(again, sim.TorrentChange{Progress: &full})
 		w.wantHeard("there again", "complete")
-		w.end(again, store.DownloadActionComplete)
+		w.end(again, lifecycle.DownloadActionComplete)
 		w.wantHeard("tidied again")
 	}
 	if rechecks() != 2 {
@@ -269,7 +270,7 @@ func TestRemove(t *testing.T) {
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
 	for range 2 {
 		s.wantFailure(s.remove(job), fault.ProviderUnavailable, true)
-		if got := s.reload(job); got.CancelError != string(fault.ProviderUnavailable) || got.Status != store.DownloadQueued {
+		if got := s.reload(job); got.CancelError != string(fault.ProviderUnavailable) || got.State != lifecycle.DownloadQueued {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -302,14 +303,14 @@ func TestRemovalAndCompletion(t *testing.T) {
 	s.must(err)
 	var record DownloadRecord
 	s.must(value.Get(&record))
-	if record.Status != store.DownloadCompleted || s.torrent(completed.Tag()) == nil {
+	if record.Status != lifecycle.DownloadCompleted || s.torrent(completed.Tag()) == nil {
 		t.Errorf("%+v, %+v", record, s.qb.Torrents())
 	}
 	s.must(s.remove(removed))
-	if got := s.move(removed, "complete", ""); got.Status != store.DownloadQueued || !got.Removing {
+	if got := s.move(removed, "complete", ""); got.Status != lifecycle.DownloadQueued || !got.Removing {
 		t.Errorf("%+v", got)
 	}
-	if got := s.move(removed, "cancel", ""); got.Status != store.DownloadCanceled {
+	if got := s.move(removed, "cancel", ""); got.Status != lifecycle.DownloadCanceled {
 		t.Errorf("%+v", got)
 	}
 }
@@ -362,11 +363,11 @@ func TestMoves(t *testing.T) {
 	s.wantFailure(err, fault.MediaNotReady, true)
 	s.exec(`UPDATE download_jobs SET content_path = '/x', speed = 5, eta_seconds = 5`)
 	for range 2 {
-		if got := s.move(job, "complete", ""); got.Status != store.DownloadCompleted {
+		if got := s.move(job, "complete", ""); got.Status != lifecycle.DownloadCompleted {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := s.move(job, "cancel", ""); got.Status != store.DownloadCompleted {
+	if got := s.move(job, "cancel", ""); got.Status != lifecycle.DownloadCompleted {
 		t.Errorf("%+v", got)
 	}
 	events, err := s.Store.EventsOf(ctx, "download", fmt.Sprint(job.ID))
@@ -383,7 +384,7 @@ func TestMoves(t *testing.T) {
 	gone := s.job(magnet(2))
 	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
 	s.exec(`DELETE FROM books`)
-	if got := s.move(gone, "complete", ""); got.Status != store.DownloadFailed || got.Reason != fault.BookGone {
+	if got := s.move(gone, "complete", ""); got.Status != lifecycle.DownloadFailed || got.Reason != fault.BookGone {
 		t.Errorf("%+v", got)
 	}
 }
@@ -401,10 +402,10 @@ func TestNotes(t *testing.T) {
 			t.Errorf("after %s: %+v", note, got)
 		}
 	}
-	if got := s.reload(job); got.RowVersion != 5 || got.Status != store.DownloadQueued {
+	if got := s.reload(job); got.RowVersion != 5 || got.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v", got)
 	}
-	s.end(job, store.DownloadActionFail)
+	s.end(job, lifecycle.DownloadActionFail)
 	_, err := s.env.ExecuteActivity(s.NoteDownload, DownloadNote{JobID: job.ID, Type: "stalled"})
 	if err != nil || s.reload(job).Attention != "" {
 		t.Error("a job that is over stalls", err)

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
@@ -22,7 +23,7 @@ func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 	defer beat(ctx)()
 	err := store.Patiently(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
-		if err == nil && transaction.Attempt == o.Attempt && transaction.Status == store.TransactionProcessing {
+		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
 			_, err = c.quote(ctx, transaction)
 		}
 		return err
@@ -186,7 +187,7 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 			err = notYet
 		}
 		if err == nil {
-			var standing store.Standing
+			var standing store.TransactionSnapshot
 			standing, err = c.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
 			countEnd(c.Metrics, standing, err)
 		}

@@ -30,7 +30,7 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord
 	if err != nil {
 		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
-	if d.Rules.Terminal(job.Status) || job.CancelRequestedAt != nil {
+	if d.Rules.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
 	}
 	err = d.handOver(ctx, job)
@@ -239,7 +239,7 @@ func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (DownloadRec
 		return DownloadRecord{}, patient(ctx, err)
 	}
 	job, err := d.Store.DownloadByID(ctx, jobID)
-	if err != nil || d.Rules.Terminal(job.Status) {
+	if err != nil || d.Rules.Terminal(job.State) {
 		return recordOf(job), patient(ctx, err)
 	}
 	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -23,9 +24,9 @@ type Reconciler struct {
 	Log      *slog.Logger
 	// StartDelivery starts a job's workflow; ShowDelivery tells it the state that the record has.
 	StartDelivery func(ctx context.Context, jobID int64, workflowID string, ownerID int64) error
-	ShowDelivery  func(ctx context.Context, workflowID string, state store.JobState) error
+	ShowDelivery  func(ctx context.Context, workflowID string, state lifecycle.DeliveryState) error
 	// TellDelivery tells a job's workflow of an attempt that was lost; EndDelivery lets it read its end from the record.
-	TellDelivery      func(ctx context.Context, workflowID string, attempt Attempt) error
+	TellDelivery      func(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error
 	EndDelivery       func(ctx context.Context, workflowID string) error
 	DeliveryHeartbeat time.Duration           // a held job whose heartbeat is older may have lost its worker
 	Payloads          converter.DataConverter // of what Temporal keeps; nil: the SDK's own

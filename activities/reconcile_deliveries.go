@@ -8,12 +8,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // deliveries settles every live job whose workflow does not run, and every workflow that runs without a live job.
 func (s *sweeper) deliveries(ctx context.Context) error {
-	v, err := s.view(ctx, store.WorkloadDelivery, "Delivery")
+	v, err := s.view(ctx, lifecycle.WorkloadDelivery, "Delivery")
 	if err != nil {
 		return err
 	}
@@ -48,14 +49,14 @@ func (s *sweeper) delivery(ctx context.Context, v *workflowView, job store.LiveJ
 	if err != nil || now.alive() {
 		return err
 	}
-	if job.HeartbeatAge != nil && *job.HeartbeatAge < silent.Seconds() && job.State != store.JobQueued {
+	if job.HeartbeatAge != nil && *job.HeartbeatAge < silent.Seconds() && job.State != lifecycle.DeliveryQueued {
 		return nil
 	}
 	f.RunID, f.Finding = now.runID, now.finding()
-	if f.Finding == store.FindingMissing && job.State == store.JobQueued {
+	if f.Finding == store.FindingMissing && job.State == lifecycle.DeliveryQueued {
 		return s.mend(ctx, f, start) // it only waits in line: nothing of it is lost
 	}
-	end := JobEnd{JobID: job.ID, Action: store.JobActionFail, Reason: fault.WorkflowLost}
+	end := JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
 	switch f.Finding {
 	case store.FindingTerminated:
 		end.Reason = fault.TerminatedByOperator
@@ -73,17 +74,17 @@ func (s *sweeper) delivery(ctx context.Context, v *workflowView, job store.LiveJ
 // endOf takes a job's end from its workflow, which has ended and knows it: the record was set back to an older moment. So a file
 // that was delivered since then is not delivered again.
 func (s *sweeper) endOf(ctx context.Context, job store.LiveJob) (JobEnd, error) {
-	end := JobEnd{JobID: job.ID, Action: store.JobActionFail, Reason: fault.WorkflowLost}
+	end := JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
 	var outcome JobOutcome
 	err := s.Temporal.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, &outcome)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 	switch {
-	case err == nil && outcome.State == store.JobDelivered:
-		end.Action, end.Reason = store.JobActionAcknowledge, ""
+	case err == nil && outcome.State == lifecycle.DeliveryDelivered:
+		end.Action, end.Reason = lifecycle.DeliveryActionAcknowledge, ""
 	case temporal.IsCanceledError(err):
-		end.Action, end.Reason = store.JobActionCancel, fault.CancelledByUser
+		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
 	case failed && failure.Type() == string(fault.NotClaimedInTime):
-		end.Action, end.Reason = store.JobActionExpire, fault.NotClaimedInTime
+		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
 	case failed:
 		end.Reason = fault.Code(failure.Type())
 	case err != nil:

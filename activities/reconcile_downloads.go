@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (s *sweeper) downloads(ctx context.Context) error {
 			return err
 		}
 	}
-	v, err := s.view(ctx, store.WorkloadDownload, "Download")
+	v, err := s.view(ctx, lifecycle.WorkloadDownload, "Download")
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Downl
 	case runs && job.CancelRequestedAt != nil && job.CancelToldAt == nil:
 		return s.Downloads.TellCancel(ctx, job)
 	case runs:
-		return s.refresh(ctx, v, f, listed, string(job.Status), func() error { return s.Downloads.Refresh(ctx, job) })
+		return s.refresh(ctx, v, f, listed, string(job.State), func() error { return s.Downloads.Refresh(ctx, job) })
 	}
 	now, err := s.describe(ctx, id)
 	if err != nil || now.alive() {
@@ -74,7 +75,7 @@ func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Downl
 		reason = fault.TerminatedByOperator
 	}
 	return s.mend(ctx, f, func() (string, error) {
-		_, err := s.DownloadRecords.MoveDownload(ctx, DownloadMove{JobID: job.ID, Action: store.DownloadActionFail, Reason: reason})
+		_, err := s.DownloadRecords.MoveDownload(ctx, DownloadMove{JobID: job.ID, Action: lifecycle.DownloadActionFail, Reason: reason})
 		return store.DoneEnded, err
 	})
 }

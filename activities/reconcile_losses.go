@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -99,7 +100,7 @@ func (s *sweeper) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 func (s *sweeper) writeLoss(ctx context.Context, silent store.SilentJob, receipt int64, next *time.Time) (job store.Job, changed bool, err error) {
 	job, err = s.Records.Store.ChangeJob(ctx, silent.ID, func(job *store.Job) ([]store.Event, error) {
 		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= s.DeliveryHeartbeat &&
-			job.State != store.JobQueued && !s.Records.Rules.Terminal(job.State)
+			job.State != lifecycle.DeliveryQueued && !s.Records.Rules.Terminal(job.State)
 		if !changed {
 			return nil, nil
 		}
@@ -121,10 +122,10 @@ func (s *steps) lose(receipt int64, next *time.Time) error {
 		if s.settleLost(receipt) == nil {
 			return nil
 		}
-		return s.finish(store.JobActionFail, fault.OutcomeUnknown)
+		return s.finish(lifecycle.DeliveryActionFail, fault.OutcomeUnknown)
 	}
 	if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt, next) == nil {
 		return nil
 	}
-	return s.finish(store.JobActionFail, fault.WorkerLost)
+	return s.finish(lifecycle.DeliveryActionFail, fault.WorkerLost)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -25,7 +26,7 @@ type TaskKeeper interface {
 // tasks settles every live task whose workflow does not run, and every workflow that runs without a live task. It tells those that
 // have missed the end of their last blocker.
 func (s *sweeper) tasks(ctx context.Context) error {
-	v, err := s.view(ctx, store.WorkloadTask, "Task")
+	v, err := s.view(ctx, lifecycle.WorkloadTask, "Task")
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,9 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // execution is a workflow as Temporal has it.
@@ -101,7 +102,7 @@ func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.W
 
 // stageOf reads the state that a workflow shows; empty when it shows none.
 func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
-	if payload := attributes.GetIndexedFields()[lifecycle.StageAttribute.GetName()]; payload != nil {
+	if payload := attributes.GetIndexedFields()[temporalio.StageAttribute.GetName()]; payload != nil {
 		_ = converter.GetDefaultDataConverter().FromPayload(payload, &stage) // what cannot be read shows nothing
 	}
 	return stage
@@ -172,7 +173,7 @@ func (s *sweeper) refresh(ctx context.Context, v *workflowView, f store.Finding,
 	if err != nil || !now.alive() || now.busy || !now.reset && now.stage == state {
 		return err
 	}
-	if v.workload == store.WorkloadDelivery && !now.reset { // a stage that does not last is not told
+	if v.workload == lifecycle.WorkloadDelivery && !now.reset { // a stage that does not last is not told
 		return tell()
 	}
 	f.RunID, f.Finding = now.runID, store.FindingStale

@@ -6,6 +6,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -31,7 +32,7 @@ func (s *sweeper) transactions(ctx context.Context) error {
 	if err := s.closeAlerts(ctx); err != nil {
 		return err
 	}
-	v, err := s.view(ctx, store.WorkloadTransaction, "Transaction")
+	v, err := s.view(ctx, lifecycle.WorkloadTransaction, "Transaction")
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Tran
 		if err := s.remind(ctx, t); err != nil {
 			return err
 		}
-		return s.refresh(ctx, v, f, listed, string(t.Status), func() error { return s.Transactions.Refresh(ctx, t.Hash) })
+		return s.refresh(ctx, v, f, listed, string(t.State), func() error { return s.Transactions.Refresh(ctx, t.Hash) })
 	}
 	now, err := s.describe(ctx, f.WorkflowID)
 	if err != nil || now.alive() {
@@ -84,7 +85,7 @@ func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Tran
 		if err != nil {
 			return "", err
 		}
-		if position.Status == store.TransactionProcessing || position.RefundDue > 0 || position.Refund != nil {
+		if position.State == lifecycle.TransactionProcessing || position.RefundDue > 0 || position.Refund != nil {
 			return start()
 		}
 		return store.DoneEnded, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 )
@@ -18,15 +19,15 @@ type Records struct {
 // JobEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action acknowledge is
 // for one that is known to be delivered, though the record does not have it.
 type JobEnd struct {
-	JobID  int64           `json:"job_id"`
-	Action store.JobAction `json:"action"`
-	Reason fault.Code      `json:"reason"`
+	JobID  int64                    `json:"job_id"`
+	Action lifecycle.DeliveryAction `json:"action"`
+	Reason fault.Code               `json:"reason"`
 }
 
 // JobOutcome is a job's end as the record has it.
 type JobOutcome struct {
-	State  store.JobState `json:"state"`
-	Reason fault.Code     `json:"reason,omitempty"`
+	State  lifecycle.DeliveryState `json:"state"`
+	Reason fault.Code              `json:"reason,omitempty"`
 }
 
 // FinishJob ends a live job. A job that has its end already keeps it: the outcome says which, so that a repeated or
@@ -39,7 +40,7 @@ func (r *Records) FinishJob(ctx context.Context, end JobEnd) (JobOutcome, error)
 		}
 		s := steps{rules: r.Rules, job: job}
 		var err error
-		if end.Action == store.JobActionAcknowledge {
+		if end.Action == lifecycle.DeliveryActionAcknowledge {
 			s.deliveredBefore()
 		} else {
 			err = s.finish(end.Action, end.Reason)

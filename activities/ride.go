@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -24,8 +25,8 @@ type ride struct {
 	message  int64     // Telegram's receipt
 	stopRide context.CancelCauseFunc
 
-	telling sync.Mutex     // held while the workflow is told, so that it hears in the right order
-	told    store.JobState // what the workflow shows, as far as this ride knows
+	telling sync.Mutex              // held while the workflow is told, so that it hears in the right order
+	told    lifecycle.DeliveryState // what the workflow shows, as far as this ride knows
 
 	gate  sync.Mutex // held while the last bytes are let go, and by a cancel that comes just then
 	letGo bool       // the last bytes are out and no answer has come yet
@@ -33,9 +34,9 @@ type ride struct {
 
 // progress is what a heartbeat carries.
 type progress struct {
-	Stage     store.JobState `json:"stage"`
-	Bytes     int64          `json:"bytes"`
-	MessageID int64          `json:"message_id,omitempty"`
+	Stage     lifecycle.DeliveryState `json:"stage"`
+	Bytes     int64                   `json:"bytes"`
+	MessageID int64                   `json:"message_id,omitempty"`
 }
 
 const (

@@ -20,10 +20,10 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // shelf is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
@@ -39,14 +39,14 @@ type shelf struct {
 
 // downloadRules are enough of the table for these tests: the real one stands in a room above.
 var downloadRules = DownloadRules{
-	Stages: []lifecycle.Stage[store.DownloadStatus]{{State: "completed", Terminal: true}, {State: "failed", Terminal: true}, {State: "canceled", Terminal: true}},
-	Rules: []lifecycle.Rule[store.DownloadStatus, store.DownloadAction, store.Download]{
-		{Action: "begin", From: []store.DownloadStatus{"queued"}, To: "downloading", Who: []lifecycle.Role{lifecycle.System}, Event: "started"},
-		{Action: "complete", From: []store.DownloadStatus{"downloading"}, To: "completed", Who: []lifecycle.Role{lifecycle.System}, Event: "completed", Guards: []lifecycle.Guard[store.Download]{{
-			Code: fault.MediaNotReady, Holds: func(d store.Download) bool { return d.ContentPath != "" },
+	States: []lifecycle.State[lifecycle.DownloadState]{{State: "completed", Terminal: true}, {State: "failed", Terminal: true}, {State: "canceled", Terminal: true}},
+	Rules: []lifecycle.Rule[lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
+		{Action: "begin", From: []lifecycle.DownloadState{"queued"}, To: "downloading", Who: []lifecycle.Role{lifecycle.System}, Event: "started"},
+		{Action: "complete", From: []lifecycle.DownloadState{"downloading"}, To: "completed", Who: []lifecycle.Role{lifecycle.System}, Event: "completed", Guards: []lifecycle.Guard[lifecycle.DownloadFacts]{{
+			Code: fault.MediaNotReady, Holds: func(f lifecycle.DownloadFacts) bool { return f.MediaReady },
 		}}},
-		{Action: "fail", From: []store.DownloadStatus{"queued", "downloading"}, To: "failed", Who: []lifecycle.Role{lifecycle.System}, Event: "failed"},
-		{Action: "cancel", From: []store.DownloadStatus{"queued", "downloading"}, To: "canceled", Who: []lifecycle.Role{lifecycle.System}, Event: "canceled"},
+		{Action: "fail", From: []lifecycle.DownloadState{"queued", "downloading"}, To: "failed", Who: []lifecycle.Role{lifecycle.System}, Event: "failed"},
+		{Action: "cancel", From: []lifecycle.DownloadState{"queued", "downloading"}, To: "canceled", Who: []lifecycle.Role{lifecycle.System}, Event: "canceled"},
 	},
 }
 
@@ -153,7 +153,7 @@ func (s *shelf) look(job store.Download) (look DownloadLook) {
 }
 
 // move makes a transition as the workflow does.
-func (s *shelf) move(job store.Download, action store.DownloadAction, reason fault.Code) (record DownloadRecord) {
+func (s *shelf) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record DownloadRecord) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.MoveDownload, DownloadMove{JobID: job.ID, Action: action, Reason: reason})
 	s.must(err)
@@ -162,7 +162,7 @@ func (s *shelf) move(job store.Download, action store.DownloadAction, reason fau
 }
 
 // end brings a job to an end, whatever its torrent does.
-func (s *shelf) end(job store.Download, action store.DownloadAction) {
+func (s *shelf) end(job store.Download, action lifecycle.DownloadAction) {
 	s.t.Helper()
 	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
 	s.move(job, action, fault.ProviderError)

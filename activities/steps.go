@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // steps walks a locked job through the rules and collects the events that this makes.
@@ -16,10 +16,10 @@ type steps struct {
 }
 
 // take does one action as the system. comment is a fault code or empty.
-func (s *steps) take(action store.JobAction, comment fault.Code) error {
-	rule, err := s.rules.Decide(s.job.State, lifecycle.Request[store.JobState, store.JobAction]{
+func (s *steps) take(action lifecycle.DeliveryAction, comment fault.Code) error {
+	rule, err := s.rules.Decide(s.job.State, lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{
 		Action: action, Roles: []lifecycle.Role{lifecycle.System},
-	}, *s.job)
+	}, s.job.Facts())
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *steps) take(action store.JobAction, comment fault.Code) error {
 // requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after it begins,
 // nil where nobody knows.
 func (s *steps) requeue(code fault.Code, ended time.Time, next *time.Time) error {
-	if err := s.take(store.JobActionRequeue, code); err != nil {
+	if err := s.take(lifecycle.DeliveryActionRequeue, code); err != nil {
 		return err
 	}
 	s.endTry(code, ended)
@@ -47,7 +47,7 @@ func (s *steps) handOver(reason fault.Code, next *time.Time) error {
 	if s.job.AckPendingAt != nil {
 		return unknownOutcome()
 	}
-	if err := s.take(store.JobActionHandOver, reason); err != nil {
+	if err := s.take(lifecycle.DeliveryActionHandOver, reason); err != nil {
 		return err
 	}
 	s.job.Busy += max(0, s.job.HeartbeatAt.Sub(*s.job.ClaimedAt))
@@ -69,7 +69,7 @@ func (s *steps) takeOver(reset bool) error {
 
 // claim takes the job for an attempt: the claim's number keeps all earlier holders from writing.
 func (s *steps) claim() error {
-	if err := s.take(store.JobActionClaim, ""); err != nil {
+	if err := s.take(lifecycle.DeliveryActionClaim, ""); err != nil {
 		return err
 	}
 	job := s.job
@@ -98,30 +98,30 @@ func (s *steps) settleLost(receipt int64) error {
 func (s *steps) acknowledge(message int64, fileID string) error {
 	s.job.MessageID, s.job.TelegramFileID = &message, fileID
 	s.job.AckPendingAt, s.job.LastError, s.job.BytesSent = nil, "", s.job.Size
-	return s.take(store.JobActionAcknowledge, "")
+	return s.take(lifecycle.DeliveryActionAcknowledge, "")
 }
 
 // deliveredBefore records what happened while the record looked away. Which message it was is not known any more.
 func (s *steps) deliveredBefore() {
 	unknown := int64(0)
 	s.job.MessageID, s.job.AckPendingAt, s.job.LastError, s.job.BytesSent = &unknown, nil, "", s.job.Size
-	s.events = append(s.events, store.Event{Type: "delivered", From: string(s.job.State), To: string(store.JobDelivered)})
-	s.job.State = store.JobDelivered
+	s.events = append(s.events, store.Event{Type: "delivered", From: string(s.job.State), To: string(lifecycle.DeliveryDelivered)})
+	s.job.State = lifecycle.DeliveryDelivered
 }
 
 // finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows better
 // wins: a job whose last bytes were let go without an answer has failed with an unknown outcome, whoever ends it.
-func (s *steps) finish(action store.JobAction, reason fault.Code) error {
+func (s *steps) finish(action lifecycle.DeliveryAction, reason fault.Code) error {
 	if s.job.AckPendingAt != nil {
-		action, reason = store.JobActionFail, fault.OutcomeUnknown
+		action, reason = lifecycle.DeliveryActionFail, fault.OutcomeUnknown
 	}
-	held := s.job.State != store.JobQueued
-	if held && action == store.JobActionExpire { // its worker was lost, and nobody took it again
+	held := s.job.State != lifecycle.DeliveryQueued
+	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and nobody took it again
 		if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt, nil) != nil {
-			action, reason = store.JobActionFail, fault.WorkerLost
+			action, reason = lifecycle.DeliveryActionFail, fault.WorkerLost
 		}
 	}
-	if held && action == store.JobActionFail {
+	if held && action == lifecycle.DeliveryActionFail {
 		s.endTry(reason, s.job.Now)
 	}
 	s.job.LastError = string(reason)
@@ -130,7 +130,7 @@ func (s *steps) finish(action store.JobAction, reason fault.Code) error {
 
 // endTry counts a failed try and the time it took.
 func (s *steps) endTry(code fault.Code, ended time.Time) {
-	s.job.Attempt = min(s.job.Attempt+1, store.JobTries)
+	s.job.Attempt = min(s.job.Attempt+1, lifecycle.DeliveryTries)
 	s.job.LastError = string(code)
 	s.job.Busy += max(0, ended.Sub(*s.job.ClaimedAt))
 	s.job.AckPendingAt = nil

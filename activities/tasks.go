@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 )
@@ -34,8 +35,8 @@ func (t *Tasks) failed(ctx context.Context, err error, asked bool) error {
 
 // LoadedTask is a task as its workflow begins with it.
 type LoadedTask struct {
-	State     store.TaskState `json:"state"`
-	Unblocked bool            `json:"unblocked,omitempty"` // every blocker is DONE
+	State     store.TaskSnapshot `json:"state"`
+	Unblocked bool               `json:"unblocked,omitempty"` // every blocker is DONE
 }
 
 // LoadTask gives a task as the record has it.
@@ -44,7 +45,7 @@ func (t *Tasks) LoadTask(ctx context.Context, taskID int64) (LoadedTask, error) 
 	if err != nil {
 		return LoadedTask{}, t.failed(ctx, err, false)
 	}
-	return LoadedTask{State: task.TaskState, Unblocked: len(task.OpenBlockers()) == 0}, nil
+	return LoadedTask{State: task.TaskSnapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
 
 // TaskQuestion asks about a user's standing towards a task.
@@ -54,7 +55,7 @@ type TaskQuestion struct {
 }
 
 // TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
-func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskFacts, error) {
+func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskContext, error) {
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
 		return facts, t.failed(ctx, err, q.UserID != 0)
@@ -64,7 +65,7 @@ func (t *Tasks) TaskFacts(ctx context.Context, q TaskQuestion) (store.TaskFacts,
 
 // TaskWritten is what a write has left in the record.
 type TaskWritten struct {
-	State store.TaskState `json:"state"`
+	State store.TaskSnapshot `json:"state"`
 	// Tell says that others have waited for this task to be DONE.
 	Tell bool `json:"tell,omitempty"`
 }
@@ -77,7 +78,7 @@ func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, 
 	}
 	t.count(w, state)
 	written := TaskWritten{State: state}
-	if state.Status == store.TaskDone {
+	if state.State == lifecycle.TaskDone {
 		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
 		if err != nil {
 			return TaskWritten{}, t.failed(ctx, err, false)
@@ -88,13 +89,13 @@ func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, 
 }
 
 // count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost counts twice.
-func (t *Tasks) count(w store.TaskWrite, state store.TaskState) {
+func (t *Tasks) count(w store.TaskWrite, state store.TaskSnapshot) {
 	if state.Version != w.Version || state.RequestID != w.RequestID {
 		return // somebody else's, later
 	}
 	t.Metrics.TaskTransitions.WithLabelValues(string(w.Action)).Inc()
 	if state.FinishedAt != nil {
-		t.Metrics.TasksEnded.WithLabelValues(string(state.Status)).Inc()
+		t.Metrics.TasksEnded.WithLabelValues(string(state.State)).Inc()
 	}
 }
 

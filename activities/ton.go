@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
@@ -314,7 +315,7 @@ func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (boo
 	}
 
 	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
-	if err != nil || transaction.Status != store.TransactionProcessing || transaction.Attempt != o.Attempt {
+	if err != nil || transaction.State != lifecycle.TransactionProcessing || transaction.Attempt != o.Attempt {
 		return false, err
 	}
 	since := *transaction.ProcessingSince
@@ -399,7 +400,7 @@ func (c *Cashier) resolveAlerts(ctx context.Context) {
 }
 
 func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
-	standing, err := c.Store.StandingOf(ctx, hash)
+	standing, err := c.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
 		return Position{}, again(ctx, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
@@ -363,7 +364,7 @@ func (m *TonMonitor) settleForsaken(ctx context.Context) error {
 // signal tells a workflow to look at the record. One that does not run looks when it is started again.
 func (m *TonMonitor) signal(ctx context.Context, hash, name string, told func() error) error {
 	err := step(ctx, func(ctx context.Context) error {
-		return m.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", name, nil)
+		return m.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", name, nil)
 	})
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
 		return err

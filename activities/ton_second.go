@@ -76,7 +76,7 @@ func (c *Cashier) leaveUnconfirmed(ctx context.Context, o Order, kind store.Paym
 	return giveBack("the deposit is not confirmed", giveBackAfter)
 }
 
-func (c *Cashier) positionOf(ctx context.Context, standing store.Standing, err error) (Position, error) {
+func (c *Cashier) positionOf(ctx context.Context, standing store.TransactionSnapshot, err error) (Position, error) {
 	if err != nil {
 		return Position{}, again(ctx, err)
 	}

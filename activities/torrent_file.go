@@ -32,7 +32,7 @@ func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record Downl
 	if err != nil {
 		return DownloadRecord{}, reported(ctx, asFault(err))
 	}
-	if d.Rules.Terminal(job.Status) || job.CancelRequestedAt != nil {
+	if d.Rules.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
 	}
 	if _, _, err := d.file(ctx, job); err != nil {

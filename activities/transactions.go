@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
@@ -43,23 +44,23 @@ type TransactionSettings struct {
 
 // Position is where the record stands with a transaction, and what the settings say to that.
 type Position struct {
-	store.Standing
+	store.TransactionSnapshot
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
 	// Unconfirmed: nothing is paid for it before a second source agrees about the deposit, or a person answers for it.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-func (t *Transactions) position(ctx context.Context, s store.Standing, err error) (Position, error) {
+func (t *Transactions) position(ctx context.Context, s store.TransactionSnapshot, err error) (Position, error) {
 	if err != nil {
 		return Position{}, again(ctx, err)
 	}
 	return t.Settings.position(s), nil
 }
 
-func (s TransactionSettings) position(standing store.Standing) Position {
-	due := standing.Status == store.TransactionProcessing || standing.RefundDue > 0
+func (s TransactionSettings) position(standing store.TransactionSnapshot) Position {
+	due := standing.State == lifecycle.TransactionProcessing || standing.RefundDue > 0
 	return Position{
-		Standing: standing, Again: standing.Signed < s.Attempts,
+		TransactionSnapshot: standing, Again: standing.Signed < s.Attempts,
 		Unconfirmed: s.SecondSource && due && standing.DepositNano >= s.SecondFrom && !standing.DepositConfirmed,
 	}
 }
@@ -72,7 +73,7 @@ func (t *Transactions) LockTransaction(ctx context.Context, hash string) (Positi
 
 // LookAtTransaction changes nothing.
 func (t *Transactions) LookAtTransaction(ctx context.Context, hash string) (Position, error) {
-	standing, err := t.Store.StandingOf(ctx, hash)
+	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
 	return t.position(ctx, standing, err)
 }
 
@@ -85,7 +86,7 @@ type PaymentOf struct {
 // QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
 func (t *Transactions) QueuePayment(ctx context.Context, p PaymentOf) (Position, error) {
 	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return t.position(ctx, store.Standing{}, err)
+		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
 	return t.LookAtTransaction(ctx, p.Hash)
 }
@@ -100,8 +101,8 @@ type TransactionFailure struct {
 // FailTransaction ends a try to buy, unless a purchase is signed or paid.
 func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure) (Position, error) {
 	known := stars.Named(f.Message)
-	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: store.ErrorClass(known.Class)}
-	if failure.Class == store.NonRetryable {
+	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: lifecycle.ErrorClass(known.Class)}
+	if failure.Class == lifecycle.NonRetryable {
 		failure.Refund = t.Settings.Refund
 	} else {
 		failure.Retry = t.Settings.retryPolicy(known)
@@ -138,16 +139,16 @@ func (s TransactionSettings) retryPolicy(f *stars.Failure) store.RetryPolicy {
 func (t *Transactions) WriteOffRefund(ctx context.Context, r TransactionRequest) (Position, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.Standing{}, err)
+		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
 	standing, err := t.Store.WriteOffRefund(ctx, request)
 	return t.position(ctx, standing, err)
 }
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost counts twice.
-func countEnd(m *metrics.Metrics, s store.Standing, err error) {
-	if err == nil && (s.Status == store.TransactionProcessed || s.Status == store.TransactionFailed) {
-		m.TransactionsEnded.WithLabelValues(string(s.Status)).Inc()
+func countEnd(m *metrics.Metrics, s store.TransactionSnapshot, err error) {
+	if err == nil && (s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed) {
+		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
 	}
 }
 
@@ -162,7 +163,7 @@ func (t *Transactions) stop(ctx context.Context, hash string, why *stars.Failure
 	switch {
 	case err != nil:
 		return position, err
-	case position.Status == store.TransactionProcessing:
+	case position.State == lifecycle.TransactionProcessing:
 		return t.FailTransaction(ctx, TransactionFailure{Hash: hash, Attempt: position.Attempt, Message: why.Message})
 	default:
 		standing, err := t.Store.StopRetrying(ctx, hash)
@@ -180,7 +181,7 @@ type TransactionReview struct {
 // ReviewTransaction asks for an operator.
 func (t *Transactions) ReviewTransaction(ctx context.Context, r TransactionReview) (Position, error) {
 	if err := t.Store.RaiseAlert(ctx, store.AlertTransactionReview); err != nil {
-		return t.position(ctx, store.Standing{}, err)
+		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
 	standing, err := t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
 	return t.position(ctx, standing, err)
@@ -188,7 +189,7 @@ func (t *Transactions) ReviewTransaction(ctx context.Context, r TransactionRevie
 
 // AlertStuck tells the administrators of a transaction that is in processing for too long.
 func (t *Transactions) AlertStuck(ctx context.Context, hash string) (Position, error) {
-	standing, err := t.Store.StandingOf(ctx, hash)
+	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
 		return t.position(ctx, standing, err)
 	}
@@ -201,12 +202,12 @@ func (t *Transactions) AlertStuck(ctx context.Context, hash string) (Position, e
 
 // TransactionRequest is what a person wants of a transaction.
 type TransactionRequest struct {
-	Hash    string                  `json:"hash"`
-	Attempt int                     `json:"attempt"`         // that the request is about
-	Actor   int64                   `json:"actor,omitempty"` // 0: an operator at the temporal CLI
-	Outcome store.TransactionStatus `json:"outcome,omitempty"`
-	Comment string                  `json:"comment,omitempty"`
-	Payment string                  `json:"payment,omitempty"` // that was lost, by its hash on the chain
+	Hash    string                     `json:"hash"`
+	Attempt int                        `json:"attempt"`         // that the request is about
+	Actor   int64                      `json:"actor,omitempty"` // 0: an operator at the temporal CLI
+	Outcome lifecycle.TransactionState `json:"outcome,omitempty"`
+	Comment string                     `json:"comment,omitempty"`
+	Payment string                     `json:"payment,omitempty"` // that was lost, by its hash on the chain
 	// RequestID is the update's: the answer is kept under its key.
 	RequestID string `json:"request_id,omitempty"`
 	System    bool   `json:"system,omitempty"` // nobody asks: the time of a planned retry has come
@@ -216,7 +217,7 @@ type TransactionRequest struct {
 func (t *Transactions) RetryTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.Standing{}, err)
+		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
 	standing, err := t.Store.RetryTransaction(ctx, request)
 	return t.position(ctx, standing, err)
@@ -226,11 +227,11 @@ func (t *Transactions) RetryTransaction(ctx context.Context, r TransactionReques
 func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequest) (Position, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.Standing{}, err)
+		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
 	if r.Payment != "" {
 		if err := t.saveOrder(ctx, r); err != nil {
-			return t.position(ctx, store.Standing{}, err)
+			return t.position(ctx, store.TransactionSnapshot{}, err)
 		}
 	}
 	request.Refund = t.Settings.Refund

@@ -8,6 +8,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
@@ -139,15 +140,15 @@ func (r *ride) passed(ctx context.Context, first, last bool) error {
 		}
 	}
 	switch {
-	case first && r.job().State == store.JobDownloading:
+	case first && r.job().State == lifecycle.DeliveryDownloading:
 		err := r.step(ctx, func(s *steps) error {
-			if s.job.State == store.JobStreaming {
+			if s.job.State == lifecycle.DeliveryStreaming {
 				return nil // this very write came through before, only its answer was lost
 			}
 			if last {
 				s.job.AckPendingAt = &s.job.Now
 			}
-			return s.take(store.JobActionStream, "")
+			return s.take(lifecycle.DeliveryActionStream, "")
 		})
 		if err != nil {
 			return err
@@ -249,7 +250,7 @@ func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.M
 		return s.acknowledge(int64(message.MessageID), fileID)
 	})
 	if err == nil {
-		r.Metrics.JobsCompleted.WithLabelValues(string(store.JobDelivered)).Inc()
+		r.Metrics.JobsCompleted.WithLabelValues(string(lifecycle.DeliveryDelivered)).Inc()
 	}
 	return err
 }

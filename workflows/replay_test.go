@@ -21,26 +21,26 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
-	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
 
 // wanted is what the saved histories of each type must reach between them: every state in which an entity ends, and
 // "again" where a run continues as a new one.
 var wanted = map[string][]string{
-	delivery.WorkflowType:    endsOf(delivery.Rules),
-	task.WorkflowType:        endsOf(task.Rules, "again"),
-	download.WorkflowType:    endsOf(download.Rules, "again"),
-	download.SyncType:        {"again"},
-	transaction.WorkflowType: endsOf(transaction.Rules, "failed", "again"), // an operator may cancel one that has failed
-	transaction.MonitorType:  {"again"},
-	reconciler.WorkflowType:  {"again"},
-	retention.WorkflowType:   {""}, // it shows no state
+	lifecycle.DeliveryType:     endsOf(lifecycle.Delivery),
+	lifecycle.TaskType:         endsOf(lifecycle.Task, "again"),
+	lifecycle.DownloadType:     endsOf(lifecycle.Download, "again"),
+	lifecycle.DownloadSyncType: {"again"},
+	lifecycle.TransactionType:  endsOf(lifecycle.Transaction, "failed", "again"), // an operator may cancel one that has failed
+	lifecycle.TonMonitorType:   {"again"},
+	reconciler.WorkflowType:    {"again"},
+	retention.WorkflowType:     {""}, // it shows no state
 }
 
 // others are settings that no history was made with: none decides between commands.
@@ -56,7 +56,7 @@ var others = map[string]Settings{
 }
 
 func endsOf[S, A ~string, F any](rules lifecycle.Table[S, A, F], others ...string) []string {
-	for _, stage := range rules.Stages {
+	for _, stage := range rules.States {
 		if stage.Terminal {
 			others = append(others, string(stage.State))
 		}
@@ -136,7 +136,7 @@ func endOf(history *historypb.History) (name, end string) {
 		if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
 			name = started.WorkflowType.Name
 		}
-		stage := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()[lifecycle.StageAttribute.GetName()]
+		stage := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()[temporalio.StageAttribute.GetName()]
 		if stage != nil && converter.GetDefaultDataConverter().FromPayload(stage, &end) != nil {
 			end = "a stage that cannot be read"
 		}

@@ -12,14 +12,12 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // titled is one workflow, with the input that its second run gets.
@@ -33,14 +31,14 @@ var hash = strings.Repeat("9f2c", 16)
 
 // titles has one entry for every workflow that is registered.
 var titles = map[string]titled{
-	delivery.WorkflowType:    {"delivery/ab", []any{7}, "Delivery 7"},
-	task.WorkflowType:        {"task/7", []any{7, nil}, "Task 7 of workspace 3"},
-	download.WorkflowType:    {"download/1/2/audio", []any{7, &download.Carried{Status: store.DownloadDownloading}}, "Download 7: audio of book 2"},
-	download.SyncType:        {download.SyncID, nil, "Watches over all downloads"},
-	transaction.WorkflowType: {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
-	transaction.MonitorType:  {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
-	reconciler.WorkflowType:  {reconciler.WorkflowID, []any{&activities.Sweep{}}, "Keeps the record and Temporal agreeing"},
-	retention.WorkflowType:   {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
+	lifecycle.DeliveryType:     {"delivery/ab", []any{7}, "Delivery 7"},
+	lifecycle.TaskType:         {"task/7", []any{7, nil}, "Task 7 of workspace 3"},
+	lifecycle.DownloadType:     {"download/1/2/audio", []any{7, &download.Carried{Status: lifecycle.DownloadDownloading}}, "Download 7: audio of book 2"},
+	lifecycle.DownloadSyncType: {lifecycle.DownloadSyncID, nil, "Watches over all downloads"},
+	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
+	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
+	reconciler.WorkflowType:    {reconciler.WorkflowID, []any{&activities.Sweep{}}, "Keeps the record and Temporal agreeing"},
+	retention.WorkflowType:     {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
 }
 
 // TestTitlesSurviveContinueAsNew reads what the Web UI shows of each workflow while it waits: Temporal drops the static summary of a
@@ -69,7 +67,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
-	if err := env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(lifecycle.WorkspaceAttribute.ValueSet("3"))); err != nil {
+	if err := env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(temporalio.WorkspaceAttribute.ValueSet("3"))); err != nil {
 		t.Fatal(err)
 	}
 	Register(env, Settings{})
@@ -83,9 +81,9 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(activities.LoadedTask{State: store.TaskState{Status: store.TaskNew, Version: 1}}, nil).Maybe()
+		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
-		Return(activities.Position{Standing: store.Standing{Status: store.TransactionFailed, ErrorClass: store.Retryable, Since: &began}}, nil).Maybe()
+		Return(activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began}}, nil).Maybe()
 	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(activities.Receipt{}, nil).Maybe()
 	env.OnActivity("SyncDownloads", mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()

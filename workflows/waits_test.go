@@ -12,13 +12,11 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // wait is a workflow that waits, and the signal that comes to it every five minutes.
@@ -30,24 +28,24 @@ type wait struct {
 
 // waits has one entry for every workflow that may wait for long; each step of a transaction has its own test, TestEveryStepIsBounded.
 var waits = map[string]map[string]wait{
-	task.WorkflowType: {"for an agent": {[]any{7, nil}, task.RefreshSignal, nil}},
-	download.WorkflowType: {
-		"for qBittorrent": {[]any{7, &download.Carried{Status: store.DownloadDownloading}}, download.ObservedSignal, activities.Observation{JobID: 7}},
+	lifecycle.TaskType: {"for an agent": {[]any{7, nil}, lifecycle.TaskRefreshSignal, nil}},
+	lifecycle.DownloadType: {
+		"for qBittorrent": {[]any{7, &download.Carried{Status: lifecycle.DownloadDownloading}}, lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: 7}},
 		"for the removal of the torrent": {
-			[]any{7, &download.Carried{Status: store.DownloadDownloading, Canceled: fault.CancelledByUser}},
-			download.CancelSignal, 7,
+			[]any{7, &download.Carried{Status: lifecycle.DownloadDownloading, Canceled: fault.CancelledByUser}},
+			lifecycle.CancelSignal, 7,
 		},
 	},
-	transaction.WorkflowType: {"for an operator": {[]any{hash, nil}, transaction.SettledSignal, nil}},
-	reconciler.WorkflowType:  {"for the end of its hour": {[]any{nil}, reconciler.SweptSignal, activities.Sweep{Millis: 5}}},
+	lifecycle.TransactionType: {"for an operator": {[]any{hash, nil}, lifecycle.TransactionSettledSignal, nil}},
+	reconciler.WorkflowType:   {"for the end of its hour": {[]any{nil}, reconciler.SweptSignal, activities.Sweep{Millis: 5}}},
 }
 
 // brief are the workflows that receive no signals while they wait, or end soon: what bounds each history.
 var brief = map[string]string{
-	delivery.WorkflowType:   "its tries are counted and each has a deadline; a try shows three stages at most",
-	download.SyncType:       "one activity of an hour, whose tries add no events; it reads no signals",
-	transaction.MonitorType: "one activity of an hour, whose tries add no events; it reads no signals",
-	retention.WorkflowType:  "one activity, whose tries add no events; it reads no signals",
+	lifecycle.DeliveryType:     "its tries are counted and each has a deadline; a try shows three stages at most",
+	lifecycle.DownloadSyncType: "one activity of an hour, whose tries add no events; it reads no signals",
+	lifecycle.TonMonitorType:   "one activity of an hour, whose tries add no events; it reads no signals",
+	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 
 // TestEveryWaitIsBounded sends each workflow that waits what may come there in a day: once its history is long it continues as new,
@@ -97,13 +95,13 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(activities.LoadedTask{State: store.TaskState{Status: store.TaskNew, Version: 1}}, nil).Maybe()
+		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).
-			Return(activities.Position{Standing: store.Standing{Status: store.TransactionFailed, ErrorClass: store.UnknownError, Since: &began}}, nil).Maybe()
+			Return(activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began}}, nil).Maybe()
 	}
 	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
-		Return(activities.DownloadRecord{Status: store.DownloadCanceled}, nil).Maybe()
+		Return(activities.DownloadRecord{Status: lifecycle.DownloadCanceled}, nil).Maybe()
 	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
 
 	for n := range 24 * 12 {

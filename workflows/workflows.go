@@ -4,6 +4,7 @@ package workflows
 import (
 	"go.temporal.io/sdk/workflow"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
@@ -31,12 +32,12 @@ func Register(w Registry, s Settings) {
 	register := func(run any, name string, behavior workflow.VersioningBehavior) {
 		w.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
 	}
-	register((&delivery.Workflow{Settings: s.Delivery}).Run, delivery.WorkflowType, workflow.VersioningBehaviorPinned)
-	register(task.Run, task.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
-	register((&download.Workflow{Settings: s.Download}).Run, download.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
-	register(download.Sync, download.SyncType, workflow.VersioningBehaviorAutoUpgrade)
-	register((&transaction.Workflow{Settings: s.Transaction}).Run, transaction.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
-	register(transaction.Monitor, transaction.MonitorType, workflow.VersioningBehaviorAutoUpgrade)
+	register((&delivery.Workflow{Settings: s.Delivery}).Run, lifecycle.DeliveryType, workflow.VersioningBehaviorPinned)
+	register(task.Run, lifecycle.TaskType, workflow.VersioningBehaviorAutoUpgrade)
+	register((&download.Workflow{Settings: s.Download}).Run, lifecycle.DownloadType, workflow.VersioningBehaviorAutoUpgrade)
+	register(download.Sync, lifecycle.DownloadSyncType, workflow.VersioningBehaviorAutoUpgrade)
+	register((&transaction.Workflow{Settings: s.Transaction}).Run, lifecycle.TransactionType, workflow.VersioningBehaviorAutoUpgrade)
+	register(transaction.Monitor, lifecycle.TonMonitorType, workflow.VersioningBehaviorAutoUpgrade)
 	register(reconciler.Run, reconciler.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 	register(retention.Run, retention.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 }

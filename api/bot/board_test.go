@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -41,7 +42,7 @@ func TestTheEndIsShownAtOnce(t *testing.T) {
 	w.known(anna, "en")
 	job := w.job(anna, "film.mp4")
 	w.sees(anna, "In line, place 1")
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "✅ Delivered")
 }
 
@@ -53,9 +54,9 @@ func TestABoardFollowsItsJob(t *testing.T) {
 	w.known(anna, "ru")
 	job := w.job(anna, "film.mp4")
 	w.sees(anna, "№1 <b>film.mp4</b> (977 КБ)", "В очереди, место 1", "✖️ Отменить")
-	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
 	w.sees(anna, "Открываю файл")
-	w.moves(job.ID, func(j *store.Job) { j.State = store.JobStreaming })
+	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryStreaming })
 	for percent := range 50 {
 		w.moves(job.ID, func(j *store.Job) { j.BytesSent = int64(percent * 20_000) })
 		time.Sleep(50 * time.Millisecond)
@@ -69,7 +70,7 @@ func TestABoardFollowsItsJob(t *testing.T) {
 	if m := w.sees(anna, "останавливается"); len(m.Buttons) != 0 {
 		t.Error("a job that is being stopped can be stopped again")
 	}
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	last := w.sees(anna, "✅ Доставлено")
 	if len(last.Buttons) != 0 || len(w.board(anna, "film.mp4")) != 1 {
 		t.Errorf("the board: %+v", w.board(anna, "film.mp4"))
@@ -91,16 +92,16 @@ func TestHowBoardsEnd(t *testing.T) {
 	w.run(w.bot())
 	w.known(anna, "en")
 	for name, end := range map[string]struct {
-		state store.JobState
+		state lifecycle.DeliveryState
 		code  fault.Code
 		shown []string
 	}{
-		"unknown.bin": {store.JobFailed, fault.OutcomeUnknown, []string{"Not delivered", "look in this chat before you press again"}},
-		"locked.bin":  {store.JobFailed, fault.YandexLocked, []string{"Not delivered", "The file is locked now"}},
-		"weird.bin":   {store.JobFailed, "something_else", []string{"Not delivered", "Something went wrong"}},
-		"mine.bin":    {store.JobCancelled, fault.CancelledByUser, []string{"🚫 Cancelled"}},
-		"theirs.bin":  {store.JobCancelled, fault.TerminatedByOperator, []string{"🚫 Cancelled", "An operator stopped it"}},
-		"late.bin":    {store.JobExpired, fault.NotClaimedInTime, []string{"It waited too long"}},
+		"unknown.bin": {lifecycle.DeliveryFailed, fault.OutcomeUnknown, []string{"Not delivered", "look in this chat before you press again"}},
+		"locked.bin":  {lifecycle.DeliveryFailed, fault.YandexLocked, []string{"Not delivered", "The file is locked now"}},
+		"weird.bin":   {lifecycle.DeliveryFailed, "something_else", []string{"Not delivered", "Something went wrong"}},
+		"mine.bin":    {lifecycle.DeliveryCancelled, fault.CancelledByUser, []string{"🚫 Cancelled"}},
+		"theirs.bin":  {lifecycle.DeliveryCancelled, fault.TerminatedByOperator, []string{"🚫 Cancelled", "An operator stopped it"}},
+		"late.bin":    {lifecycle.DeliveryExpired, fault.NotClaimedInTime, []string{"It waited too long"}},
 	} {
 		job := w.job(anna, name)
 		w.sees(anna, name, "Cancel")
@@ -129,7 +130,7 @@ func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
 	w.known(anna, "en")
 	stop()
 	job := w.job(anna, "quick.txt")
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.run(w.bot())
 	m := w.sees(anna, "quick.txt", "Delivered")
 	time.Sleep(time.Second)
@@ -148,7 +149,7 @@ func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 	stop = w.run(w.bot())
 	job := w.job(anna, "a.txt")
 	w.sees(anna, "a.txt", "In line")
-	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
 	time.Sleep(time.Second)
 	stop()
 	w.run(w.bot()) // nor does a new process
@@ -156,7 +157,7 @@ func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
 		t.Fatalf("the board: %+v", shown)
 	}
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "a.txt", "Delivered")
 	time.Sleep(time.Second)
 	if shown := w.board(anna, "a.txt"); len(shown) != 2 {
@@ -177,12 +178,12 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 		t.Errorf("the first message came after %v", waited)
 	}
 	w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: "429", RetryAfter: 2, Times: 1})
-	w.moves(job.ID, func(j *store.Job) { j.State = store.JobClaimed })
+	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
 	w.eventually("a refusal", func() bool {
 		return slices.ContainsFunc(w.telegram.Requests(), func(r sim.Request) bool { return r.Status == 429 && strings.Contains(r.Path, "edit") })
 	})
 	refused := time.Now()
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID }) // hurries the board
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the board
 	w.sees(anna, "a.txt", "Delivered")
 	if waited := time.Since(refused); waited < 1900*time.Millisecond {
 		t.Errorf("the flood wait was not obeyed, an edit came after %v", waited)
@@ -209,7 +210,7 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			} else {
 				w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: kind, Times: 1})
 			}
-			w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = store.JobDelivered, &j.ID })
+			w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 			switch kind {
 			case "500", "lost_answer":
 				w.sees(anna, "a.txt", "Delivered")

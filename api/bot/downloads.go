@@ -8,6 +8,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -90,11 +91,11 @@ func (b *Bot) stopDownload(ctx context.Context, r *request, args []string) error
 		}
 	}
 	switch {
-	case err == nil && job.Status == store.DownloadCanceled:
+	case err == nil && job.State == lifecycle.DownloadCanceled:
 		r.note = r.say(textDownloadStopped, id)
 	case err == nil:
 		r.note = r.say(textDownloadStopping, id)
-	case job.CancelError != "" && !download.Rules.Terminal(job.Status): // the wish stands
+	case job.CancelError != "" && !lifecycle.Download.Terminal(job.State): // the wish stands
 		r.note, r.alert = r.say(textStopWaits, id), true
 	default:
 		return err

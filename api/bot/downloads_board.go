@@ -9,6 +9,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -24,7 +25,7 @@ func (b *Bot) downloadBoard() boardKind {
 			job, err := b.store.DownloadByID(ctx, id)
 			return downloadFace(viewer, job), err
 		},
-		ended: func(status string) bool { return download.Rules.Terminal(store.DownloadStatus(status)) },
+		ended: func(status string) bool { return lifecycle.Download.Terminal(lifecycle.DownloadState(status)) },
 		every: downloadLooks * b.editEvery,
 	}
 }
@@ -34,7 +35,7 @@ func downloadFace(viewer store.User, job store.Download) face {
 	language := viewer.Language
 	text := textDownloadTitle.in(language, job.ID, bookOf(language, job), mediaNames[job.MediaType].in(language)) + "\n" +
 		strings.Join(downloadStanding(language, job), "\n")
-	if download.Rules.Terminal(job.Status) {
+	if lifecycle.Download.Terminal(job.State) {
 		return face{view: view{text: text}, ended: true}
 	}
 	var stop []telego.InlineKeyboardButton
@@ -54,16 +55,16 @@ func bookOf(language string, job store.Download) string {
 
 // downloadStanding tells in a few lines how a download is getting on, or how it ended.
 func downloadStanding(language string, job store.Download) (lines []string) {
-	switch job.Status {
-	case store.DownloadQueued:
+	switch job.State {
+	case lifecycle.DownloadQueued:
 		lines = waiting(language, job)
-	case store.DownloadDownloading:
+	case lifecycle.DownloadDownloading:
 		lines = downloading(language, job)
-	case store.DownloadCompleted:
+	case lifecycle.DownloadCompleted:
 		return append(lines, textDownloaded.in(language, sizeIn(language, job.Size)))
-	case store.DownloadFailed:
+	case lifecycle.DownloadFailed:
 		return append(lines, textDownloadFailed.in(language), whyFailed(language, job))
-	case store.DownloadCanceled:
+	case lifecycle.DownloadCanceled:
 		return append(lines, textDownloadCanceled.in(language))
 	}
 	switch {
@@ -124,5 +125,5 @@ func whyFailed(language string, job store.Download) string {
 
 // canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canCancel(user store.User, job store.Download) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(download.Actions(user, job), store.DownloadActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(download.Actions(user, job), lifecycle.DownloadActionCancel)
 }

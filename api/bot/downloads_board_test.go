@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -39,16 +40,16 @@ func TestABoardFollowsItsDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.sees(boris, "№1", "🔎 Ищу, кто раздаёт")
-	w.becomes(job, store.Event{Type: "started", To: string(store.DownloadDownloading)}, nil)
+	w.becomes(job, store.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	w.sees(boris, "№1", "⏳ Началась")
 	left := int64(3*86400 + 5*3600)
 	w.progresses(job, store.DownloadProgress{Size: 4 << 30, Progress: 0.256, Speed: 1_500_000, ETA: &left})
 	w.sees(boris, "№1", "▓▓▓░░░░░░░░░\n⬇️ 25% (1,0 ГБ из 4,0 ГБ)\n1,4 МБ в секунду · осталось 3 д 5 ч", "✖️ Отменить")
-	w.becomes(job, store.Event{Type: store.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now })
+	w.becomes(job, store.Event{Type: lifecycle.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now })
 	w.sees(boris, "№1", "Сейчас её нет в программе загрузки")
-	w.becomes(job, store.Event{Type: store.DownloadFoundAgain}, func(d *store.Download) { d.FirstNotFoundAt = nil })
+	w.becomes(job, store.Event{Type: lifecycle.DownloadFoundAgain}, func(d *store.Download) { d.FirstNotFoundAt = nil })
 	w.progresses(job, store.DownloadProgress{Progress: 0.999})
-	w.becomes(job, store.Event{Type: store.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.becomes(job, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
 	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
 	w.completes(job)
 	last := w.sees(boris, "📥 №1", "✅ В библиотеке, 4,0 ГБ")
@@ -70,7 +71,7 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 	w.known(anna, "en")
 	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
 	w.sees(anna, "📥 #1")
-	w.becomes(job, store.Event{Type: "started", To: string(store.DownloadDownloading)}, nil)
+	w.becomes(job, store.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	for i := range 60 {
 		w.progresses(job, store.DownloadProgress{Size: 1000, Progress: float64(i) / 100})
 		time.Sleep(50 * time.Millisecond)
@@ -104,7 +105,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 		"Odd":     {"something_else", "", "Something went wrong on our side. Try again later."},
 	} {
 		job := w.starts(anna, w.addsBook(boss, title, ""))
-		w.becomes(job, store.Event{Type: "failed", To: string(store.DownloadFailed)}, func(d *store.Download) {
+		w.becomes(job, store.Event{Type: "failed", To: string(lifecycle.DownloadFailed)}, func(d *store.Download) {
 			d.FailureReason, d.LastError = reason(c.code), string(c.detail)
 		})
 		w.sees(anna, "❌ <b>"+title+"</b> (text) was not downloaded.\n"+c.said, "🔁 Try again")
@@ -116,14 +117,14 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	bossID := w.user(boss).ID
 	w.cancels(theirs, &bossID, string(fault.CancelledByUser))
 	w.cancels(operators, nil, string(fault.CancelledByUser))
-	w.becomes(idle, store.Event{Type: store.DownloadStalled}, nil)
+	w.becomes(idle, store.Event{Type: lifecycle.DownloadStalled}, nil)
 	w.cancels(idle, nil, string(fault.Stalled))
 	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator stopped it.", "🔁")
 	w.sees(anna, "🚫 The download of <b>Operators</b> (text) was cancelled.\nAn operator stopped it.")
 	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for long")
 
 	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
-	w.becomes(slow, store.Event{Type: store.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.becomes(slow, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
 	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) stands still.\nThere has been no progress for long", "✖️ Cancel")
 	w.presses(anna, "dx:"+number64(slow.ID))
 	w.notes(anna, "is being stopped")

@@ -6,6 +6,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -23,14 +24,14 @@ func downloadNewsView(viewer store.User, job store.Download, event store.Streame
 	language := viewer.Language
 	said, why := textNewsStalled, faultText(fault.Stalled).in(language)
 	var next []telego.InlineKeyboardButton
-	switch store.DownloadStatus(event.To) {
-	case store.DownloadCompleted:
+	switch lifecycle.DownloadState(event.To) {
+	case lifecycle.DownloadCompleted:
 		said, why = textNewsDownloaded, sizeIn(language, job.Size)
 		next = press(labelOpenBook.in(language), "bk", job.BookID)
-	case store.DownloadFailed:
+	case lifecycle.DownloadFailed:
 		said, why = textNewsFailed, whyFailed(language, job)
 		next = press(labelTryAgain.in(language), "dr", job.ID)
-	case store.DownloadCanceled:
+	case lifecycle.DownloadCanceled:
 		said, why = textNewsCanceled, whyCanceled(event).in(language)
 		next = press(labelTryAgain.in(language), "dr", job.ID)
 	default:

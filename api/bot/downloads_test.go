@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -170,7 +171,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 				t.Fatal(err)
 			}
 			handle(update)
-			if jobs := w.downloads(); jobs[len(jobs)-1].Status == store.DownloadQueued {
+			if jobs := w.downloads(); jobs[len(jobs)-1].State == lifecycle.DownloadQueued {
 				w.fails(jobs[len(jobs)-1], string(fault.EnqueueFailed))
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -48,11 +49,11 @@ func (w *world) starts(person int64, book store.Book) store.Download {
 func (w *world) becomes(job store.Download, event store.Event, change func(*store.Download)) {
 	w.t.Helper()
 	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
-		event.From = string(d.Status)
+		event.From = string(d.State)
 		if event.To == "" {
 			event.To = event.From
 		}
-		d.Status = store.DownloadStatus(event.To)
+		d.State = lifecycle.DownloadState(event.To)
 		if change != nil {
 			change(d)
 		}
@@ -65,21 +66,21 @@ func (w *world) becomes(job store.Download, event store.Event, change func(*stor
 
 func (w *world) completes(job store.Download) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "completed", To: string(store.DownloadCompleted)}, func(d *store.Download) {
+	w.becomes(job, store.Event{Type: "completed", To: string(lifecycle.DownloadCompleted)}, func(d *store.Download) {
 		d.CompletedAt, d.ContentPath, d.Progress = &d.Now, "/books/x", 1
 	})
 }
 
 func (w *world) fails(job store.Download, reason string) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "failed", To: string(store.DownloadFailed), Comment: reason}, func(d *store.Download) {
+	w.becomes(job, store.Event{Type: "failed", To: string(lifecycle.DownloadFailed), Comment: reason}, func(d *store.Download) {
 		d.FailureReason = &reason
 	})
 }
 
 func (w *world) cancels(job store.Download, actor *int64, reason string) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: actor, Comment: reason}, nil)
+	w.becomes(job, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil)
 }
 
 // progresses writes what a poll would.

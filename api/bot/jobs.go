@@ -9,6 +9,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 )
@@ -70,7 +71,7 @@ func jobsView(user store.User, jobs []store.Job, before int64, more bool) view {
 
 // canStop says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canStop(user store.User, job store.Job) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(delivery.Actions(user, job), store.JobActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(delivery.Actions(user, job), lifecycle.DeliveryActionCancel)
 }
 
 // cancelNamed is /cancel <job>.
@@ -106,7 +107,7 @@ func (b *Bot) cancel(ctx context.Context, r *request, id int64) (said string, er
 	if err := b.store.HurryBoard(ctx, store.DeliveryBoards, job.ID); err != nil {
 		b.log.Warn("bot: board is not hurried", "job", job.ID, "error", err)
 	}
-	if delivery.Rules.Terminal(job.State) {
+	if lifecycle.Delivery.Terminal(job.State) {
 		return r.say(textStopped, job.ID), nil
 	}
 	return r.say(textStopping, job.ID), nil

@@ -8,6 +8,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 )
@@ -16,7 +17,7 @@ import (
 func (b *Bot) deliveryBoard() boardKind {
 	return boardKind{
 		draw:  b.drawJob,
-		ended: func(state string) bool { return delivery.Rules.Terminal(store.JobState(state)) },
+		ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
 		every: b.editEvery,
 	}
 }
@@ -27,7 +28,7 @@ func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, e
 		return face{}, err
 	}
 	place := 0
-	if job.State == store.JobQueued {
+	if job.State == lifecycle.DeliveryQueued {
 		places, err := b.store.PlacesInLine(ctx, []int64{id})
 		if err != nil {
 			return face{}, err
@@ -42,26 +43,26 @@ func jobFace(viewer store.User, job store.Job, place int, limits delivery.Limits
 	language := viewer.Language
 	lines := []string{textJobTitle.in(language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size))}
 	switch job.State {
-	case store.JobQueued:
+	case lifecycle.DeliveryQueued:
 		lines = append(lines, againInLine(language, job, limits)...)
 		lines = append(lines, queued(language, place))
-	case store.JobClaimed, store.JobDownloading:
+	case lifecycle.DeliveryClaimed, lifecycle.DeliveryDownloading:
 		lines = append(lines, textStarting.in(language))
-	case store.JobStreaming:
+	case lifecycle.DeliveryStreaming:
 		lines = append(lines, streaming(language, job)...)
-	case store.JobFailed:
+	case lifecycle.DeliveryFailed:
 		lines = append(lines, textFailed.in(language), faultText(fault.Code(job.LastError)).in(language))
-	case store.JobCancelled:
+	case lifecycle.DeliveryCancelled:
 		lines = append(lines, textCancelled.in(language))
 		if code := fault.Code(job.LastError); code != "" && code != fault.CancelledByUser {
 			lines = append(lines, faultText(code).in(language))
 		}
-	case store.JobDelivered:
+	case lifecycle.DeliveryDelivered:
 		lines = append(lines, textDelivered.in(language))
-	case store.JobExpired:
+	case lifecycle.DeliveryExpired:
 		lines = append(lines, textExpired.in(language))
 	}
-	if delivery.Rules.Terminal(job.State) {
+	if lifecycle.Delivery.Terminal(job.State) {
 		return face{view: view{text: strings.Join(lines, "\n")}, ended: true}
 	}
 	var stop []telego.InlineKeyboardButton
@@ -84,7 +85,7 @@ func againInLine(language string, job store.Job, limits delivery.Limits) []strin
 		return []string{faultText(reason).in(language)}
 	}
 
-	lines := []string{textRetrying.in(language, job.Attempt+1, store.JobTries), faultText(reason).in(language)}
+	lines := []string{textRetrying.in(language, job.Attempt+1, lifecycle.DeliveryTries), faultText(reason).in(language)}
 	if deadline := limits.Deadline(job); job.NextAttemptAt != nil && deadline != nil {
 		lines = append(lines, textNextTry.in(language, clockIn(*job.NextAttemptAt), clockIn(*deadline)))
 	}
@@ -113,7 +114,7 @@ func streaming(language string, job store.Job) []string {
 
 // jobState is a job's state in a word or two.
 func jobState(job store.Job) text {
-	if job.CancelRequestedAt != nil && !delivery.Rules.Terminal(job.State) {
+	if job.CancelRequestedAt != nil && !lifecycle.Delivery.Terminal(job.State) {
 		return textStoppingNow
 	}
 	return jobStates[job.State]

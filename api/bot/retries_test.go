@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -16,7 +17,7 @@ func (w *world) failsAgain(hash string, p store.RetryPolicy) {
 	t, err := w.store.TransactionByHash(ctx, hash)
 	if err == nil {
 		_, err = w.store.FailTransaction(ctx, store.Failure{
-			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: store.Retryable, Retry: p,
+			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
 		})
 	}
 	if err == nil {

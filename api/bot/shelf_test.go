@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
@@ -108,12 +109,12 @@ type steady struct{}
 func (steady) Now(context.Context) (status.Status, error) {
 	age, silence := 4.2, 700.0
 	return status.Status{
-		QueueDepth: 3, WorkerHeartbeatAge: &age, JobsInState: map[store.JobState]int64{store.JobQueued: 3},
+		QueueDepth: 3, WorkerHeartbeatAge: &age, JobsInState: map[lifecycle.DeliveryState]int64{lifecycle.DeliveryQueued: 3},
 		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
-		DownloadsInStatus: map[store.DownloadStatus]int64{store.DownloadDownloading: 12},
+		DownloadsInStatus: map[lifecycle.DownloadState]int64{lifecycle.DownloadDownloading: 12},
 		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 		Whole: status.Whole{
-			TemporalAnswers: true, TasksInStatus: map[store.TaskStatus]int64{store.TaskStuck: 2}, NeedsReview: 1, OpenFindings: 1,
+			TemporalAnswers: true, TasksInStatus: map[lifecycle.TaskState]int64{lifecycle.TaskStuck: 2}, NeedsReview: 1, OpenFindings: 1,
 			Errors:  []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
 			Queues:  []status.Queue{{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"}},
 			Workers: []status.Worker{{Identity: "w", Service: "worker", Queues: []string{"delivery"}}, {Identity: "a", Service: "api"}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/transaction"
@@ -86,19 +87,19 @@ func (b *Bot) smallTransferNews(_ context.Context, viewer store.User, _ store.No
 }
 
 func transactionNewsText(language string, t store.Transaction, event store.StreamedEvent) string {
-	if store.TransactionStatus(event.To) == store.TransactionProcessed {
+	if lifecycle.TransactionState(event.To) == lifecycle.TransactionProcessed {
 		return textStarsBought.in(language, t.Stars, t.Username)
 	}
 	message := cmp.Or(t.ErrorMessage, event.Comment)
 	next := textMoneyWaits
 	switch {
-	case event.Type == store.TransactionGivenUp:
+	case event.Type == lifecycle.TransactionGivenUp:
 		next = textGivenUp
-	case event.Type == store.TransactionFailure && (t.NextRetry() != nil || t.Status == store.TransactionProcessing):
+	case event.Type == lifecycle.TransactionFailure && (t.NextRetry() != nil || t.State == lifecycle.TransactionProcessing):
 		next = textTriedAgain
 	case t.RefundDueNano > 0:
 		next = textMoneyBack
-	case event.Type == store.TransactionResolved || t.ErrorClass == store.NonRetryable:
+	case event.Type == lifecycle.TransactionResolved || t.ErrorClass == lifecycle.NonRetryable:
 		next = textMoneyAsk
 	}
 	return textStarsNotBought.in(language, tonIn(language, t.AmountNano), t.Username) + "\n" + failureIn(language, message) + "\n" + next.in(language)

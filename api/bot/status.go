@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
@@ -37,14 +38,14 @@ func statusText(language string, s status.Status) string {
 		textQueueDepth.in(language, s.QueueDepth),
 		textHeartbeat.in(language, agoIn(language, s.WorkerHeartbeatAge)),
 		textToken.in(language, secondsIn(language, s.TokenExpiresIn)),
-		"", textInState.in(language) + " " + countsText(store.JobStates, s.JobsInState),
-		textTasksIn.in(language) + " " + countsText(store.TaskStatuses, s.TasksInStatus),
+		"", textInState.in(language) + " " + countsText(lifecycle.DeliveryStates, s.JobsInState),
+		textTasksIn.in(language) + " " + countsText(lifecycle.TaskStates, s.TasksInStatus),
 	}
-	downloads := textTorrents.in(language) + " " + countsText(store.DownloadStatuses, s.DownloadsInStatus)
+	downloads := textTorrents.in(language) + " " + countsText(lifecycle.DownloadStates, s.DownloadsInStatus)
 	if q := s.QBittorrent; q != nil {
 		downloads += "\n" + torrentServer(language, *q)
 	}
-	lines = append(lines, downloads, textTransactionsIn.in(language)+" "+countsText(store.TransactionStatuses, s.TransactionsInStatus), "")
+	lines = append(lines, downloads, textTransactionsIn.in(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus), "")
 	lines = append(lines, wholeLines(language, s.Whole)...)
 	if len(s.Errors) > 0 {
 		lines = append(lines, "", textTopErrors.in(language))

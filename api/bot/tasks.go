@@ -9,6 +9,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -142,14 +143,14 @@ func (k taskList) view(language string, tasks []store.Task, before int64, more b
 	lines := []string{k.title.in(language)}
 	var drawn [][]telego.InlineKeyboardButton
 	for _, task := range tasks {
-		about := taskStatuses[task.Status]
+		about := taskStatuses[task.State]
 		if k.claim {
 			about = taskPriorities[task.Priority]
 		}
 		lines = append(lines, textTaskLine.in(language, task.ID, html.EscapeString(label(task.Title)), about.in(language)))
 		row := press(labelOpenTask.in(language, task.ID), "t", task.ID)
 		if k.claim {
-			row = append(press(labelClaimIt.in(language, task.ID), "ta", task.ID, store.TaskActionClaim), row...)
+			row = append(press(labelClaimIt.in(language, task.ID), "ta", task.ID, lifecycle.TaskActionClaim), row...)
 		}
 		drawn = append(drawn, row)
 	}

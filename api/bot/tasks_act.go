@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -23,7 +24,7 @@ func asksForComment(ask string) bool { return strings.HasPrefix(ask, askedCommen
 // stepsOf lists what a person may do with a task now.
 func stepsOf(user store.User, t store.Task) (steps []string) {
 	for _, action := range task.Actions(user, t) {
-		if action != store.TaskActionStatus {
+		if action != lifecycle.TaskActionStatus {
 			steps = append(steps, string(action))
 			continue
 		}
@@ -63,13 +64,13 @@ func (b *Bot) askFor(ctx context.Context, r *request, id int64, step string) err
 func (b *Bot) whyNot(ctx context.Context, user store.User, t store.Task, step string) string {
 	var err error = fault.New(fault.InvalidTransition, "not possible now")
 	switch open := t.OpenBlockers(); {
-	case step == string(store.TaskActionClaim) && t.HeldBy(user.ID):
-		if t.Status == store.TaskInProgress {
+	case step == string(lifecycle.TaskActionClaim) && t.HeldBy(user.ID):
+		if t.State == lifecycle.TaskInProgress {
 			return textYoursAlready.in(user.Language)
 		}
-	case step == string(store.TaskActionClaim) && t.AssigneeID != nil:
+	case step == string(lifecycle.TaskActionClaim) && t.AssigneeID != nil:
 		err = fault.New(fault.TaskAlreadyClaimed, "taken").With("holder", *t.AssigneeID)
-	case t.Status == store.TaskNew && len(open) > 0:
+	case t.State == lifecycle.TaskNew && len(open) > 0:
 		err = fault.New(fault.UnresolvedBlockers, "blocked").With("blockers", open)
 	}
 	return b.taskRefusal(ctx, user, t.ID, err)
@@ -97,9 +98,9 @@ func (b *Bot) claim(ctx context.Context, r *request) error {
 		return hint{text: textClaimUsage}
 	}
 	if comment == "" {
-		return b.askFor(ctx, r, id, string(store.TaskActionClaim))
+		return b.askFor(ctx, r, id, string(lifecycle.TaskActionClaim))
 	}
-	return b.doStep(ctx, r, id, string(store.TaskActionClaim), comment, r.key())
+	return b.doStep(ctx, r, id, string(lifecycle.TaskActionClaim), comment, r.key())
 }
 
 // doStep does a step with a task and shows what came of it. A refusal is an answer too.
@@ -110,17 +111,17 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 	}
 	said := textStepDone
 	switch step {
-	case string(store.TaskActionClaim):
+	case string(lifecycle.TaskActionClaim):
 		_, err = b.tasks.Claim(ctx, r.user, id, comment, key)
-	case string(store.TaskActionEscalate):
+	case string(lifecycle.TaskActionEscalate):
 		_, err = b.tasks.Escalate(ctx, r.user, id, comment, key)
-	case string(store.TaskActionTakeover):
+	case string(lifecycle.TaskActionTakeover):
 		_, err = b.tasks.Takeover(ctx, r.user, id, comment, key)
 	case stepComment:
 		said = textCommented
 		_, err = b.tasks.Comment(ctx, r.user, id, comment, key)
 	default:
-		_, err = b.tasks.Status(ctx, r.user, id, store.TaskStatus(step), comment, key)
+		_, err = b.tasks.Status(ctx, r.user, id, lifecycle.TaskState(step), comment, key)
 	}
 	if err == nil && byRight {
 		r.subject = "task/" + strconv.FormatInt(id, 10)

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strings"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -44,7 +45,7 @@ func (b *Bot) newsView(ctx context.Context, viewer store.User, t store.Task, eve
 // news says in one line what an event was.
 func news(ctx context.Context, language string, names names, e store.StreamedEvent) string {
 	actor := "<b>" + names.actor(ctx, e) + "</b>"
-	from, to := taskStatuses[store.TaskStatus(e.From)], taskStatuses[store.TaskStatus(e.To)]
+	from, to := taskStatuses[lifecycle.TaskState(e.From)], taskStatuses[lifecycle.TaskState(e.To)]
 	switch e.Type {
 	case "created":
 		return textNewsGiven.in(language, actor)
@@ -59,7 +60,7 @@ func news(ctx context.Context, language string, names names, e store.StreamedEve
 	case "commented":
 		return textNewsComment.in(language, actor)
 	}
-	if e.ActorID == nil && e.From == string(store.TaskStuck) && e.To == string(store.TaskNew) {
+	if e.ActorID == nil && e.From == string(lifecycle.TaskStuck) && e.To == string(lifecycle.TaskNew) {
 		return textNewsReleased.in(language)
 	}
 	return textNewsStatus.in(language, actor, from.in(language), to.in(language))

@@ -8,6 +8,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -91,8 +92,8 @@ func TestAQuestionEnds(t *testing.T) {
 	if strings.Contains(last.Text, "Private") {
 		t.Error("she still sees it:", last.Text)
 	}
-	if got := w.reload(made); got.Status != store.TaskNew || got.AssigneeID != nil {
-		t.Errorf("the task: %+v", got.TaskState)
+	if got := w.reload(made); got.State != lifecycle.TaskNew || got.AssigneeID != nil {
+		t.Errorf("the task: %+v", got.TaskSnapshot)
 	}
 	w.writes(anna, "en", "/task")
 	w.sees(anna, "No task is yours")

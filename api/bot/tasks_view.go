@@ -10,6 +10,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -62,7 +63,7 @@ func taskTitle(language string, t store.Task) string {
 
 // standing is a task's status, and how urgent and how open it is.
 func standing(language string, t store.Task) string {
-	parts := []string{taskStatuses[t.Status].in(language), taskPriorities[t.Priority].in(language)}
+	parts := []string{taskStatuses[t.State].in(language), taskPriorities[t.Priority].in(language)}
 	if t.Visibility == store.TaskPrivate {
 		parts = append(parts, textPrivateTask.in(language))
 	}
@@ -74,7 +75,7 @@ func blockers(language string, all []store.Blocker) string {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b store.Blocker) int {
 		rank := map[bool]int{true: 1}
-		return rank[a.Status == store.TaskDone] - rank[b.Status == store.TaskDone]
+		return rank[a.Status == lifecycle.TaskDone] - rank[b.Status == lifecycle.TaskDone]
 	})
 	var shown []string
 	for _, blocker := range sorted[:min(blockersShown, len(sorted))] {

@@ -14,8 +14,9 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/task"
 )
 
@@ -29,13 +30,13 @@ type taskWorkflows struct {
 // taskOutcome is what an update has led to.
 type taskOutcome struct {
 	client.WorkflowUpdateHandle
-	view task.View
+	view lifecycle.TaskView
 	err  error
 }
 
 func (o taskOutcome) Get(_ context.Context, into any) error {
 	if o.err == nil {
-		*into.(*task.View) = o.view
+		*into.(*lifecycle.TaskView) = o.view
 	}
 	return o.err
 }
@@ -48,7 +49,7 @@ func (w *taskWorkflows) update(ctx context.Context, o client.UpdateWorkflowOptio
 	}
 	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
 	var done taskOutcome
-	done.view, done.err = w.decide(ctx, id, o.UpdateID, store.TaskAction(o.UpdateName), o.Args[0].(task.Input))
+	done.view, done.err = w.decide(ctx, id, o.UpdateID, lifecycle.TaskAction(o.UpdateName), o.Args[0].(lifecycle.TaskInput))
 	if w.updates == nil {
 		w.updates = map[string]taskOutcome{}
 	}
@@ -56,36 +57,36 @@ func (w *taskWorkflows) update(ctx context.Context, o client.UpdateWorkflowOptio
 	return done, nil
 }
 
-func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, action store.TaskAction, in task.Input) (task.View, error) {
+func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, action lifecycle.TaskAction, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
 	now, err := w.store.TaskByID(ctx, 0, id)
 	if err != nil {
-		return task.View{}, err
+		return lifecycle.TaskView{}, err
 	}
 	facts, err := w.store.FactsOfTask(ctx, id, in.Actor)
 	if err != nil {
-		return task.View{}, err
+		return lifecycle.TaskView{}, err
 	}
-	ask := task.Ask{Action: action, To: in.To, Comment: in.Comment, Caller: task.Caller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin}}
-	step, held, err := task.Decide(now.TaskState, ask, facts.OpenBlockers)
+	ask := lifecycle.TaskAsk{Action: action, To: in.To, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin}}
+	step, held, err := lifecycle.DecideTask(task.FactsOf(now.TaskSnapshot, facts.OpenBlockers), ask)
 	if err != nil {
-		return task.View{}, lifecycle.Refusal(fault.As(err))
+		return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 	}
-	state := now.TaskState
+	state := now.TaskSnapshot
 	if !held {
 		assignee := now.AssigneeID
 		switch {
-		case action == store.TaskActionClaim, action == store.TaskActionTakeover:
+		case action == lifecycle.TaskActionClaim, action == lifecycle.TaskActionTakeover:
 			assignee = &in.Actor
-		case step.To == store.TaskNew:
+		case step.To == lifecycle.TaskNew:
 			assignee = nil
 		}
 		state, err = w.store.WriteTask(ctx, store.TaskWrite{
-			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, Status: step.To, AssigneeID: assignee, At: time.Now(),
-			Event: store.Event{Type: step.Event, From: string(now.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, State: step.To, AssigneeID: assignee, At: time.Now(),
+			Event: store.Event{Type: step.Event, From: string(now.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
 		})
 	}
-	return task.View{
-		StateView: lifecycle.StateView{State: string(state.Status), Since: state.Since},
+	return lifecycle.TaskView{
+		StateView: lifecycle.StateView{State: string(state.State), Since: state.Since},
 		Version:   state.Version, AssigneeID: state.AssigneeID, DeadlineAt: state.DeadlineAt,
 	}, err
 }
@@ -143,7 +144,7 @@ func (w *world) does(person int64, t store.Task, step, comment string) {
 	case stepComment:
 		_, err = tasks.Comment(ctx, user, t.ID, comment, "")
 	default:
-		_, err = tasks.Status(ctx, user, t.ID, store.TaskStatus(step), comment, "")
+		_, err = tasks.Status(ctx, user, t.ID, lifecycle.TaskState(step), comment, "")
 	}
 	if err != nil {
 		w.t.Fatal(step, err, errors.Unwrap(err))
@@ -155,10 +156,10 @@ func (w *world) expires(t store.Task) {
 	w.t.Helper()
 	now := w.reload(t)
 	_, err := w.store.WriteTask(w.t.Context(), store.TaskWrite{
-		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", Status: store.TaskStuck, AssigneeID: now.AssigneeID, At: time.Now(),
+		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", State: lifecycle.TaskStuck, AssigneeID: now.AssigneeID, At: time.Now(),
 		Event: store.Event{
-			Type: "deadline_expired", From: string(now.Status), To: string(store.TaskStuck),
-			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.Status),
+			Type: "deadline_expired", From: string(now.State), To: string(lifecycle.TaskStuck),
+			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.State),
 		},
 	})
 	if err != nil {

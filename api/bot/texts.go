@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -118,15 +119,15 @@ var (
 )
 
 // jobStates name a job's state in the list.
-var jobStates = map[store.JobState]text{
-	store.JobQueued:      {"🕓 in line", "🕓 в очереди"},
-	store.JobClaimed:     {"⏳ starting", "⏳ начинается"},
-	store.JobDownloading: {"⏳ starting", "⏳ начинается"},
-	store.JobStreaming:   {"📤 sending", "📤 отправляется"},
-	store.JobDelivered:   {"✅ delivered", "✅ доставлено"},
-	store.JobFailed:      {"❌ not delivered", "❌ не доставлено"},
-	store.JobCancelled:   {"🚫 cancelled", "🚫 отменено"},
-	store.JobExpired:     {"⌛ given up", "⌛ снято с очереди"},
+var jobStates = map[lifecycle.DeliveryState]text{
+	lifecycle.DeliveryQueued:      {"🕓 in line", "🕓 в очереди"},
+	lifecycle.DeliveryClaimed:     {"⏳ starting", "⏳ начинается"},
+	lifecycle.DeliveryDownloading: {"⏳ starting", "⏳ начинается"},
+	lifecycle.DeliveryStreaming:   {"📤 sending", "📤 отправляется"},
+	lifecycle.DeliveryDelivered:   {"✅ delivered", "✅ доставлено"},
+	lifecycle.DeliveryFailed:      {"❌ not delivered", "❌ не доставлено"},
+	lifecycle.DeliveryCancelled:   {"🚫 cancelled", "🚫 отменено"},
+	lifecycle.DeliveryExpired:     {"⌛ given up", "⌛ снято с очереди"},
 }
 
 // Status and alerts.

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -28,25 +29,25 @@ var (
 
 // taskSteps name what can be done with a task: actions, and the statuses that it can be given.
 var taskSteps = map[string]text{
-	string(store.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
-	string(store.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
-	string(store.TaskActionTakeover): {"🛟 Take over", "🛟 Перехватить"},
-	string(store.TaskInProgress):     {"▶️ Work on it", "▶️ В работу"},
-	string(store.TaskDone):           {"✅ Done", "✅ Сделано"},
-	string(store.TaskBlocked):        {"⛔ Blocked", "⛔ Заблокирована"},
-	string(store.TaskNew):            {"↩️ Give back", "↩️ Вернуть"},
-	string(store.TaskCancelled):      {"🗑 Cancel it", "🗑 Отменить"},
-	stepComment:                      labelComment,
+	string(lifecycle.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
+	string(lifecycle.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
+	string(lifecycle.TaskActionTakeover): {"🛟 Take over", "🛟 Перехватить"},
+	string(lifecycle.TaskInProgress):     {"▶️ Work on it", "▶️ В работу"},
+	string(lifecycle.TaskDone):           {"✅ Done", "✅ Сделано"},
+	string(lifecycle.TaskBlocked):        {"⛔ Blocked", "⛔ Заблокирована"},
+	string(lifecycle.TaskNew):            {"↩️ Give back", "↩️ Вернуть"},
+	string(lifecycle.TaskCancelled):      {"🗑 Cancel it", "🗑 Отменить"},
+	stepComment:                          labelComment,
 }
 
 // taskStatuses name a task's status.
-var taskStatuses = map[store.TaskStatus]text{
-	store.TaskNew:        {"🆕 new", "🆕 новая"},
-	store.TaskInProgress: {"▶️ in progress", "▶️ в работе"},
-	store.TaskBlocked:    {"⛔ blocked", "⛔ заблокирована"},
-	store.TaskStuck:      {"⏰ stuck", "⏰ застряла"},
-	store.TaskDone:       {"✅ done", "✅ сделана"},
-	store.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
+var taskStatuses = map[lifecycle.TaskState]text{
+	lifecycle.TaskNew:        {"🆕 new", "🆕 новая"},
+	lifecycle.TaskInProgress: {"▶️ in progress", "▶️ в работе"},
+	lifecycle.TaskBlocked:    {"⛔ blocked", "⛔ заблокирована"},
+	lifecycle.TaskStuck:      {"⏰ stuck", "⏰ застряла"},
+	lifecycle.TaskDone:       {"✅ done", "✅ сделана"},
+	lifecycle.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
 }
 
 // taskPriorities name a task's priority; the usual one goes without saying.

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -62,11 +63,11 @@ var failureTexts = map[string]text{
 }
 
 // transactionStates name the statuses.
-var transactionStates = map[store.TransactionStatus]text{
-	store.TransactionPending:    {"🕓 pending", "🕓 ожидает"},
-	store.TransactionProcessing: {"⏳ processing", "⏳ обрабатывается"},
-	store.TransactionProcessed:  {"✅ processed", "✅ выполнена"},
-	store.TransactionFailed:     {"❌ failed", "❌ не удалась"},
+var transactionStates = map[lifecycle.TransactionState]text{
+	lifecycle.TransactionPending:    {"🕓 pending", "🕓 ожидает"},
+	lifecycle.TransactionProcessing: {"⏳ processing", "⏳ обрабатывается"},
+	lifecycle.TransactionProcessed:  {"✅ processed", "✅ выполнена"},
+	lifecycle.TransactionFailed:     {"❌ failed", "❌ не удалась"},
 }
 
 // reviewTexts say why a transaction needs review, by the reason in the record.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/transaction"
 )
@@ -92,7 +93,7 @@ func (b *Bot) listTransactions(ctx context.Context, r *request) error {
 	language := r.user.Language
 	v := view{text: r.say(textTransactions)}
 	for _, t := range needy {
-		label := fmt.Sprintf("%.8s %s", t.Hash, transactionStates[t.Status].in(language))
+		label := fmt.Sprintf("%.8s %s", t.Hash, transactionStates[t.State].in(language))
 		v.rows = append(v.rows, press(label, "xt", packHash(t.Hash)))
 	}
 	if len(needy) == 0 {
@@ -128,7 +129,7 @@ func (b *Bot) retryQuestion(ctx context.Context, r *request, hash string) (view,
 		return view{}, err
 	}
 	r.subject = subjectOfTransaction(t)
-	if !slices.Contains(transaction.Actions(t), store.TransactionActionRetry) {
+	if !slices.Contains(transaction.Actions(t), lifecycle.TransactionActionRetry) {
 		v := transactionView(r.user.Language, t)
 		v.text += "\n\n" + r.say(textNoRetry)
 		return v, nil
@@ -175,7 +176,7 @@ func transactionView(language string, t store.Transaction) view {
 		stars = strconv.FormatInt(t.Stars, 10)
 	}
 	lines := []string{
-		"<code>" + t.Hash + "</code>", transactionStates[t.Status].in(language),
+		"<code>" + t.Hash + "</code>", transactionStates[t.State].in(language),
 		textTransaction.in(language, tonIn(language, t.AmountNano), stars, html.EscapeString(cmp.Or(t.Username, unknown)), t.Attempt),
 	}
 	if t.ErrorMessage != "" {
@@ -204,7 +205,7 @@ func transactionView(language string, t store.Transaction) view {
 		lines = append(lines, textPaidBy.in(language, t.FragmentTransactionHash))
 	}
 	v := view{text: strings.Join(lines, "\n")}
-	if slices.Contains(transaction.Actions(t), store.TransactionActionRetry) {
+	if slices.Contains(transaction.Actions(t), lifecycle.TransactionActionRetry) {
 		v.rows = rows(press(labelTryAgain.in(language), "xr", packHash(t.Hash)))
 	}
 	return v

@@ -16,9 +16,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 const coin int64 = 1_000_000_000 // nanoTON
@@ -42,13 +42,13 @@ type transactionWorkflows struct{ store *store.Store }
 
 func (s *transactionWorkflows) update(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
-	in := o.UpdateOptions.Args[0].(transaction.Input)
+	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
 	t, err := s.store.TransactionByHash(ctx, hash)
 	if err == nil {
 		_, err = s.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment})
 	}
 	if refusal := fault.As(err); refusal != nil {
-		err = lifecycle.Refusal(refusal)
+		err = temporalio.Refusal(refusal)
 	}
 	return decided{err: err}, nil
 }
@@ -91,7 +91,7 @@ func (w *world) deposits(n int64, username string) (hash string) {
 	return chain.Hash
 }
 
-func (w *world) failsWith(hash, message string, class store.ErrorClass, refund bool) {
+func (w *world) failsWith(hash, message string, class lifecycle.ErrorClass, refund bool) {
 	w.t.Helper()
 	t, err := w.store.TransactionByHash(w.t.Context(), hash)
 	if err == nil {
@@ -152,14 +152,14 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	w.calledSo(boris, "ru", "boris", "/start")
 	w.eventually("their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" })
 	stranger := w.deposits(1, "stranger")
-	w.failsWith(stranger, "Username not found", store.NonRetryable, false)
-	w.failsWith(w.deposits(2, "anna"), "Insufficient amount", store.NonRetryable, false)
+	w.failsWith(stranger, "Username not found", lifecycle.NonRetryable, false)
+	w.failsWith(w.deposits(2, "anna"), "Insufficient amount", lifecycle.NonRetryable, false)
 	w.sees(anna, "❌ The transfer of 0.5 GRAM", "@anna", "too small", "write to an administrator")
-	w.failsWith(w.deposits(3, "Boris"), "Stars amount should be at least 50", store.NonRetryable, true)
+	w.failsWith(w.deposits(3, "Boris"), "Stars amount should be at least 50", lifecycle.NonRetryable, true)
 	w.sees(boris, "Перевод 0,5 GRAM", "Меньше 50", "Деньги вернутся")
 
 	hash := w.deposits(4, "boris")
-	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	w.sees(boris, "Что-то пошло не так", "Платить ещё раз не нужно")
 	for range 2 { // what fails again is not told again
 		t4, err := w.store.TransactionByHash(t.Context(), hash)
@@ -169,7 +169,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 		if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: t4.Attempt}); err != nil {
 			t.Fatal(err)
 		}
-		w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+		w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	}
 	good := w.deposits(5, "anna")
 	w.pays(good, 5)
@@ -250,9 +250,9 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.sees(boss, hash, "⏳ processing", "0.5 GRAM came in. Stars: 50, for durov. Tries: 1")
 	w.writes(boss, "en", "/retry "+hash)
 	w.sees(boss, "cannot be tried again")
-	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	for n := range transactionsShown { // these need nobody, however many come after it
-		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", store.NonRetryable, false)
+		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", lifecycle.NonRetryable, false)
 	}
 	w.writes(boss, "ru", "/tx")
 	w.presses(boss, "xt:")
@@ -277,15 +277,15 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.notes(boss, "It is being tried again.")
 	w.eventually("the second attempt", func() bool {
 		found, err := w.store.TransactionByHash(t.Context(), hash)
-		return err == nil && found.Status == store.TransactionProcessing && found.Attempt == 2
+		return err == nil && found.State == lifecycle.TransactionProcessing && found.Attempt == 2
 	})
-	w.failsWith(hash, "Failed to fetch: Network error", store.Retryable, false)
+	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	b := w.bot()
 	r := &request{incoming: incoming{chat: boss, click: "late"}, user: w.user(boss)}
 	if err := b.retryTransaction(t.Context(), r, strings.Split(yes, ":")[1:]); err != nil {
 		t.Error(err)
 	}
-	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.Status != store.TransactionFailed || found.Attempt != 2 {
+	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.State != lifecycle.TransactionFailed || found.Attempt != 2 {
 		t.Errorf("a late press did something: %+v, %v", found, err)
 	}
 	for words, said := range map[string]string{
@@ -311,7 +311,7 @@ func TestOwedRefundsAreListed(t *testing.T) {
 	w.run(w.bot())
 	w.opens()
 	hash := w.deposits(1, "nobody")
-	w.failsWith(hash, "Username not found", store.NonRetryable, true)
+	w.failsWith(hash, "Username not found", lifecycle.NonRetryable, true)
 	w.writes(boss, "en", "/tx")
 	w.presses(boss, "xt:")
 	w.sees(boss, hash, "Owed to the sender: 0.5 GRAM")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 )
@@ -21,25 +22,25 @@ const (
 )
 
 type deliveryBody struct {
-	ID              string            `json:"id" example:"17"`
-	UserID          string            `json:"user_id" example:"3"`
-	State           store.JobState    `json:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED"`
-	Attempt         int               `json:"attempt" example:"0" doc:"Tries that have failed so far, of 3"`
-	FileID          string            `json:"file_id" example:"42"`
-	FileName        string            `json:"file_name" example:"film.mkv"`
-	Size            int64             `json:"size" example:"734003200" doc:"Bytes"`
-	BytesSent       int64             `json:"bytes_sent" example:"0" doc:"Bytes that the current try has sent"`
-	PlaceInLine     *int              `json:"place_in_line" example:"1" doc:"1 is next; null unless QUEUED"`
-	LastError       *string           `json:"last_error" doc:"A code; null when no try has failed"`
-	NextAttemptAt   *time.Time        `json:"next_attempt_at" example:"2026-03-01T12:00:04Z" doc:"When the next try begins, of one that waits for it; null: as soon as a worker is free"`
-	DeadlineAt      *time.Time        `json:"deadline_at" example:"2026-03-01T13:00:00Z" doc:"When it ends by itself: in line, unless a worker takes it; in a worker's hands, unless it is delivered. Null: it has ended, or an operator has paused it"`
-	Source          string            `json:"source" enum:"bot,api" doc:"Where it was asked for"`
-	MessageID       *string           `json:"message_id" doc:"The Telegram message that holds the file"`
-	CancelRequested bool              `json:"cancel_requested" doc:"Somebody wants it stopped; a stream stops within one heartbeat"`
-	AllowedActions  []store.JobAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
-	WorkflowID      string            `json:"workflow_id" example:"delivery/9f86d081…" doc:"In Temporal"`
-	CreatedAt       time.Time         `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt       time.Time         `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+	ID              string                     `json:"id" example:"17"`
+	UserID          string                     `json:"user_id" example:"3"`
+	State           lifecycle.DeliveryState    `json:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED"`
+	Attempt         int                        `json:"attempt" example:"0" doc:"Tries that have failed so far, of 3"`
+	FileID          string                     `json:"file_id" example:"42"`
+	FileName        string                     `json:"file_name" example:"film.mkv"`
+	Size            int64                      `json:"size" example:"734003200" doc:"Bytes"`
+	BytesSent       int64                      `json:"bytes_sent" example:"0" doc:"Bytes that the current try has sent"`
+	PlaceInLine     *int                       `json:"place_in_line" example:"1" doc:"1 is next; null unless QUEUED"`
+	LastError       *string                    `json:"last_error" doc:"A code; null when no try has failed"`
+	NextAttemptAt   *time.Time                 `json:"next_attempt_at" example:"2026-03-01T12:00:04Z" doc:"When the next try begins, of one that waits for it; null: as soon as a worker is free"`
+	DeadlineAt      *time.Time                 `json:"deadline_at" example:"2026-03-01T13:00:00Z" doc:"When it ends by itself: in line, unless a worker takes it; in a worker's hands, unless it is delivered. Null: it has ended, or an operator has paused it"`
+	Source          string                     `json:"source" enum:"bot,api" doc:"Where it was asked for"`
+	MessageID       *string                    `json:"message_id" doc:"The Telegram message that holds the file"`
+	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it stopped; a stream stops within one heartbeat"`
+	AllowedActions  []lifecycle.DeliveryAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
+	WorkflowID      string                     `json:"workflow_id" example:"delivery/9f86d081…" doc:"In Temporal"`
+	CreatedAt       time.Time                  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt       time.Time                  `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
 type createDeliveryInput struct {
@@ -123,7 +124,7 @@ func (s *server) createDelivery(ctx context.Context, in *createDeliveryInput) (*
 
 func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*answer[Page[deliveryBody]], error) {
 	user := caller(ctx)
-	filter := store.JobFilter{UserID: user.ID, State: store.JobState(in.State)}
+	filter := store.JobFilter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
 	if user.IsAdmin() {
 		filter.UserID = 0
 	}
@@ -196,7 +197,7 @@ func (s *server) findDelivery(ctx context.Context, op operation, id string) (sto
 func (s *server) places(ctx context.Context, jobs ...store.Job) (map[int64]int, error) {
 	var waiting []int64
 	for _, job := range jobs {
-		if job.State == store.JobQueued {
+		if job.State == lifecycle.DeliveryQueued {
 			waiting = append(waiting, job.ID)
 		}
 	}
@@ -222,7 +223,7 @@ func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int
 	if place, waits := places[j.ID]; waits {
 		body.PlaceInLine = &place
 	}
-	if j.State == store.JobQueued {
+	if j.State == lifecycle.DeliveryQueued {
 		body.NextAttemptAt = optionalUTC(j.NextAttemptAt)
 	}
 	return body

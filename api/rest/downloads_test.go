@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/download"
 )
 
@@ -22,7 +22,7 @@ func (w *world) download(token, book, medium string) reply {
 }
 
 // end moves a download to a status behind everybody's back.
-func (w *world) end(id string, status store.DownloadStatus) {
+func (w *world) end(id string, status lifecycle.DownloadState) {
 	w.t.Helper()
 	w.exec(`UPDATE download_jobs SET status = $2, completed_at_utc = CASE WHEN $2 = 'completed' THEN now() END, content_path = '/d/x',
 		failure_reason = CASE WHEN $2 = 'failed' THEN 'missing_external_job' END WHERE id = $1`, id, string(status))
@@ -91,14 +91,14 @@ func TestADownload(t *testing.T) {
 		events[1]["actor_id"] != fmt.Sprint(w.ada.ID) {
 		t.Errorf("events %v", events)
 	}
-	for _, status := range []store.DownloadStatus{store.DownloadCompleted, store.DownloadFailed} {
+	for _, status := range []lifecycle.DownloadState{lifecycle.DownloadCompleted, lifecycle.DownloadFailed} {
 		next := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
 		if next == id {
 			t.Error("a download that is over is given again")
 		}
 		w.end(next, status)
 		ended := w.send(w.adaToken, "GET", "/v1/downloads/"+next, nil).ok(http.StatusOK).body
-		if (ended["completed_at_utc"] != nil) != (status == store.DownloadCompleted) || (ended["failure_reason"] != nil) != (status == store.DownloadFailed) {
+		if (ended["completed_at_utc"] != nil) != (status == lifecycle.DownloadCompleted) || (ended["failure_reason"] != nil) != (status == lifecycle.DownloadFailed) {
 			t.Errorf("%s: %v", status, ended)
 		}
 		w.send(w.adaToken, "POST", "/v1/downloads/"+next+"/cancel", `{}`).refused(http.StatusConflict, fault.InvalidTransition, "")
@@ -119,7 +119,7 @@ func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 	}
 	first := ask(w.adaToken, "text", "k").ok(http.StatusCreated).body["id"].(string)
 	joined := ask(w.adaToken, "text", "l").ok(http.StatusOK).body["id"]
-	w.end(first, store.DownloadFailed)
+	w.end(first, lifecycle.DownloadFailed)
 	for _, key := range []string{"k", "l"} {
 		if again := ask(w.adaToken, "text", key).ok(http.StatusOK).body; again["id"] != first || joined != first || again["status"] != "failed" {
 			t.Errorf("%s: %v and %v instead of %s", key, joined, again, first)
@@ -162,12 +162,12 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 	w.temporal.setDown(true)
 	cancel(`{"keep_files":true}`).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	w.temporal.setDown(false)
-	if still, err := w.store.DownloadByID(t.Context(), id); err != nil || still.Status != store.DownloadQueued {
+	if still, err := w.store.DownloadByID(t.Context(), id); err != nil || still.State != lifecycle.DownloadQueued {
 		t.Errorf("not confirmed, yet %+v, %v", still, err)
 	}
 	w.torrents.set(false, "")
 	cancel(nil).ok(http.StatusOK)
-	if job, err := w.store.DownloadByID(t.Context(), id); err != nil || !job.KeepFiles || job.Status != store.DownloadCanceled {
+	if job, err := w.store.DownloadByID(t.Context(), id); err != nil || !job.KeepFiles || job.State != lifecycle.DownloadCanceled {
 		t.Errorf("%+v, %v", job, err)
 	}
 
@@ -239,7 +239,7 @@ func TestListsOfDownloads(t *testing.T) {
 			}
 		}
 	}
-	w.end(adas[0], store.DownloadCompleted)
+	w.end(adas[0], lifecycle.DownloadCompleted)
 	slices.Reverse(all)
 	slices.Reverse(adas)
 	for _, limit := range []int{1, 2, 3, 200} {

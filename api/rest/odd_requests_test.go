@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -89,7 +90,7 @@ func (w *world) oneOfEverything() {
 	}
 	b := w.bank()
 	b.deposit()
-	b.failed("FRAGMENT_UNAVAILABLE", store.Retryable)
+	b.failed("FRAGMENT_UNAVAILABLE", lifecycle.Retryable)
 	b.inReview()
 	b.processed()
 }

@@ -5,23 +5,24 @@ import (
 	"net/http"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 type statusBody struct {
-	At                  time.Time                `json:"at" example:"2026-03-01T12:00:00Z"`
-	QueueDepth          int64                    `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
-	JobsInState         map[store.JobState]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
-	WorkerHeartbeatAge  *float64                 `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
-	OAuthTokenExpiresIn *float64                 `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
-	TopErrors           []errorCountBody         `json:"top_errors" doc:"Of the last 24 hours"`
-	Stuck               bool                     `json:"stuck" doc:"Whether any job is"`
-	StuckJobs           []string                 `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+	At                  time.Time                         `json:"at" example:"2026-03-01T12:00:00Z"`
+	QueueDepth          int64                             `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
+	JobsInState         map[lifecycle.DeliveryState]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
+	WorkerHeartbeatAge  *float64                          `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
+	OAuthTokenExpiresIn *float64                          `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
+	TopErrors           []errorCountBody                  `json:"top_errors" doc:"Of the last 24 hours"`
+	Stuck               bool                              `json:"stuck" doc:"Whether any job is"`
+	StuckJobs           []string                          `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
 
 	AboveLimits []aboveLimitBody `json:"above_limits" doc:"Users who have more than a limit allows, because it was lowered or is new; up to 20 of each limit, as of the last minute"`
 
-	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
-	QBittorrent       *qbittorrentBody               `json:"qbittorrent" doc:"null when downloads are off"`
+	DownloadsInStatus map[lifecycle.DownloadState]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
+	QBittorrent       *qbittorrentBody                  `json:"qbittorrent" doc:"null when downloads are off"`
 
 	WholeBody
 }

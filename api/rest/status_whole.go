@@ -3,24 +3,25 @@ package rest
 import (
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
 
 // WholeBody is what /v1/status tells beside the deliveries.
 type WholeBody struct {
-	TasksInStatus        map[store.TaskStatus]int64        `json:"tasks_in_status" example:"{\"NEW\":3,\"STUCK\":1}" doc:"All statuses, also those without tasks"`
-	TransactionsInStatus map[store.TransactionStatus]int64 `json:"transactions_in_status" example:"{\"processing\":1}" doc:"All statuses, also those without transactions"`
-	NeedsReview          int64                             `json:"transactions_needing_review" example:"0"`
-	TemporalAnswers      bool                              `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
-	Queues               []taskQueueBody                   `json:"queues"`
-	Workers              []workerBody                      `json:"workers" doc:"The processes that were heard of lately"`
-	Outside              []outsideBody                     `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
-	Errors               []workloadErrorBody               `json:"errors" doc:"Of all workloads, in the last 24 hours"`
-	Alerts               []openAlertBody                   `json:"open_alerts"`
-	Stops                []stopBody                        `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
-	OpenFindings         int64                             `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
-	Findings             []findingBody                     `json:"last_findings" doc:"The newest first; /v1/findings has all"`
+	TasksInStatus        map[lifecycle.TaskState]int64        `json:"tasks_in_status" example:"{\"NEW\":3,\"STUCK\":1}" doc:"All statuses, also those without tasks"`
+	TransactionsInStatus map[lifecycle.TransactionState]int64 `json:"transactions_in_status" example:"{\"processing\":1}" doc:"All statuses, also those without transactions"`
+	NeedsReview          int64                                `json:"transactions_needing_review" example:"0"`
+	TemporalAnswers      bool                                 `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
+	Queues               []taskQueueBody                      `json:"queues"`
+	Workers              []workerBody                         `json:"workers" doc:"The processes that were heard of lately"`
+	Outside              []outsideBody                        `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
+	Errors               []workloadErrorBody                  `json:"errors" doc:"Of all workloads, in the last 24 hours"`
+	Alerts               []openAlertBody                      `json:"open_alerts"`
+	Stops                []stopBody                           `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
+	OpenFindings         int64                                `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
+	Findings             []findingBody                        `json:"last_findings" doc:"The newest first; /v1/findings has all"`
 }
 
 type taskQueueBody struct {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -59,7 +60,7 @@ func (s *server) registerTaskActions() {
 	register(s, takeOverTask, s.actOnTask(takeOverTask, s.o.Tasks.Takeover))
 	register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*answer[TaskBody], error) {
 		to := func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error) {
-			return s.o.Tasks.Status(ctx, user, id, store.TaskStatus(in.Body.To), comment, key)
+			return s.o.Tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
 		}
 		return s.acted(ctx, changeTaskStatus, in.ID, in.Body.Comment, in.Key, to)
 	})

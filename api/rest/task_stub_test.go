@@ -10,8 +10,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/task"
 )
 
@@ -35,33 +36,33 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 	if err != nil {
 		return nil, err
 	}
-	if task.Rules.Terminal(t.Status) {
+	if lifecycle.Task.Terminal(t.State) {
 		return nil, serviceerror.NewNotFound("workflow execution already completed")
 	}
-	in := o.Args[0].(task.Input)
-	ask := task.Ask{Action: store.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment, Caller: task.Caller{ID: in.Actor}}
+	in := o.Args[0].(lifecycle.TaskInput)
+	ask := lifecycle.TaskAsk{Action: lifecycle.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor}}
 	facts, err := s.store.FactsOfTask(ctx, id, in.Actor)
 	if err != nil {
 		return nil, err
 	}
 	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
-	step, held, err := task.Decide(t.TaskState, ask, facts.OpenBlockers)
+	step, held, err := lifecycle.DecideTask(task.FactsOf(t.TaskSnapshot, facts.OpenBlockers), ask)
 	if err != nil {
-		return updated{err: lifecycle.Refusal(fault.As(err))}, nil
+		return updated{err: temporalio.Refusal(fault.As(err))}, nil
 	}
 	if held {
-		return updated{state: t.TaskState}, nil
+		return updated{state: t.TaskSnapshot}, nil
 	}
 	assignee := t.AssigneeID
 	switch {
-	case ask.Action == store.TaskActionClaim, ask.Action == store.TaskActionTakeover:
+	case ask.Action == lifecycle.TaskActionClaim, ask.Action == lifecycle.TaskActionTakeover:
 		assignee = &in.Actor
-	case step.To == store.TaskNew:
+	case step.To == lifecycle.TaskNew:
 		assignee = nil
 	}
 	state, err := s.store.WriteTask(ctx, store.TaskWrite{
-		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, Status: step.To, AssigneeID: assignee, At: time.Now().UTC(),
-		Event: store.Event{Type: step.Event, From: string(t.Status), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, State: step.To, AssigneeID: assignee, At: time.Now().UTC(),
+		Event: store.Event{Type: step.Event, From: string(t.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
 	})
 	return updated{state: state, err: err}, nil
 }
@@ -69,7 +70,7 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 // updated is the outcome of an update.
 type updated struct {
 	client.WorkflowUpdateHandle
-	state store.TaskState
+	state store.TaskSnapshot
 	err   error
 }
 
@@ -77,8 +78,8 @@ func (u updated) Get(_ context.Context, value any) error {
 	if u.err != nil {
 		return u.err
 	}
-	*value.(*task.View) = task.View{
-		StateView: lifecycle.StateView{State: string(u.state.Status), Since: u.state.Since}, Version: u.state.Version,
+	*value.(*lifecycle.TaskView) = lifecycle.TaskView{
+		StateView: lifecycle.StateView{State: string(u.state.State), Since: u.state.Since}, Version: u.state.Version,
 		AssigneeID: u.state.AssigneeID, DeadlineAt: u.state.DeadlineAt, ReleaseAt: u.state.ReleaseAt,
 		StartedAt: u.state.StartedAt, FinishedAt: u.state.FinishedAt,
 	}

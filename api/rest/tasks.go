@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -137,7 +138,7 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 
 func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Page[TaskBody]], error) {
 	user := caller(ctx)
-	filter := store.TaskFilter{Status: store.TaskStatus(in.Status), Ready: in.Ready}
+	filter := store.TaskFilter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
 	var err error
 	if filter.WorkspaceID, err = optionalID(in.WorkspaceID, "workspace_id"); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // torrentsStub is a Temporal whose workflows of downloads remove a torrent at once, or as they are told.
@@ -33,7 +33,7 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	s.state.Lock()
 	defer s.state.Unlock()
 	switch {
-	case signal != download.CancelSignal:
+	case signal != lifecycle.CancelSignal:
 		return errors.New("an unknown signal")
 	case s.slow:
 		return nil
@@ -41,9 +41,9 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
 	}
 	_, err := s.store.ChangeDownload(ctx, job.(int64), func(d *store.Download) ([]store.Event, error) {
-		from := string(d.Status)
-		d.Status = store.DownloadCanceled
-		return []store.Event{{Type: "canceled", From: from, To: string(d.Status), ActorID: d.CancelRequestedBy, Comment: string(fault.CancelledByUser)}}, nil
+		from := string(d.State)
+		d.State = lifecycle.DownloadCanceled
+		return []store.Event{{Type: "canceled", From: from, To: string(d.State), ActorID: d.CancelRequestedBy, Comment: string(fault.CancelledByUser)}}, nil
 	})
 	return err
 }

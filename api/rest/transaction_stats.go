@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -19,9 +20,9 @@ type transactionStatsBody struct {
 }
 
 type statusShareBody struct {
-	Status  store.TransactionStatus `json:"status" enum:"pending,processing,processed,failed"`
-	Count   int64                   `json:"count" example:"97"`
-	Percent float64                 `json:"percent" example:"96.04" doc:"Of all transactions"`
+	Status  lifecycle.TransactionState `json:"status" enum:"pending,processing,processed,failed"`
+	Count   int64                      `json:"count" example:"97"`
+	Percent float64                    `json:"percent" example:"96.04" doc:"Of all transactions"`
 }
 
 type messageCountBody struct {

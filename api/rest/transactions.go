@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/transaction"
 )
@@ -14,30 +15,30 @@ const transactionsCursor = "transactions"
 
 // TransactionBody is a transaction as administrators see it.
 type TransactionBody struct {
-	Hash                    string                    `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
-	Status                  store.TransactionStatus   `json:"status" enum:"pending,processing,processed,failed"`
-	AmountNano              int64                     `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
-	Sender                  string                    `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
-	Username                *string                   `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
-	UserID                  *string                   `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
-	Stars                   int64                     `json:"stars" example:"50" doc:"0 while unknown"`
-	QuoteNano               int64                     `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
-	Attempt                 int                       `json:"attempt" example:"1" doc:"Tries of buying so far"`
-	ErrorMessage            *string                   `json:"error_message" example:"Username not found" doc:"null unless failed"`
-	ErrorClass              *string                   `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
-	FragmentTransactionHash *string                   `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
-	RefundDueNano           int64                     `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
-	DustNano                int64                     `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
-	NeedsReview             bool                      `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
-	ReviewReason            *string                   `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
-	AllowedActions          []store.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
-	WorkflowID              string                    `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
-	ProcessingSince         *time.Time                `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
-	DeadlineAt              *time.Time                `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
-	RetryAt                 *time.Time                `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
-	GivenUpAt               *time.Time                `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
-	CreatedAt               time.Time                 `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt               time.Time                 `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+	Hash                    string                        `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
+	Status                  lifecycle.TransactionState    `json:"status" enum:"pending,processing,processed,failed"`
+	AmountNano              int64                         `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
+	Sender                  string                        `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
+	Username                *string                       `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
+	UserID                  *string                       `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
+	Stars                   int64                         `json:"stars" example:"50" doc:"0 while unknown"`
+	QuoteNano               int64                         `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
+	Attempt                 int                           `json:"attempt" example:"1" doc:"Tries of buying so far"`
+	ErrorMessage            *string                       `json:"error_message" example:"Username not found" doc:"null unless failed"`
+	ErrorClass              *string                       `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
+	FragmentTransactionHash *string                       `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
+	RefundDueNano           int64                         `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
+	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
+	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
+	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
+	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
+	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
+	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
+	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
+	RetryAt                 *time.Time                    `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
+	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
+	CreatedAt               time.Time                     `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
 type paymentBody struct {
@@ -152,7 +153,7 @@ func (s *server) registerTransactions() {
 }
 
 func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
-	filter := store.TransactionFilter{Status: store.TransactionStatus(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
+	filter := store.TransactionFilter{Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
 	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
 	filter.MayRetry = in.Retryable || filter.Error != "" || filter.SeenFrom != nil || filter.SeenUntil != nil
 	if in.Stuck {
@@ -198,7 +199,7 @@ func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput
 }
 
 func (s *server) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (*answer[TransactionBody], error) {
-	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, store.TransactionStatus(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key)
+	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key)
 	return s.changed(ctx, resolveTransaction, t, err)
 }
 
@@ -221,7 +222,7 @@ func (s *server) changed(ctx context.Context, op operation, t store.Transaction,
 
 func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 	body := TransactionBody{
-		Hash: t.Hash, Status: t.Status, AmountNano: t.AmountNano, Sender: t.Sender,
+		Hash: t.Hash, Status: t.State, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
 		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano, DustNano: t.DustNano,

@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 // transactionsStub is a Temporal whose workflows of transactions decide at once.
@@ -33,22 +33,22 @@ func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client
 		return nil, errors.New("secret: no route")
 	}
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
-	in := o.UpdateOptions.Args[0].(transaction.Input)
+	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
 	t, err := s.store.TransactionByHash(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
 	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, RequestID: o.UpdateOptions.UpdateID, Comment: in.Comment}
-	switch store.TransactionAction(o.UpdateOptions.UpdateName) {
-	case store.TransactionActionRetry:
+	switch lifecycle.TransactionAction(o.UpdateOptions.UpdateName) {
+	case lifecycle.TransactionActionRetry:
 		_, err = s.store.RetryTransaction(ctx, request)
-	case store.TransactionActionWriteOff:
+	case lifecycle.TransactionActionWriteOff:
 		_, err = s.store.WriteOffRefund(ctx, request)
 	default:
 		_, err = s.store.ResolveTransaction(ctx, request, in.Outcome, "the operator says so")
 	}
 	if refusal := fault.As(err); refusal != nil {
-		err = lifecycle.Refusal(refusal)
+		err = temporalio.Refusal(refusal)
 	}
 	return moved{err: err}, nil
 }
@@ -148,7 +148,7 @@ func (b *bank) processing() string {
 }
 
 // failed makes a transaction that has failed so.
-func (b *bank) failed(message string, class store.ErrorClass) string {
+func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 	b.t.Helper()
 	hash := b.processing()
 	b.must(b.store.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -61,7 +62,7 @@ func TestRetryingATransaction(t *testing.T) {
 	retry := func(hash string, body any, headers ...string) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/retry", body, headers...)
 	}
-	hash := b.failed("Failed to fetch: Network error", store.Retryable)
+	hash := b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	failed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if failed["error_message"] != "Failed to fetch: Network error" || failed["error_class"] != "retryable" || fmt.Sprint(failed["allowed_actions"]) != "[retry]" {
 		t.Errorf("failed %v", failed)
@@ -74,7 +75,7 @@ func TestRetryingATransaction(t *testing.T) {
 	}
 	retry(hash, nil).refused(conflict, fault.InvalidTransition, "")
 	retry(b.deposit(), nil).refused(conflict, fault.InvalidTransition, "")
-	retry(b.failed("Username not found", store.NonRetryable), nil).refused(conflict, fault.InvalidTransition, "")
+	retry(b.failed("Username not found", lifecycle.NonRetryable), nil).refused(conflict, fault.InvalidTransition, "")
 	retry(b.processed(), nil).refused(conflict, fault.InvalidTransition, "")
 	retry(hashOf("x"), nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 	retry(hash, `{"comment":7}`).refused(unprocessable, fault.Validation, "comment")
@@ -89,7 +90,7 @@ func TestRetryingATransaction(t *testing.T) {
 	if rows := w.audited(); !slices.Equal(rows, []string{done, done}) {
 		t.Errorf("audited %v", rows)
 	}
-	unknown := b.failed("an odd thing", store.UnknownError)
+	unknown := b.failed("an odd thing", lifecycle.UnknownError)
 	w.temporal.setDown(true)
 	retry(unknown, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	w.temporal.setDown(false)
@@ -139,7 +140,7 @@ func TestWritingOffARefund(t *testing.T) {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/write-off", body)
 	}
 	hash := b.processing()
-	b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: store.NonRetryable, Refund: true}))
+	b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true}))
 	owed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if owed["refund_due_nano"] != float64(2*coin) || fmt.Sprint(owed["allowed_actions"]) != "[write_off]" {
 		t.Errorf("owed %v", owed)
@@ -176,7 +177,7 @@ func TestRetriesAreShown(t *testing.T) {
 		"ended":       {store.RetryPolicy{}, false, false},
 	} {
 		hash := b.processing()
-		b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: store.UnknownError, Retry: c.policy}))
+		b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy}))
 		got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 		if (got["retry_at"] != nil) != c.next || (got["given_up_at"] != nil) != c.giveUp {
 			t.Errorf("%s: retry_at %v, given_up_at %v", name, got["retry_at"], got["given_up_at"])
@@ -188,8 +189,8 @@ func TestListsOfTransactions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.bank()
-	good, bad := b.processed(), b.failed("Username not found", store.NonRetryable)
-	may := b.failed("Failed to fetch: Network error", store.Retryable)
+	good, bad := b.processed(), b.failed("Username not found", lifecycle.NonRetryable)
+	may := b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	waits, slow, busy := b.deposit(), b.processing(), b.processing()
 	w.exec(`UPDATE transactions SET processing_since = now() - interval '2 hours' WHERE hash = $1`, slow)
 	for query, want := range map[string][]string{
@@ -230,8 +231,8 @@ func TestStatsOfTransactions(t *testing.T) {
 	for range 2 {
 		b.processed()
 	}
-	b.failed("Username not found", store.NonRetryable)
-	b.failed("Failed to fetch: Network error", store.Retryable)
+	b.failed("Username not found", lifecycle.NonRetryable)
+	b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	got := w.send(w.adminToken, "GET", "/v1/stats/transactions", nil).ok(http.StatusOK).body
 	for name, want := range map[string]string{
 		"statuses":         "[map[count:2 percent:50 status:failed] map[count:2 percent:50 status:processed]]",
@@ -355,7 +356,7 @@ func TestTheStreamShowsTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := w.bank()
-	hash := b.failed("Username not found", store.NonRetryable)
+	hash := b.failed("Username not found", lifecycle.NonRetryable)
 	ada, _ := w.listen(w.adaToken, "0-0")
 	if event := w.next(ada).Data; event["workload"] != "transaction" || event["entity_id"] != hash || event["to"] != "failed" || event["comment"] != "Username not found" {
 		t.Errorf("Ada is told %v", event)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -63,10 +64,10 @@ func (s *server) giveBackTasks(ctx context.Context, user store.User) error {
 	return eachLive(func(before int64) ([]store.Task, error) {
 		return s.o.Store.Tasks(ctx, store.TaskFilter{AssigneeID: user.ID, Live: true, Before: before, Limit: forgottenPage})
 	}, func(t store.Task) (int64, error) {
-		if t.Status != store.TaskInProgress && t.Status != store.TaskBlocked {
+		if t.State != lifecycle.TaskInProgress && t.State != lifecycle.TaskBlocked {
 			return t.ID, nil
 		}
-		_, err := s.o.Tasks.Status(ctx, user, t.ID, store.TaskNew, "The assignee was removed.", "")
+		_, err := s.o.Tasks.Status(ctx, user, t.ID, lifecycle.TaskNew, "The assignee was removed.", "")
 		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess { // it has moved on meanwhile
 			err = nil
 		}

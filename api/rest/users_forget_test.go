@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -48,10 +49,10 @@ func TestAPersonIsForgotten(t *testing.T) {
 	}
 
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
-	if got := w.send(w.adminToken, "GET", "/v1/deliveries/"+delivery, nil).ok(http.StatusOK).body; got["state"] != string(store.JobCancelled) {
+	if got := w.send(w.adminToken, "GET", "/v1/deliveries/"+delivery, nil).ok(http.StatusOK).body; got["state"] != string(lifecycle.DeliveryCancelled) {
 		t.Errorf("her delivery is %v", got)
 	}
-	if got := w.send(w.adminToken, "GET", "/v1/downloads/"+download, nil).ok(http.StatusOK).body; got["cancel_requested"] != true && got["status"] != string(store.DownloadCanceled) {
+	if got := w.send(w.adminToken, "GET", "/v1/downloads/"+download, nil).ok(http.StatusOK).body; got["cancel_requested"] != true && got["status"] != string(lifecycle.DownloadCanceled) {
 		t.Errorf("her download is %v", got)
 	}
 	if got := w.send(w.bobToken, "GET", "/v1/tasks/"+task, nil).ok(http.StatusOK).body; got["status"] != "NEW" || got["assignee_id"] != nil {
@@ -107,7 +108,7 @@ func TestForgettingIsFinishedLater(t *testing.T) {
 	}
 	w.temporal.setDown(false)
 	w.send(w.adminToken, "POST", forget, nil).ok(http.StatusOK)
-	if got := w.send(w.adminToken, "GET", "/v1/deliveries/"+delivery, nil).ok(http.StatusOK).body; got["state"] != string(store.JobCancelled) {
+	if got := w.send(w.adminToken, "GET", "/v1/deliveries/"+delivery, nil).ok(http.StatusOK).body; got["state"] != string(lifecycle.DeliveryCancelled) {
 		t.Errorf("her delivery is %v", got)
 	}
 }

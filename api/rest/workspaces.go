@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -16,14 +17,14 @@ const (
 )
 
 type workspaceBody struct {
-	ID                          string                       `json:"id" example:"2"`
-	Name                        string                       `json:"name" example:"Release 1.4"`
-	OwnerID                     string                       `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
-	StatusDeadlines             map[store.TaskStatus]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
-	StuckReleaseAfter           float64                      `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
-	NewDeadlineWaitsForBlockers bool                         `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
-	CreatedAt                   time.Time                    `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt                   time.Time                    `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+	ID                          string                          `json:"id" example:"2"`
+	Name                        string                          `json:"name" example:"Release 1.4"`
+	OwnerID                     string                          `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
+	StatusDeadlines             map[lifecycle.TaskState]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
+	StuckReleaseAfter           float64                         `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
+	NewDeadlineWaitsForBlockers bool                            `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
+	CreatedAt                   time.Time                       `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt                   time.Time                       `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
 func workspaceFrom(w store.Workspace) workspaceBody {
@@ -62,13 +63,13 @@ type statusDeadlines struct {
 func (s WorkspaceSettings) change(name *string) task.WorkspaceChange {
 	change := task.WorkspaceChange{
 		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
-		StatusDeadlines: map[store.TaskStatus]float64{},
+		StatusDeadlines: map[lifecycle.TaskState]float64{},
 	}
 	if s.StatusDeadlines == nil {
 		return change
 	}
-	for status, minutes := range map[store.TaskStatus]*float64{
-		store.TaskNew: s.StatusDeadlines.New, store.TaskInProgress: s.StatusDeadlines.InProgress, store.TaskBlocked: s.StatusDeadlines.Blocked,
+	for status, minutes := range map[lifecycle.TaskState]*float64{
+		lifecycle.TaskNew: s.StatusDeadlines.New, lifecycle.TaskInProgress: s.StatusDeadlines.InProgress, lifecycle.TaskBlocked: s.StatusDeadlines.Blocked,
 	} {
 		if minutes != nil {
 			change.StatusDeadlines[status] = *minutes

@@ -23,6 +23,7 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -80,7 +81,7 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	m := metrics.New()
 	events := rest.NewFeed(feed.Options{Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) }})
 	w.stop = run(events)
-	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: delivery.Queue, PollGap: time.Minute})
+	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: lifecycle.DeliveryQueue, PollGap: time.Minute})
 	m.Registry.MustRegister(reporter)
 	w.measures = m
 	options := rest.Options{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -111,11 +112,11 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 func (r *rig) downloadReaches(ctx context.Context, job store.Download, progress float64) (store.Download, error) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		job, err := r.store.DownloadByID(ctx, job.ID)
-		if err != nil || job.Status == store.DownloadDownloading && job.Progress >= progress {
+		if err != nil || job.State == lifecycle.DownloadDownloading && job.Progress >= progress {
 			return job, err
 		}
 		if time.Now().After(deadline) {
-			return job, fmt.Errorf("the download is %s with %.2f of it there, and not %.2f", job.Status, job.Progress, progress)
+			return job, fmt.Errorf("the download is %s with %.2f of it there, and not %.2f", job.State, job.Progress, progress)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
@@ -87,7 +88,7 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 	}
 	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at, observed)
 		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now(), $2 FROM generate_series(1, $3::int) AS n RETURNING id`,
-		user.ID, activities.ObservedDownloading, jobs)
+		user.ID, lifecycle.ObservedDownloading, jobs)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 const (
@@ -88,7 +88,7 @@ const (
 func scaleParts(ctx context.Context, m *machine) []scalePart {
 	reporter := func() *status.Reporter { // a new one each time: one keeps what it has made for a second
 		return status.New(status.Options{
-			Store: m.store, Temporal: silentTemporal{}, Queue: delivery.Queue,
+			Store: m.store, Temporal: silentTemporal{}, Queue: lifecycle.DeliveryQueue,
 		})
 	}
 	return []scalePart{
@@ -107,7 +107,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 			return err
 		}, allNotices, "sorting all that are due"},
 		{"a list of expired deliveries", func() error {
-			_, err := m.store.Jobs(ctx, store.JobFilter{State: store.JobExpired, Limit: scalePage})
+			_, err := m.store.Jobs(ctx, store.JobFilter{State: lifecycle.DeliveryExpired, Limit: scalePage})
 			return err
 		}, allDeliveries, "looking at each delivery"},
 		{"a list of what a user sees of tasks", func() error {

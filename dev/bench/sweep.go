@@ -13,8 +13,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 )
 
@@ -91,7 +91,7 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep
 	w := worker.New(r.client, sweepQueue, worker.Options{})
 	w.RegisterWorkflow(sweepOnce)
 	w.RegisterActivity(&activities.Reconciler{
-		Temporal: counted, Records: &activities.Records{Store: r.store, Rules: delivery.Rules, Metrics: own}, Log: quiet,
+		Temporal: counted, Records: &activities.Records{Store: r.store, Rules: lifecycle.Delivery, Metrics: own}, Log: quiet,
 		StartDelivery: r.deliveries.Start, ShowDelivery: r.deliveries.Show, Tasks: r.tasks, Transactions: r.purchases,
 		Downloads:  &download.Client{Temporal: r.client, Store: r.store, Log: quiet},
 		Purchases:  &activities.Transactions{Store: r.store, Metrics: own, Log: quiet},

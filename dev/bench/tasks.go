@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -108,7 +109,7 @@ type team struct {
 }
 
 // team makes a workspace whose tasks have these deadlines, in minutes, and the usual ones else.
-func (r *rig) team(ctx context.Context, deadlines map[store.TaskStatus]float64) (t team, err error) {
+func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float64) (t team, err error) {
 	t.rig = r
 	for _, user := range []*store.User{&t.creator, &t.agent} {
 		if *user, err = r.user(ctx); err != nil {
@@ -156,7 +157,7 @@ func (t team) forget(ctx context.Context) {
 		}
 		for _, one := range tasks {
 			before = one.ID
-			if !task.Rules.Terminal(one.Status) {
+			if !lifecycle.Task.Terminal(one.State) {
 				_ = t.tasks.End(ctx, one, "bench_is_over") // the next figure would be slower, no more
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -105,7 +106,7 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 			if err != nil {
 				return stop, err
 			}
-			if now.State == store.JobStreaming {
+			if now.State == lifecycle.DeliveryStreaming {
 				streaming++
 			}
 		}

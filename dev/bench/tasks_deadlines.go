@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -70,7 +71,7 @@ func early(late []float64) (count float64) {
 
 // expireTogether makes tasks that are due at once and gives by how many milliseconds each was late.
 func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Duration) ([]float64, error) {
-	team, err := r.team(ctx, map[store.TaskStatus]float64{store.TaskNew: after.Minutes()})
+	team, err := r.team(ctx, map[lifecycle.TaskState]float64{lifecycle.TaskNew: after.Minutes()})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 			return ctx.Err()
 		case <-time.After(wait):
 		}
-		left, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Status: store.TaskNew, Limit: 1})
+		left, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
 		switch {
 		case err != nil || len(left) == 0:
 			return err

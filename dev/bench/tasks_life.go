@@ -7,9 +7,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/task"
+	"stagecoach/internal/temporalio"
 )
 
 const refusals = 30
@@ -80,7 +80,7 @@ func (t team) live(ctx context.Context, one store.Task) (refused float64, err er
 	if refused, err = t.refuse(ctx, one); err != nil {
 		return 0, err
 	}
-	for _, to := range []store.TaskStatus{store.TaskBlocked, store.TaskInProgress, store.TaskNew} {
+	for _, to := range []lifecycle.TaskState{lifecycle.TaskBlocked, lifecycle.TaskInProgress, lifecycle.TaskNew} {
 		if _, err := t.tasks.Status(ctx, t.agent, one.ID, to, "on", ""); err != nil {
 			return 0, err
 		}
@@ -88,7 +88,7 @@ func (t team) live(ctx context.Context, one store.Task) (refused float64, err er
 	if _, err := t.tasks.Claim(ctx, t.agent, one.ID, "mine again", ""); err != nil {
 		return 0, err
 	}
-	if _, err := t.tasks.Status(ctx, t.agent, one.ID, store.TaskDone, "there", ""); err != nil {
+	if _, err := t.tasks.Status(ctx, t.agent, one.ID, lifecycle.TaskDone, "there", ""); err != nil {
 		return 0, err
 	}
 	return refused, t.client.GetWorkflow(ctx, one.WorkflowID(), "").Get(ctx, nil)
@@ -102,13 +102,13 @@ func (t team) refuse(ctx context.Context, one store.Task) (added float64, err er
 	}
 	for range refusals {
 		handle, err := t.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: one.WorkflowID(), UpdateName: string(store.TaskActionClaim), WaitForStage: client.WorkflowUpdateStageCompleted,
-			Args: []any{task.Input{Actor: t.creator.ID, Comment: "mine"}},
+			WorkflowID: one.WorkflowID(), UpdateName: string(lifecycle.TaskActionClaim), WaitForStage: client.WorkflowUpdateStageCompleted,
+			Args: []any{lifecycle.TaskInput{Actor: t.creator.ID, Comment: "mine"}},
 		})
 		if err == nil {
 			err = handle.Get(ctx, nil)
 		}
-		if refusal := lifecycle.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
+		if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
 			return 0, fmt.Errorf("a claim of a task that is taken was not refused so: %w", err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 const (
@@ -80,7 +80,7 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 		}
 		ours, bare = append(ours, took), append(bare, alone...)
 	}
-	bought, err := b.cost(ctx, store.TransactionWorkflowID(last))
+	bought, err := b.cost(ctx, lifecycle.TransactionID(last))
 	if err != nil {
 		return nil, err
 	}
@@ -110,22 +110,22 @@ func (b *buyer) buyOne(ctx context.Context, username string) (hash string, err e
 	if hash, err = b.shop.deposit(ctx, username, fmt.Sprintf("@%s %d", username, starsBought)); err != nil {
 		return "", err
 	}
-	_, err = b.becomes(ctx, hash, store.TransactionProcessed)
+	_, err = b.becomes(ctx, hash, lifecycle.TransactionProcessed)
 	return hash, err
 }
 
 // becomes waits until a transaction has a status, and its workflow too when it is final.
-func (b *buyer) becomes(ctx context.Context, hash string, status store.TransactionStatus) (t store.Transaction, err error) {
+func (b *buyer) becomes(ctx context.Context, hash string, status lifecycle.TransactionState) (t store.Transaction, err error) {
 	for deadline := time.Now().Add(buyPatience); ; time.Sleep(10 * time.Millisecond) {
 		t, err = b.store.TransactionByHash(ctx, hash)
 		switch {
-		case err == nil && t.Status == status:
-			if status == store.TransactionProcessed {
+		case err == nil && t.State == status:
+			if status == lifecycle.TransactionProcessed {
 				err = b.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil)
 			}
 			return t, err
 		case time.Now().After(deadline):
-			return t, errors.Join(fmt.Errorf("the transaction is %q %q and not %s", t.Status, t.ErrorMessage, status), err)
+			return t, errors.Join(fmt.Errorf("the transaction is %q %q and not %s", t.State, t.ErrorMessage, status), err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 	if err != nil {
 		return 0, err
 	}
-	if len(events) < 2 || events[0].Type != store.TransactionDetected || events[len(events)-1].Type != store.TransactionFinished {
+	if len(events) < 2 || events[0].Type != lifecycle.TransactionDetected || events[len(events)-1].Type != lifecycle.TransactionFinished {
 		return 0, fmt.Errorf("transaction %.8s has other events than it should have", hash)
 	}
 	return milliseconds(events[len(events)-1].CreatedAt.Sub(events[0].CreatedAt)), nil
@@ -152,7 +152,7 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	if _, err := b.becomes(ctx, hash, store.TransactionFailed); err != nil {
+	if _, err := b.becomes(ctx, hash, lifecycle.TransactionFailed); err != nil {
 		return cost{}, err
 	}
 	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
@@ -165,16 +165,16 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if _, err := b.purchases.Retry(ctx, admin, hash, "", ""); err != nil {
 		return cost{}, err
 	}
-	if _, err := b.becomes(ctx, hash, store.TransactionProcessed); err != nil {
+	if _, err := b.becomes(ctx, hash, lifecycle.TransactionProcessed); err != nil {
 		return cost{}, err
 	}
-	return b.cost(ctx, store.TransactionWorkflowID(hash))
+	return b.cost(ctx, lifecycle.TransactionID(hash))
 }
 
 // watchMonitor counts the monitor's signs of life until the function that it gives is called, which ends the monitor's run and
 // tells what an hour costs: one run, with as many signs of life as an hour has room for.
 func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
-	id := transaction.MonitorID(b.shop.wallet.Address().Raw())
+	id := lifecycle.TonMonitorID(b.shop.wallet.Address().Raw())
 	watching, stop := context.WithCancel(ctx)
 	beats := make(chan float64, 1)
 	began := time.Now()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -124,12 +125,12 @@ func (r *rig) bought(ctx context.Context, hash string, deadline time.Time) (stor
 	for ; ; time.Sleep(500 * time.Millisecond) {
 		t, err := r.store.TransactionByHash(ctx, hash)
 		switch {
-		case err == nil && t.Status == store.TransactionProcessed:
+		case err == nil && t.State == lifecycle.TransactionProcessed:
 			return t, nil
 		case ctx.Err() != nil:
 			return t, ctx.Err()
-		case time.Now().After(deadline), t.Status == store.TransactionFailed:
-			return t, errors.Join(fmt.Errorf("a transaction of the backlog is %q: %s", t.Status, t.ErrorMessage), err)
+		case time.Now().After(deadline), t.State == lifecycle.TransactionFailed:
+			return t, errors.Join(fmt.Errorf("a transaction of the backlog is %q: %s", t.State, t.ErrorMessage), err)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command"
 )
 
@@ -57,7 +57,7 @@ func (a *agent) step(ctx context.Context) error {
 		case t.Ended():
 		case t.AssigneeID == a.id:
 			mine = &t
-		case t.Status == store.TaskStuck:
+		case t.Status == lifecycle.TaskStuck:
 			stuck = &t
 		case t.Ready:
 			ready = &t
@@ -81,21 +81,21 @@ func (a *agent) step(ctx context.Context) error {
 // goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
 // somebody else has taken it over.
 func (a *agent) goOn(ctx context.Context, t *command.Task) error {
-	if a.sleeps && t.Title == sleepersTask && t.Status != store.TaskNew {
+	if a.sleeps && t.Title == sleepersTask && t.Status != lifecycle.TaskNew {
 		return nil
 	}
-	if t.Status != store.TaskInProgress {
-		return a.act(ctx, t, "status", store.TaskInProgress, "I begin")
+	if t.Status != lifecycle.TaskInProgress {
+		return a.act(ctx, t, "status", lifecycle.TaskInProgress, "I begin")
 	}
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-time.After(agentWork):
-		return a.act(ctx, t, "status", store.TaskDone, "it is finished")
+		return a.act(ctx, t, "status", lifecycle.TaskDone, "it is finished")
 	}
 }
 
-func (a *agent) act(ctx context.Context, t *command.Task, action string, to store.TaskStatus, comment string) error {
+func (a *agent) act(ctx context.Context, t *command.Task, action string, to lifecycle.TaskState, comment string) error {
 	_, _, err := a.api.Send(ctx, command.ActOn(t.ID, action, to, []string{comment}, ""))
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/dev/stack"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
@@ -196,7 +196,7 @@ func (f *dropFolder) resultOf(r *ride, problem string) result {
 		job: "delivery " + d.ID, name: r.drop.path, state: string(d.State), took: d.UpdatedAt.Sub(d.CreatedAt),
 		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.began), problem: problem,
 	}
-	if problem == "" && d.State != store.JobDelivered {
+	if problem == "" && d.State != lifecycle.DeliveryDelivered {
 		ended.problem = fmt.Sprintf("it ended %s %s; change or touch the file to have it tried anew", d.State, d.LastError)
 	}
 	return ended
@@ -223,7 +223,7 @@ func (f *dropFolder) draw() {
 
 // waits is 1 for a delivery that no worker has taken yet.
 func (r *ride) waits() int {
-	if r.last.State == store.JobQueued {
+	if r.last.State == lifecycle.DeliveryQueued {
 		return 1
 	}
 	return 0

@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/dev/stack"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/starter/command"
 )
@@ -52,7 +53,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 		job: "download " + job.ID, name: job.BookTitle, state: string(job.Status), took: job.UpdatedAt.Sub(job.CreatedAt),
 		workflow: job.WorkflowID, earlier: job.Ended() && job.UpdatedAt.Before(d.began),
 	}
-	if job.Status == store.DownloadCompleted {
+	if job.Status == lifecycle.DownloadCompleted {
 		r.took = job.CompletedAt.Sub(job.CreatedAt)
 		r.problem, err = d.proof(ctx, job)
 	} else {
@@ -64,7 +65,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 // ask gives what an earlier run has completed, or else asks for a download.
 func (d *library) ask(ctx context.Context, bookID string) (command.Download, error) {
 	done, err := client.Ask[client.Page[command.Download]](ctx, d.api, client.Call{
-		Method: http.MethodGet, Path: "/v1/downloads", Query: url.Values{"book_id": {bookID}, "status": {string(store.DownloadCompleted)}},
+		Method: http.MethodGet, Path: "/v1/downloads", Query: url.Values{"book_id": {bookID}, "status": {string(lifecycle.DownloadCompleted)}},
 	})
 	if err != nil {
 		return command.Download{}, err

@@ -14,7 +14,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/dev/stack"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
@@ -212,7 +212,7 @@ func (d *team) results(tasks []command.Task) []result {
 			return slices.ContainsFunc(d.told[t.ID], func(e command.TaskEvent) bool { return e.Type == what })
 		}
 		switch {
-		case t.Status != store.TaskDone:
+		case t.Status != lifecycle.TaskDone:
 			r.problem = "it is not DONE: starter task events " + t.ID + " tells what happened"
 		case t.Title == sleepersTask && !(happened("deadline_expired") && happened("taken_over")):
 			r.problem = "it was to pass its deadline and to be taken over"

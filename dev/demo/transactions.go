@@ -14,8 +14,8 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/stack"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
 	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
@@ -131,7 +131,7 @@ func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransa
 		d.stack.Screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, command.Ton(c.nano))
 	}
 	t, err := d.follow(ctx, t)
-	if err != nil || t.Status != store.TransactionFailed || !c.retried {
+	if err != nil || t.Status != lifecycle.TransactionFailed || !c.retried {
 		return t, err
 	}
 	if err := d.stack.Shop.Fragment.SetUser(shyUsername, "user"); err != nil {
@@ -185,9 +185,9 @@ func changeOf(e command.TaskEvent) string {
 	switch {
 	case e.From != e.To:
 		return e.To
-	case e.Type == store.TransactionSigned:
+	case e.Type == lifecycle.TransactionSigned:
 		return "paying"
-	case e.Type == store.TransactionPaid:
+	case e.Type == lifecycle.TransactionPaid:
 		return "paid"
 	default:
 		return ""
@@ -207,11 +207,11 @@ func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransa
 			times++
 		}
 	}
-	retried := slices.ContainsFunc(t.Events, func(e command.TaskEvent) bool { return e.Type == store.TransactionRetried })
+	retried := slices.ContainsFunc(t.Events, func(e command.TaskEvent) bool { return e.Type == lifecycle.TransactionRetried })
 	switch {
-	case c.ends != "" && (t.Status != store.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != store.NonRetryable || len(t.Payments) > 0):
+	case c.ends != "" && (t.Status != lifecycle.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != lifecycle.NonRetryable || len(t.Payments) > 0):
 		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
-	case c.ends == "" && t.Status != store.TransactionProcessed:
+	case c.ends == "" && t.Status != lifecycle.TransactionProcessed:
 		return "it is not processed" + tells, nil
 	case c.ends == "" && times != 1:
 		return fmt.Sprintf("Fragment has sold these Stars %d times%s", times, tells), nil

@@ -13,10 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/lifecycle"
 )
 
 // part is one generated section.
@@ -34,15 +31,15 @@ type document struct {
 
 var documents = []document{
 	markdown("README.md",
-		part{"delivery states", delivery.Rules.Diagram},
-		part{"task states", task.Rules.Diagram},
-		part{"download states", download.Rules.Diagram},
-		part{"transaction states", transaction.Rules.Diagram},
+		part{"delivery states", lifecycle.Delivery.Diagram},
+		part{"task states", lifecycle.Task.Diagram},
+		part{"download states", lifecycle.Download.Diagram},
+		part{"transaction states", lifecycle.Transaction.Diagram},
 	),
-	markdown("docs/delivery.md", part{"delivery rules", delivery.Rules.Markdown}),
-	markdown("docs/task.md", part{"task rules", task.Rules.Markdown}),
-	markdown("docs/download.md", part{"download rules", download.Rules.Markdown}),
-	markdown("docs/transaction.md", part{"transaction rules", transaction.Rules.Markdown}, part{"failures", failuresTable}),
+	markdown("docs/delivery.md", part{"delivery rules", lifecycle.Delivery.Markdown}),
+	markdown("docs/task.md", part{"task rules", lifecycle.Task.Markdown}),
+	markdown("docs/download.md", part{"download rules", lifecycle.Download.Markdown}),
+	markdown("docs/transaction.md", part{"transaction rules", lifecycle.Transaction.Markdown}, part{"failures", failuresTable}),
 	markdown("docs/api.md", part{"operations", operationsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
 	{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},

@@ -10,15 +10,15 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 // shown asks the workflow of a job how it stands.
-func (s *stack) shown(job store.Job) (view delivery.View) {
+func (s *stack) shown(job store.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
 	s.eventually(time.Minute, "the workflow answers", func() bool { // a busy machine may let a query wait for longer than it may
-		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", delivery.StateQuery)
+		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answer.Get(&view) == nil
 	})
 	return view
@@ -42,12 +42,12 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	}
 
 	job := s.jobOf(made["id"].(string))
-	s.eventually(time.Minute, "the workflow shows the stream", func() bool { return s.shown(job).State == string(store.JobStreaming) })
+	s.eventually(time.Minute, "the workflow shows the stream", func() bool { return s.shown(job).State == string(lifecycle.DeliveryStreaming) })
 	if deadline := s.shown(job).DeadlineAt; deadline == nil {
 		t.Error("a stream has no deadline")
 	}
 	s.eventually(time.Minute, "the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
-	s.eventually(10*time.Second, "the workflow shows that it waits again", func() bool { return s.shown(job).State == string(store.JobQueued) })
+	s.eventually(10*time.Second, "the workflow shows that it waits again", func() bool { return s.shown(job).State == string(lifecycle.DeliveryQueued) })
 
 	view, job := s.shown(job), s.reload(job)
 	if view.Attempt != 1 || view.LastError != fault.TelegramTimeout || view.NextAttemptAt == nil || view.DeadlineAt == nil {
@@ -96,15 +96,15 @@ func TestALossIsReported(t *testing.T) {
 	s.slow(256 << 10)
 	busyFile, busySum := s.file("busy.bin", 24<<20) // a minute and a half
 	busy := s.deliver(s.user(101), busyFile)
-	s.inState(busy, store.JobStreaming)
+	s.inState(busy, lifecycle.DeliveryStreaming)
 	frozen := s.startWorker()
 	file, sum := s.file("big.bin", 24<<20)
 	job := s.deliver(s.user(100), file)
-	s.inState(job, store.JobStreaming)
+	s.inState(job, lifecycle.DeliveryStreaming)
 
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
-	s.eventually(time.Minute, "the loss is in the record", func() bool { return s.reload(job).State == store.JobQueued })
-	if s.reload(busy).State != store.JobStreaming {
+	s.eventually(time.Minute, "the loss is in the record", func() bool { return s.reload(job).State == lifecycle.DeliveryQueued })
+	if s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatal("the other worker was not busy for long enough")
 	}
 	job = s.reload(job)
@@ -113,18 +113,18 @@ func TestALossIsReported(t *testing.T) {
 	}
 	s.eventually(30*time.Second, "the workflow shows the loss", func() bool {
 		view := s.shown(job)
-		return view.State == string(store.JobQueued) && view.Attempt == 1 && view.LastError == fault.WorkerLost
+		return view.State == string(lifecycle.DeliveryQueued) && view.Attempt == 1 && view.LastError == fault.WorkerLost
 	})
 
 	s.telegram.ClearFaults()
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
 	job = s.ended(job, 2*time.Minute)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d: the lost one counts once", job.Attempt)
 	}
 	s.wantDocument(100, sum)
-	s.wantState(s.ended(busy, 2*time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(busy, 2*time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(101, busySum)
 }
 
@@ -142,11 +142,11 @@ func TestALossAfterTheLastByte(t *testing.T) {
 	s.slow(128 << 10)
 	busyFile, _ := s.file("busy.bin", 16<<20)
 	busy := s.deliver(s.user(101), busyFile)
-	s.inState(busy, store.JobStreaming)
+	s.inState(busy, lifecycle.DeliveryStreaming)
 
 	lost.kill()
-	s.wantState(s.ended(job, 90*time.Second), store.JobFailed, string(fault.OutcomeUnknown))
-	if s.reload(busy).State != store.JobStreaming {
+	s.wantState(s.ended(job, 90*time.Second), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
+	if s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatal("the other worker was not busy for long enough")
 	}
 	s.eventually(30*time.Second, "its workflow is over and found", func() bool {
@@ -176,26 +176,26 @@ func TestOperatorPausesAndResets(t *testing.T) {
 	id := s.deliverActivity(job)
 
 	s.temporalCLI("activity", "pause", "--workflow-id", job.WorkflowID(), "--activity-id", id)
-	s.inState(job, store.JobQueued)
+	s.inState(job, lifecycle.DeliveryQueued)
 	if got := s.reload(job); got.Attempt != 0 || got.LastError != string(fault.PausedByOperator) {
 		t.Errorf("paused: attempt %d, %s", got.Attempt, got.LastError)
 	}
 	s.eventually(30*time.Second, "the workflow says why it waits", func() bool {
 		view := s.shown(job)
-		return view.State == string(store.JobQueued) && strings.Contains(view.WaitsFor, "operator") && view.Attempt == 0
+		return view.State == string(lifecycle.DeliveryQueued) && strings.Contains(view.WaitsFor, "operator") && view.Attempt == 0
 	})
 	time.Sleep(3 * time.Second)
-	if got := s.reload(job); got.State != store.JobQueued {
+	if got := s.reload(job); got.State != lifecycle.DeliveryQueued {
 		t.Errorf("a paused job is %s", got.State)
 	}
 
 	s.temporalCLI("activity", "unpause", "--workflow-id", job.WorkflowID(), "--activity-id", id)
-	s.inState(job, store.JobStreaming)
+	s.inState(job, lifecycle.DeliveryStreaming)
 	claim := s.reload(job).Claim
 	s.temporalCLI("activity", "reset", "--workflow-id", job.WorkflowID(), "--activity-id", id)
 	s.eventually(30*time.Second, "another attempt has begun", func() bool {
 		got := s.reload(job)
-		return got.Claim > claim && got.State == store.JobStreaming
+		return got.Claim > claim && got.State == lifecycle.DeliveryStreaming
 	})
 	if got := s.reload(job); got.Attempt != 0 || got.LastError != "" {
 		t.Errorf("reset: attempt %d, %s", got.Attempt, got.LastError)
@@ -203,7 +203,7 @@ func TestOperatorPausesAndResets(t *testing.T) {
 
 	s.telegram.ClearFaults()
 	job = s.ended(job, time.Minute)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: an operator costs none", job.Attempt)
 	}

@@ -7,6 +7,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -24,14 +25,14 @@ func TestCancelBeforeBegun(t *testing.T) {
 	load := v.ask(v.library.reader(), torrent.URL)
 	order := v.orderOfOld()
 
-	for _, id := range []string{job.WorkflowID(), "task/" + task, load.WorkflowID(), store.TransactionWorkflowID(order)} {
+	for _, id := range []string{job.WorkflowID(), "task/" + task, load.WorkflowID(), lifecycle.TransactionID(order)} {
 		v.temporalCLI("workflow", "cancel", "--workflow-id", id)
 	}
 	v.startWorker()
-	v.wantState(v.ended(job, time.Minute), store.JobCancelled, string(fault.CancelledByUser))
+	v.wantState(v.ended(job, time.Minute), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
 	v.eventually(time.Minute, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
-	if load = v.over(load); load.Status != store.DownloadCanceled {
-		t.Errorf("the download is %s", load.Status)
+	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
+		t.Errorf("the download is %s", load.State)
 	}
 	v.orderIs(order, "is cancelled", func(o map[string]any) bool {
 		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"

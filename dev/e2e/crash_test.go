@@ -15,6 +15,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 )
@@ -25,7 +26,7 @@ func (s *stack) slow(bytesPerSecond int64) {
 }
 
 // inState waits until a job is in a state.
-func (s *stack) inState(job store.Job, state store.JobState) {
+func (s *stack) inState(job store.Job, state lifecycle.DeliveryState) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state })
 }
@@ -36,7 +37,7 @@ func (s *stack) streaming(size, perSecond int) (job store.Job, sum string) {
 	file, sum := s.file("big.bin", size<<20)
 	s.slow(int64(perSecond) << 20)
 	job = s.deliver(s.user(100), file)
-	s.inState(job, store.JobStreaming)
+	s.inState(job, lifecycle.DeliveryStreaming)
 	return job, sum
 }
 
@@ -51,7 +52,7 @@ func TestWorkerKilled(t *testing.T) {
 	killed := time.Now()
 	s.startWorker()
 	job = s.ended(job, time.Minute)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d, want 1: the lost try counts", job.Attempt)
@@ -75,7 +76,7 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 	worker.kill()
 	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	if n := len(s.documents(100)); n > 1 {
 		t.Errorf("the chat has %d documents", n)
 	}
@@ -91,7 +92,7 @@ func TestWorkerFrozen(t *testing.T) {
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
 	s.startWorker()
 	job = s.ended(job, jobPatience)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
 	s.eventually(30*time.Second, "both uploads are over", func() bool {
 		uploads := s.uploads()
@@ -116,7 +117,7 @@ func TestFenced(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
 	must(t, err)
 	job = s.ended(job, 30*time.Second)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if job.Attempt != 1 || job.Claim != 3 {
 		t.Errorf("attempt %d with claim %d: the first ride has written", job.Attempt, job.Claim)
@@ -136,7 +137,7 @@ func TestWorkerStopped(t *testing.T) {
 	job, sum := s.streaming(24, 4)
 	worker.stop()
 	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 }
 
@@ -152,8 +153,8 @@ func TestTemporalAway(t *testing.T) {
 	meanwhile := s.deliver(other, asked) // recorded; the reconciler starts it
 	time.Sleep(time.Second)
 	must(t, s.temporal.Restart(t.Context()))
-	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
-	s.wantState(s.ended(meanwhile, time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(meanwhile, time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, longSum)
 	s.wantDocument(101, askedSum)
 }
@@ -176,7 +177,7 @@ func TestPostgresAway(t *testing.T) {
 	time.Sleep(4 * time.Second) // the last bytes and their answer fall into the outage
 	must(t, postgres.Restart(t.Context()))
 	job = s.ended(job, time.Minute)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: an outage of the record is no failed try", job.Attempt)
@@ -192,13 +193,13 @@ func TestCancel(t *testing.T) {
 	user := s.user(100)
 	file, _ := s.file("big.bin", 24<<20)
 	streaming := s.deliver(user, file)
-	s.inState(streaming, store.JobStreaming)
+	s.inState(streaming, lifecycle.DeliveryStreaming)
 	queued, err := s.deliveries.Cancel(t.Context(), user, s.deliver(user, file).ID)
 	must(t, err)
-	s.wantState(queued, store.JobCancelled, string(fault.CancelledByUser))
+	s.wantState(queued, lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
 	_, err = s.deliveries.Cancel(t.Context(), user, streaming.ID)
 	must(t, err)
-	s.wantState(s.ended(streaming, 10*time.Second), store.JobCancelled, string(fault.CancelledByUser))
+	s.wantState(s.ended(streaming, 10*time.Second), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
 	if n := len(s.documents(100)); n != 0 {
 		t.Errorf("the chat has %d documents", n)
 	}
@@ -223,7 +224,7 @@ func TestCancelAfterTheLastByte(t *testing.T) {
 	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 	_, err := s.deliveries.Cancel(t.Context(), user, job.ID)
 	must(t, err)
-	s.wantState(s.ended(job, 30*time.Second), store.JobFailed, string(fault.OutcomeUnknown))
+	s.wantState(s.ended(job, 30*time.Second), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 }
 
 // TestExpires lets nobody take a job within its TTL.
@@ -237,13 +238,13 @@ func TestExpires(t *testing.T) {
 	late, _ := s.file("late.bin", 1000)
 	first := s.deliver(user, long)
 	s.eventually(time.Minute, "a job is streaming", func() bool {
-		if first = s.reload(first); first.State == store.JobExpired { // the machine was too slow to take it in time
+		if first = s.reload(first); first.State == lifecycle.DeliveryExpired { // the machine was too slow to take it in time
 			first = s.deliver(user, long)
 		}
-		return first.State == store.JobStreaming
+		return first.State == lifecycle.DeliveryStreaming
 	})
-	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), store.JobExpired, string(fault.NotClaimedInTime))
-	s.wantState(s.ended(first, 30*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), lifecycle.DeliveryExpired, string(fault.NotClaimedInTime))
+	s.wantState(s.ended(first, 30*time.Second), lifecycle.DeliveryDelivered, "")
 }
 
 // TestBlockedMeanwhile blocks a user between the request and the claim.
@@ -256,7 +257,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 	_, err := s.store.ChangeUser(t.Context(), user.ID, store.UserChange{Status: store.UserBlocked})
 	must(t, err)
 	s.startWorker()
-	s.wantState(s.ended(job, 20*time.Second), store.JobFailed, string(fault.UserNotActive))
+	s.wantState(s.ended(job, 20*time.Second), lifecycle.DeliveryFailed, string(fault.UserNotActive))
 	blocked, err := s.store.UserByID(t.Context(), user.ID)
 	must(t, err)
 	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
@@ -279,13 +280,13 @@ func TestResend(t *testing.T) {
 		return n
 	}
 	first, second, third := s.user(100), s.user(101), s.user(102)
-	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), store.JobDelivered, "")
-	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 1 {
 		t.Errorf("%d downloads, want 1: known content moves no bytes", n)
 	}
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "wrong_file_id", Times: 1})
-	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 2 {
 		t.Errorf("%d downloads, want 2: a refused file_id falls back to streaming", n)
 	}
@@ -315,7 +316,7 @@ func TestFairness(t *testing.T) {
 	}
 	allAsked := len(s.claims())
 	for _, job := range jobs {
-		s.wantState(s.ended(job, 2*time.Minute), store.JobDelivered, "")
+		s.wantState(s.ended(job, 2*time.Minute), lifecycle.DeliveryDelivered, "")
 	}
 	var claims []int64
 	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool { // other tests' transactions may hold some up
@@ -390,7 +391,7 @@ func TestRepeatedRequests(t *testing.T) {
 			t.Errorf("job %d beside job %d", job.ID, first.ID)
 		}
 	}
-	s.wantState(s.ended(first, 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if first.IdempotencyKey != delivery.IdempotencyKey(user.ID, file.ID, "the-nonce") {
 		t.Error("the key is not the digest of user, file and nonce")

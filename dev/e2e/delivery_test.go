@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 func TestDeliverySucceeds(t *testing.T) {
@@ -16,7 +16,7 @@ func TestDeliverySucceeds(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("отчёт 📄.pdf", 3<<20)
 	job := s.ended(s.deliver(user, file), 20*time.Second)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"}
 	if got := s.events(job); !slices.Equal(got, want) {
@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 	} {
 		user := s.user(int64(300 + i))
 		file, sum := s.file(name, 1000)
-		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobDelivered, "")
+		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 		s.wantDocument(*user.TelegramID, sum)
 		if got := s.documents(*user.TelegramID)[0].Name; i != 1 && got != name {
 			t.Errorf("%q became %q", name, got)

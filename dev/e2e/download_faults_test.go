@@ -11,8 +11,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // troubled is one round of TestDownloadFaults: some downloads, and what happens to them.
@@ -72,7 +72,7 @@ func TestDownloadFaults(t *testing.T) {
 		for _, job := range round.jobs {
 			job = l.over(job)
 			troubles = append(troubles, round.disagreements(job)...)
-			ends[fmt.Sprintf("%s %s", job.Status, reasonOf(job))]++
+			ends[fmt.Sprintf("%s %s", job.State, reasonOf(job))]++
 		}
 		if trouble := round.leftOver(); trouble != "" {
 			troubles = append(troubles, trouble)
@@ -184,7 +184,7 @@ func (r *troubled) heal() {
 	for {
 		live := 0
 		for _, job := range r.jobs {
-			if job = r.now(job); !download.Rules.Terminal(job.Status) {
+			if job = r.now(job); !lifecycle.Download.Terminal(job.State) {
 				live++
 			}
 		}

@@ -23,6 +23,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -206,7 +207,7 @@ func (l *library) record(user store.User, link string) store.Download {
 	l.Helper()
 	job, _, err := l.store.CreateDownload(l.Context(), store.Download{
 		UserID: user.ID, BookID: l.book(user).ID, MediaType: store.MediaAudio, Source: "test", SourceURL: link,
-	}, store.Event{Type: "enqueued", To: string(store.DownloadQueued)})
+	}, store.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
 	must(l, err)
 	return job
 }
@@ -248,7 +249,7 @@ func (l *library) becomes(job store.Download, what string, so func(store.Downloa
 
 func (l *library) downloading(job store.Download) store.Download {
 	l.Helper()
-	return l.becomes(job, "downloading", func(d store.Download) bool { return d.Status == store.DownloadDownloading })
+	return l.becomes(job, "downloading", func(d store.Download) bool { return d.State == lifecycle.DownloadDownloading })
 }
 
 // added waits until qBittorrent has taken a job's torrent.
@@ -259,7 +260,7 @@ func (l *library) added(job store.Download) store.Download {
 
 func (l *library) over(job store.Download) store.Download {
 	l.Helper()
-	return l.becomes(job, "over", func(d store.Download) bool { return download.Rules.Terminal(d.Status) })
+	return l.becomes(job, "over", func(d store.Download) bool { return lifecycle.Download.Terminal(d.State) })
 }
 
 // shown tells what qBittorrent has, for the message of a failure.
@@ -297,19 +298,19 @@ func (l *library) wantStory(job store.Download, want ...string) {
 // completes waits for the end of a job that has to go well, and checks it.
 func (l *library) completes(job store.Download) store.Download {
 	l.Helper()
-	return l.ends(job, store.DownloadCompleted, "")
+	return l.ends(job, lifecycle.DownloadCompleted, "")
 }
 
 // ends waits for the end of a job, and checks that the record, Temporal and qBittorrent agree on it.
-func (l *library) ends(job store.Download, status store.DownloadStatus, reason string) store.Download {
+func (l *library) ends(job store.Download, status lifecycle.DownloadState, reason string) store.Download {
 	l.Helper()
 	job = l.over(job)
 	got := ""
 	if job.FailureReason != nil {
 		got = *job.FailureReason
 	}
-	if job.Status != status || got != reason {
-		l.Fatalf("download %d is %s %q (%s), want %s %q; events %v", job.ID, job.Status, got, job.LastError, status, reason, l.story(job))
+	if job.State != status || got != reason {
+		l.Fatalf("download %d is %s %q (%s), want %s %q; events %v", job.ID, job.State, got, job.LastError, status, reason, l.story(job))
 	}
 	for _, trouble := range l.disagreements(job) {
 		l.Error(trouble)
@@ -318,17 +319,17 @@ func (l *library) ends(job store.Download, status store.DownloadStatus, reason s
 }
 
 // closings are how the workflow of an ended job closes.
-var closings = map[store.DownloadStatus]enumspb.WorkflowExecutionStatus{
-	store.DownloadCompleted: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
-	store.DownloadFailed:    enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
-	store.DownloadCanceled:  enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED,
+var closings = map[lifecycle.DownloadState]enumspb.WorkflowExecutionStatus{
+	lifecycle.DownloadCompleted: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+	lifecycle.DownloadFailed:    enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
+	lifecycle.DownloadCanceled:  enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED,
 }
 
 // disagreements compares an ended job's record with its workflow and with qBittorrent, which may lag a little.
 func (l *library) disagreements(job store.Download) (troubles []string) {
 	l.Helper()
 	trouble := func(format string, args ...any) {
-		troubles = append(troubles, fmt.Sprintf("download %d, %s: ", job.ID, job.Status)+fmt.Sprintf(format, args...))
+		troubles = append(troubles, fmt.Sprintf("download %d, %s: ", job.ID, job.State)+fmt.Sprintf(format, args...))
 	}
 	ends := 0
 	story := l.story(job)
@@ -337,7 +338,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 			ends++
 		}
 	}
-	if ends != 1 || story[len(story)-1] != string(job.Status) {
+	if ends != 1 || story[len(story)-1] != string(job.State) {
 		trouble("its events are %v", story)
 	}
 
@@ -346,7 +347,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 		described, err := l.client.DescribeWorkflowExecution(l.Context(), job.WorkflowID(), "")
 		closing = described.GetWorkflowExecutionInfo().GetStatus()
 		return err == nil && closing != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	}) || closing != closings[job.Status] {
+	}) || closing != closings[job.State] {
 		trouble("its workflow is %s", closing)
 	}
 
@@ -355,7 +356,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 	asset := slices.ContainsFunc(book.Media, func(m store.MediaAsset) bool {
 		return m.MediaType == job.MediaType && m.Status == store.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
 	})
-	completed := job.Status == store.DownloadCompleted
+	completed := job.State == lifecycle.DownloadCompleted
 	if completed != asset || completed != (book.State == store.BookLibrary) {
 		trouble("the book is %+v", book)
 	}
@@ -426,10 +427,10 @@ func (l *library) untidy() (trouble string) {
 		if strings.HasPrefix(tag, store.DownloadTagPrefix) && !held[tag] {
 			id, _ := strconv.ParseInt(strings.TrimPrefix(tag, store.DownloadTagPrefix), 10, 64)
 			job := l.now(store.Download{ID: id})
-			if l.careless && job.Status == store.DownloadCompleted {
+			if l.careless && job.State == lifecycle.DownloadCompleted {
 				continue
 			}
-			return fmt.Sprintf("a tag is left over of download %d, %s: %v", id, job.Status, l.story(job))
+			return fmt.Sprintf("a tag is left over of download %d, %s: %v", id, job.State, l.story(job))
 		}
 	}
 	return ""
@@ -442,7 +443,7 @@ func (l *library) live(tag string) bool {
 		return false
 	}
 	job, err := l.store.DownloadByID(l.Context(), id)
-	return err == nil && !download.Rules.Terminal(job.Status)
+	return err == nil && !lifecycle.Download.Terminal(job.State)
 }
 
 // wantContent checks the file of a completed job, where there are files.

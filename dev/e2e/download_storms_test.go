@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (l *library) unchanged(before store.Download) {
 
 // sameDownload compares what can be told apart by time and version.
 func sameDownload(a, b store.Download) bool {
-	return a.RowVersion == b.RowVersion && a.Status == b.Status && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
+	return a.RowVersion == b.RowVersion && a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
 		a.Observed == b.Observed && a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
 }
 
@@ -45,17 +46,17 @@ func qbittorrentAway(l *library) {
 	before := l.now(staying)
 	waiting := l.ask(ann, late.URL)
 	waiting = l.becomes(waiting, "waiting for qBittorrent", func(d store.Download) bool { return d.LastError == string(fault.ProviderUnavailable) })
-	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false); fault.CodeOf(err) != fault.ProviderUnavailable || got.Status != store.DownloadDownloading {
-		l.Errorf("a cancel meanwhile: %s, %v", got.Status, err)
+	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false); fault.CodeOf(err) != fault.ProviderUnavailable || got.State != lifecycle.DownloadDownloading {
+		l.Errorf("a cancel meanwhile: %s, %v", got.State, err)
 	}
 	time.Sleep(grace + 3*pollEvery)
 	l.unchanged(before)
-	if now := l.now(waiting); now.Status != store.DownloadQueued {
+	if now := l.now(waiting); now.State != lifecycle.DownloadQueued {
 		l.Errorf("what was asked meanwhile: %+v", now)
 	}
 	l.torrents.restart(l)
 	l.noted(true)
-	l.ends(going, store.DownloadCanceled, "")
+	l.ends(going, lifecycle.DownloadCanceled, "")
 	for _, made := range []*sim.SeededTorrent{stays, late} {
 		l.torrents.release(l, made)
 	}
@@ -117,7 +118,7 @@ func wrongPassword(l *library) {
 	l.noted(false)
 	time.Sleep(grace + 5*pollEvery)
 	l.unchanged(before)
-	if second = l.now(second); second.Status != store.DownloadQueued {
+	if second = l.now(second); second.State != lifecycle.DownloadQueued {
 		l.Errorf("without a login: %+v", second)
 	}
 	if stand, ok := l.torrents.(*standIn); ok {
@@ -162,7 +163,7 @@ func fullDisk(l *library) {
 		must(l, stand.SetFreeSpace(100<<30))
 		must(l, stand.Change(l.foreign.Name, sim.TorrentChange{State: &goesOn}))
 	}()
-	job = l.ends(job, store.DownloadFailed, string(fault.ProviderError))
+	job = l.ends(job, lifecycle.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {
 		l.Errorf("it was not tried again: %+v", job)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -79,7 +80,7 @@ func fromFile(l *library) {
 		stand.change(l, made, sim.TorrentChange{Progress: &half, Duration: &long})
 	}
 	job = l.becomes(job, "growing", func(d store.Download) bool {
-		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.Status == store.DownloadDownloading
+		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.State == lifecycle.DownloadDownloading
 	})
 	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
 		l.Errorf("on the way: %+v", job)
@@ -101,7 +102,7 @@ func fromMagnet(l *library) {
 		return there != nil && there.State == "metaDL"
 	})
 	time.Sleep(3 * pollEvery)
-	if job = l.now(job); job.Status != store.DownloadQueued {
+	if job = l.now(job); job.State != lifecycle.DownloadQueued {
 		l.Errorf("without metadata: %+v", job)
 	}
 	l.torrents.release(l, made)
@@ -253,10 +254,10 @@ func sharedByTwo(l *library) {
 func (l *library) cancel(user store.User, job store.Download, keepFiles bool) store.Download {
 	l.Helper()
 	got, err := l.downloads.Cancel(l.Context(), user, job.ID, keepFiles)
-	if err != nil || got.Status != store.DownloadCanceled {
-		l.Fatalf("cancel of download %d: %s, %v", job.ID, got.Status, err)
+	if err != nil || got.State != lifecycle.DownloadCanceled {
+		l.Fatalf("cancel of download %d: %s, %v", job.ID, got.State, err)
 	}
-	return l.ends(got, store.DownloadCanceled, "")
+	return l.ends(got, lifecycle.DownloadCanceled, "")
 }
 
 func canceled(l *library) {
@@ -290,7 +291,7 @@ func (l *library) growing(name string) (store.User, store.Download, *sim.SeededT
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 5*time.Minute)
 	}
-	return ann, l.becomes(job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.Status == store.DownloadDownloading }), made
+	return ann, l.becomes(job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.State == lifecycle.DownloadDownloading }), made
 }
 
 // canceledAtOnce cancels downloads while they are being handed over: nothing is left, whoever comes first.
@@ -308,7 +309,7 @@ func canceledAtOnce(l *library) {
 		jobs = append(jobs, job)
 	}
 	for _, job := range jobs {
-		l.ends(job, store.DownloadCanceled, "")
+		l.ends(job, lifecycle.DownloadCanceled, "")
 	}
 	for _, made := range torrents {
 		if !l.soon(func() bool { return l.find(made) == nil }) {
@@ -335,7 +336,7 @@ func removedByHand(l *library) {
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
 	l.becomes(job, "missing", func(d store.Download) bool { return d.FirstNotFoundAt != nil })
-	job = l.ends(job, store.DownloadFailed, string(fault.MissingExternalJob))
+	job = l.ends(job, lifecycle.DownloadFailed, string(fault.MissingExternalJob))
 	l.wantStory(job, "enqueued", "started", "went_missing", "failed")
 	if missing := job.UpdatedAt.Sub(*job.FirstNotFoundAt); missing < grace {
 		l.Errorf("it failed after %s", missing)
@@ -361,7 +362,7 @@ func alreadyForeign(l *library) {
 	made := l.unseeded("taken-by-somebody.epub")
 	l.addByHand(made, map[string]string{"category": foreignCategory, "tags": "theirs"})
 	l.eventually(20*time.Second, "it is there", func() bool { return l.find(made) != nil })
-	job := l.ends(l.ask(l.reader(), made.URL), store.DownloadFailed, string(fault.EnqueueFailed))
+	job := l.ends(l.ask(l.reader(), made.URL), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 	l.wantStory(job, "enqueued", "failed")
 	if there := l.find(made); there == nil || there.Category != foreignCategory || there.Tags != "theirs" {
 		l.Errorf("the torrent is %+v", there)
@@ -372,7 +373,7 @@ func alreadyForeign(l *library) {
 // noTorrent follows links that lead to nothing, or to something else.
 func noTorrent(l *library) {
 	for path, want := range map[string]fault.Code{"/torrents/nothing.torrent": fault.SourceRefused, "/_/requests": fault.SourceNotTorrent} {
-		job := l.ends(l.ask(l.reader(), l.seed.URL+path), store.DownloadFailed, string(fault.EnqueueFailed))
+		job := l.ends(l.ask(l.reader(), l.seed.URL+path), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 		if job.LastError != string(want) {
 			l.Errorf("%s: %s, want %s", path, job.LastError, want)
 		}
@@ -388,7 +389,7 @@ func badPath(l *library) {
 	job := l.record(l.reader(), made.URL)
 	must(l, l.store.PlaceDownload(l.Context(), job.ID, "/proc/nope/"+job.Tag()))
 	l.launch(job)
-	job = l.ends(job, store.DownloadFailed, string(fault.ProviderError))
+	job = l.ends(job, lifecycle.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {
 		l.Errorf("it was not tried again: %+v", job)
 	}
@@ -415,7 +416,7 @@ func canceledAtTheEnd(l *library) {
 			}
 			l.becomes(job, "nearly complete", func(d store.Download) bool {
 				there := l.tagged(job)
-				return d.Status != store.DownloadQueued || there != nil && there.Progress > 0.5
+				return d.State != lifecycle.DownloadQueued || there != nil && there.Progress > 0.5
 			})
 			time.Sleep(rand.N(3 * pollEvery))
 			got, err := l.downloads.Cancel(l.Context(), ann, job.ID, false)
@@ -423,14 +424,14 @@ func canceledAtTheEnd(l *library) {
 			for _, trouble := range l.disagreements(job) {
 				l.Error(trouble)
 			}
-			if job.Status == store.DownloadCanceled {
+			if job.State == lifecycle.DownloadCanceled {
 				canceled.Add(1)
 				l.wantFiles(job, made, false)
 			} else {
 				l.wantContent(job, made)
 			}
-			if told := err == nil; told != (job.Status == store.DownloadCanceled) || !told && fault.CodeOf(err) != fault.InvalidTransition {
-				l.Errorf("download %d is %s, its caller was told %s, %v", job.ID, job.Status, got.Status, err)
+			if told := err == nil; told != (job.State == lifecycle.DownloadCanceled) || !told && fault.CodeOf(err) != fault.InvalidTransition {
+				l.Errorf("download %d is %s, its caller was told %s, %v", job.ID, job.State, got.State, err)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -27,42 +28,42 @@ func TestFaults(t *testing.T) {
 		name      string
 		telegram  *sim.Fault
 		yandex    *sim.Fault
-		state     store.JobState
+		state     lifecycle.DeliveryState
 		lastError fault.Code
 		attempt   int
 		documents int
 		atLeast   time.Duration
 	}{
-		{name: "429 with a short wait costs no try", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: store.JobDelivered, documents: 1, atLeast: time.Second},
-		{name: "429 after the whole body", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1, AfterBody: true}, state: store.JobDelivered, documents: 1, atLeast: time.Second},
-		{name: "429 with a long wait delays the next try", telegram: &sim.Fault{Kind: "429", RetryAfter: 4, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1, atLeast: 4 * time.Second},
-		{name: "Telegram 500 twice", telegram: &sim.Fault{Kind: "500", Times: 2}, state: store.JobDelivered, attempt: 2, documents: 1},
-		{name: "Telegram's own 500 after the body is an answer", telegram: &sim.Fault{Kind: "internal_error", Times: 1, AfterBody: true}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "500 restart after the whole body is no answer", telegram: &sim.Fault{Kind: "500", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
-		{name: "500 restart may hide a success", telegram: &sim.Fault{Kind: "500", Times: 1, Applied: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
-		{name: "Telegram 500 three times", telegram: &sim.Fault{Kind: "500", Times: 3}, state: store.JobFailed, lastError: fault.TelegramUnavailable, attempt: 3},
-		{name: "a proxy's 502 page", telegram: &sim.Fault{Kind: "html_502", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "a proxy's 502 page after the whole body is no answer", telegram: &sim.Fault{Kind: "html_502", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
-		{name: "a proxy's 502 page may hide a success", telegram: &sim.Fault{Kind: "html_502", Times: 1, Applied: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
-		{name: "413 without a body after the whole body is no answer", telegram: &sim.Fault{Kind: "413_empty", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
-		{name: "413 without a body", telegram: &sim.Fault{Kind: "413_empty", Times: 1}, state: store.JobFailed, lastError: fault.FileTooBig, attempt: 1},
-		{name: "the user blocked the bot", telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: store.JobFailed, lastError: fault.TelegramForbidden, attempt: 1},
-		{name: "the user is gone", telegram: &sim.Fault{Kind: "deactivated", Times: 1}, state: store.JobFailed, lastError: fault.TelegramForbidden, attempt: 1},
-		{name: "the upload is cut", telegram: &sim.Fault{Kind: "cut", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: store.JobFailed, lastError: fault.TelegramTimeout, attempt: 3},
-		{name: "the answer is lost", telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
-		{name: "504 after the whole body may hide a success", telegram: &sim.Fault{Kind: "504", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
-		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: store.JobFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "429 with a short wait costs no try", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
+		{name: "429 after the whole body", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1, AfterBody: true}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
+		{name: "429 with a long wait delays the next try", telegram: &sim.Fault{Kind: "429", RetryAfter: 4, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1, atLeast: 4 * time.Second},
+		{name: "Telegram 500 twice", telegram: &sim.Fault{Kind: "500", Times: 2}, state: lifecycle.DeliveryDelivered, attempt: 2, documents: 1},
+		{name: "Telegram's own 500 after the body is an answer", telegram: &sim.Fault{Kind: "internal_error", Times: 1, AfterBody: true}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "500 restart after the whole body is no answer", telegram: &sim.Fault{Kind: "500", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "500 restart may hide a success", telegram: &sim.Fault{Kind: "500", Times: 1, Applied: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "Telegram 500 three times", telegram: &sim.Fault{Kind: "500", Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramUnavailable, attempt: 3},
+		{name: "a proxy's 502 page", telegram: &sim.Fault{Kind: "html_502", Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "a proxy's 502 page after the whole body is no answer", telegram: &sim.Fault{Kind: "html_502", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "a proxy's 502 page may hide a success", telegram: &sim.Fault{Kind: "html_502", Times: 1, Applied: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "413 without a body after the whole body is no answer", telegram: &sim.Fault{Kind: "413_empty", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "413 without a body", telegram: &sim.Fault{Kind: "413_empty", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.FileTooBig, attempt: 1},
+		{name: "the user blocked the bot", telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
+		{name: "the user is gone", telegram: &sim.Fault{Kind: "deactivated", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
+		{name: "the upload is cut", telegram: &sim.Fault{Kind: "cut", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramTimeout, attempt: 3},
+		{name: "the answer is lost", telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
+		{name: "504 after the whole body may hide a success", telegram: &sim.Fault{Kind: "504", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
 
-		{name: "storage 500", yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "storage 429", yandex: &sim.Fault{Match: "resources", Kind: "429", RetryAfter: 1, Times: 1}, state: store.JobDelivered, documents: 1},
-		{name: "storage 423", yandex: &sim.Fault{Match: "resources", Kind: "423", Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "storage 404", yandex: &sim.Fault{Match: "resources", Kind: "404", Times: 1}, state: store.JobFailed, lastError: fault.FileNotFound, attempt: 1},
-		{name: "storage 401 once is mended by a refresh", yandex: &sim.Fault{Match: "resources", Kind: "401", Times: 1}, state: store.JobDelivered, documents: 1},
-		{name: "the download is cut", yandex: &sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "the download ends early", yandex: &sim.Fault{Match: "/download/", Kind: "short_body", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
-		{name: "the download is longer than declared", yandex: &sim.Fault{Match: "/download/", Kind: "long_body", Times: 3}, state: store.JobFailed, lastError: fault.FileChanged, attempt: 3},
-		{name: "the download stalls", yandex: &sim.Fault{Match: "/download/", Kind: "stall", AfterBytes: mid, Times: 1}, state: store.JobDelivered, attempt: 1, documents: 1},
+		{name: "storage 500", yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "storage 429", yandex: &sim.Fault{Match: "resources", Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1},
+		{name: "storage 423", yandex: &sim.Fault{Match: "resources", Kind: "423", Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "storage 404", yandex: &sim.Fault{Match: "resources", Kind: "404", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.FileNotFound, attempt: 1},
+		{name: "storage 401 once is mended by a refresh", yandex: &sim.Fault{Match: "resources", Kind: "401", Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1},
+		{name: "the download is cut", yandex: &sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "the download ends early", yandex: &sim.Fault{Match: "/download/", Kind: "short_body", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "the download is longer than declared", yandex: &sim.Fault{Match: "/download/", Kind: "long_body", Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.FileChanged, attempt: 3},
+		{name: "the download stalls", yandex: &sim.Fault{Match: "/download/", Kind: "stall", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *s
@@ -110,8 +111,8 @@ func TestFileGone(t *testing.T) {
 	must(t, os.Remove(filepath.Join(s.files, "gone.bin")))
 	must(t, os.Truncate(filepath.Join(s.files, "emptied.bin"), 0))
 	s.startWorker()
-	s.wantState(s.ended(first, 20*time.Second), store.JobFailed, string(fault.FileNotFound))
-	s.wantState(s.ended(second, 20*time.Second), store.JobFailed, string(fault.FileEmpty))
+	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryFailed, string(fault.FileNotFound))
+	s.wantState(s.ended(second, 20*time.Second), lifecycle.DeliveryFailed, string(fault.FileEmpty))
 }
 
 // TestTokenRefused takes the storage's token away: the job fails, administrators get one alert, and a new token works.
@@ -121,12 +122,12 @@ func TestTokenRefused(t *testing.T) {
 	s.startWorker()
 	user := s.user(100)
 	before, _ := s.file("before.bin", 1000)
-	s.wantState(s.ended(s.deliver(user, before), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(user, before), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.yandex.RevokeRefreshTokens()
 	s.yandex.ExpireAccessTokens()
 	for _, name := range []string{"one.bin", "two.bin"} {
 		file, _ := s.file(name, 1000)
-		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobFailed, string(fault.YandexUnauthorized))
+		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryFailed, string(fault.YandexUnauthorized))
 	}
 	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
 	must(t, err)
@@ -145,7 +146,7 @@ func TestCacheChat(t *testing.T) {
 	file, sum := s.file("cached.bin", 3<<20)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
 	job := s.ended(s.deliver(user, file), 20*time.Second)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if n := len(s.documents(5)); n != 2 {
 		t.Errorf("the cache chat has %d documents, want both uploads", n)
@@ -162,7 +163,7 @@ func TestSpool(t *testing.T) {
 	file, sum := s.file("spooled.bin", 3<<20)
 	s.yandex.AddFault(sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: 1 << 20, Times: 2})
 	job := s.ended(s.deliver(user, file), 20*time.Second)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: a resumed download is no failed try", job.Attempt)
 	}
@@ -181,7 +182,7 @@ func TestSpoolShared(t *testing.T) {
 	user := s.user(100)
 	name := "100%25 \"шум\" 🎬 " + strings.Repeat("я", 100) + ".mkv"
 	file, sum := s.file(name, 1<<20)
-	s.wantState(s.ended(s.deliver(user, file), 20*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if got := s.documents(100)[0].Name; got != name {
 		t.Errorf("the name became %q", got)

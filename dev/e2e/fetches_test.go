@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -56,9 +57,9 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l.eventually(patience, "files are being fetched", func() bool { return fetching.Load() == 2 })
 
 	hash := l.deposit("durov 50")
-	l.becomes(hash, store.TransactionProcessed)
+	l.becomes(hash, lifecycle.TransactionProcessed)
 	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
-	waiting, err := l.store.Downloads(t.Context(), store.DownloadFilter{Status: store.DownloadQueued, Limit: 2 * wanted})
+	waiting, err := l.store.Downloads(t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted})
 	must(t, err)
 	if len(waiting) != wanted {
 		t.Errorf("%d downloads wait still, of %d", len(waiting), wanted)
@@ -104,7 +105,7 @@ func TestBombCostsAWorkerLittle(t *testing.T) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // the peak is from here on, where that is allowed
 	before := memoryOf(t, pid, "VmHWM")
 
-	job := l.ends(l.ask(l.reader(), site.URL+"/bomb.torrent"), store.DownloadFailed, string(fault.EnqueueFailed))
+	job := l.ends(l.ask(l.reader(), site.URL+"/bomb.torrent"), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 	if job.LastError != string(fault.SourceNotTorrent) {
 		t.Errorf("%+v", job)
 	}

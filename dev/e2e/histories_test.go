@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -21,7 +22,7 @@ func TestRecordHistories(t *testing.T) {
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
-	save := func(name string, job store.Job, state store.JobState) {
+	save := func(name string, job store.Job, state lifecycle.DeliveryState) {
 		if got := s.ended(job, time.Minute); got.State != state {
 			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}
@@ -37,29 +38,29 @@ func TestRecordHistories(t *testing.T) {
 	late := s.deliver(user, small)
 	time.Sleep(3 * time.Second)
 	s.startWorker()
-	save("expired", late, store.JobExpired)
-	save("delivered", s.deliver(user, small), store.JobDelivered)
+	save("expired", late, lifecycle.DeliveryExpired)
+	save("delivered", s.deliver(user, small), lifecycle.DeliveryDelivered)
 
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2})
-	save("delivered-after-retries", s.deliver(user, small), store.JobDelivered)
+	save("delivered-after-retries", s.deliver(user, small), lifecycle.DeliveryDelivered)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "blocked", Times: 1})
-	save("failed", s.deliver(user, small), store.JobFailed)
+	save("failed", s.deliver(user, small), lifecycle.DeliveryFailed)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "504", AfterBody: true, Times: 1})
-	save("outcome-unknown", s.deliver(user, small), store.JobFailed)
+	save("outcome-unknown", s.deliver(user, small), lifecycle.DeliveryFailed)
 
 	s.slow(4 << 20)
 	big, _ := s.file("big.bin", 16<<20)
-	save("delivered-slowly", s.deliver(user, big), store.JobDelivered)
+	save("delivered-slowly", s.deliver(user, big), lifecycle.DeliveryDelivered)
 	bigger, _ := s.file("bigger.bin", 32<<20)
 	signalled := s.deliver(user, bigger)
-	s.inState(signalled, store.JobStreaming)
+	s.inState(signalled, lifecycle.DeliveryStreaming)
 	_, err := s.deliveries.Cancel(t.Context(), user, signalled.ID)
 	must(t, err)
-	save("cancelled-by-signal", signalled, store.JobCancelled)
+	save("cancelled-by-signal", signalled, lifecycle.DeliveryCancelled)
 	stopped := s.deliver(user, bigger)
-	s.inState(stopped, store.JobStreaming)
+	s.inState(stopped, lifecycle.DeliveryStreaming)
 	s.temporalCLI("workflow", "cancel", "--workflow-id", stopped.WorkflowID())
-	save("cancelled-by-operator", stopped, store.JobCancelled)
+	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
 }
 
 // TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, which a worker's stop makes short.

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -86,9 +87,9 @@ func TestIdempotency(t *testing.T) {
 	unknown := 0
 	for _, job := range all {
 		switch {
-		case job.State == store.JobDelivered && !delivered[*job.MessageID]:
+		case job.State == lifecycle.DeliveryDelivered && !delivered[*job.MessageID]:
 			delivered[*job.MessageID] = true
-		case job.State == store.JobFailed && job.LastError == "outcome_unknown":
+		case job.State == lifecycle.DeliveryFailed && job.LastError == "outcome_unknown":
 			unknown++ // killed between the last byte and the answer
 		default:
 			t.Errorf("job %d is %s %s with message %v", job.ID, job.State, job.LastError, job.MessageID)

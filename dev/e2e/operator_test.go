@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/reconciler"
 )
@@ -47,8 +48,8 @@ func TestOperator(t *testing.T) {
 	file, _ := s.file("big.bin", 24<<20)
 	s.slow(512 << 10)
 	cancelled, terminated := s.deliver(user, file), s.deliver(user, file)
-	s.inState(cancelled, store.JobStreaming)
-	s.inState(terminated, store.JobStreaming)
+	s.inState(cancelled, lifecycle.DeliveryStreaming)
+	s.inState(terminated, lifecycle.DeliveryStreaming)
 
 	query := `WorkflowType="Delivery" AND Stage="STREAMING" AND ExecutionStatus="Running"`
 	s.eventually(30*time.Second, "both jobs are found by their stage", func() bool { return len(s.listed(query)) == 2 })
@@ -64,10 +65,10 @@ func TestOperator(t *testing.T) {
 	}
 
 	s.temporalCLI("workflow", "cancel", "--workflow-id", cancelled.WorkflowID())
-	s.wantState(s.ended(cancelled, 15*time.Second), store.JobCancelled, string(fault.CancelledByUser))
+	s.wantState(s.ended(cancelled, 15*time.Second), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
 
 	s.temporalCLI("workflow", "terminate", "--workflow-id", terminated.WorkflowID(), "--reason", "test")
-	s.wantState(s.ended(terminated, time.Minute), store.JobFailed, string(fault.TerminatedByOperator))
+	s.wantState(s.ended(terminated, time.Minute), lifecycle.DeliveryFailed, string(fault.TerminatedByOperator))
 	if n := len(s.documents(100)); n != 0 {
 		t.Errorf("the chat has %d documents", n)
 	}
@@ -85,10 +86,10 @@ func TestNeverStarted(t *testing.T) {
 	file, sum := s.file("lost.bin", 1000)
 	job, _, err := s.store.CreateJob(t.Context(), store.Job{
 		IdempotencyKey: strings.Repeat("ab", 32), UserID: user.ID, FileID: file.ID, FileName: file.Name, Size: file.Size, Source: store.SourceAPI,
-	}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 	must(t, err)
 	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), store.JobDelivered, "")
+	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 }
 
@@ -117,7 +118,7 @@ func TestReset(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("reset.bin", 1000)
 	job := s.ended(s.deliver(user, file), 20*time.Second)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.eventually(30*time.Second, "the workflow is over", func() bool {
 		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 1
 	})

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // leftPayment schedules payment work where 0.1.0 did.
@@ -38,7 +38,7 @@ func TestPaymentsAlone(t *testing.T) {
 	payer := l.start("worker")
 
 	hash := l.deposit("durov 50")
-	l.becomes(hash, store.TransactionProcessed)
+	l.becomes(hash, lifecycle.TransactionProcessed)
 
 	payer.stop()
 	w := worker.New(l.client, "left", worker.Options{})
@@ -55,8 +55,8 @@ func TestPaymentsAlone(t *testing.T) {
 	l.start("worker")
 	var outcome activities.BroadcastOutcome
 	must(t, run.Get(t.Context(), &outcome))
-	if outcome.Status != store.TransactionProcessed {
-		t.Errorf("the payment is of a transaction that is %s", outcome.Status)
+	if outcome.State != lifecycle.TransactionProcessed {
+		t.Errorf("the payment is of a transaction that is %s", outcome.State)
 	}
-	l.becomes(l.deposit("anna 50"), store.TransactionProcessed)
+	l.becomes(l.deposit("anna 50"), lifecycle.TransactionProcessed)
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestClaimsBesideFullSlots claims tasks of a worker whose every slot for deliveries is taken, with more deliveries waiting.
@@ -24,6 +24,6 @@ func TestClaimsBesideFullSlots(t *testing.T) {
 		ann.does("claim", id, "").want(t, http.StatusOK)
 		ann.does("status", id, "DONE").want(t, http.StatusOK)
 	}
-	s.wantState(s.reload(first), store.JobStreaming, "")
-	s.wantState(s.reload(waiting), store.JobQueued, "")
+	s.wantState(s.reload(first), lifecycle.DeliveryStreaming, "")
+	s.wantState(s.reload(waiting), lifecycle.DeliveryQueued, "")
 }

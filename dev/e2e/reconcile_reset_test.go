@@ -17,12 +17,11 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
 
@@ -37,11 +36,11 @@ func (y *yard) startWorker() {
 		Transaction: transaction.Settings{Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour, StuckAfter: time.Hour},
 	})
 	w.RegisterActivity(y.records)
-	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, UnblockedSignal: task.UnblockedSignal, Metrics: y.records.Metrics})
+	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: y.records.Metrics})
 	w.RegisterActivity(&activities.Transactions{Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1}, Metrics: y.records.Metrics, Log: quiet})
-	downloads := &activities.Downloads{Store: y.store, Rules: download.Rules, Metrics: y.records.Metrics, Log: quiet}
+	downloads := &activities.Downloads{Store: y.store, Rules: lifecycle.Download, Metrics: y.records.Metrics, Log: quiet}
 	w.RegisterActivityWithOptions(func(context.Context, int64) (activities.DownloadRecord, error) {
-		return activities.DownloadRecord{Status: store.DownloadQueued}, nil
+		return activities.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
 	}, activity.RegisterOptions{Name: "AddTorrent"})
 	w.RegisterActivityWithOptions(downloads.LoadDownload, activity.RegisterOptions{Name: "LoadDownload"})
 	w.RegisterActivityWithOptions(downloads.MoveDownload, activity.RegisterOptions{Name: "MoveDownload"})
@@ -92,7 +91,7 @@ func TestReconcileReset(t *testing.T) {
 	y := newYard(t)
 	y.startWorker()
 	subjects := map[string]*subject{}
-	for _, workload := range store.Workloads {
+	for _, workload := range lifecycle.Workloads {
 		subjects[workload] = y.make(workload, 0)
 		must(t, subjects[workload].start())
 	}
@@ -102,10 +101,10 @@ func TestReconcileReset(t *testing.T) {
 			return got == want
 		}
 	}
-	aTask := subjects[store.WorkloadTask]
-	var claimed task.View
+	aTask := subjects[lifecycle.WorkloadTask]
+	var claimed lifecycle.TaskView
 	handle, err := y.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-		WorkflowID: aTask.workflowID, UpdateName: "claim", Args: []any{task.Input{Actor: y.user.ID, Comment: "c"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: aTask.workflowID, UpdateName: "claim", Args: []any{lifecycle.TaskInput{Actor: y.user.ID, Comment: "c"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	must(t, err)
 	must(t, handle.Get(t.Context(), &claimed))
@@ -113,7 +112,7 @@ func TestReconcileReset(t *testing.T) {
 	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now(), created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
-	y.eventually("the transaction is worked on", stage(subjects[store.WorkloadTransaction], "processing"))
+	y.eventually("the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "processing"))
 
 	runs := map[string]string{}
 	for workload, s := range subjects {
@@ -124,7 +123,7 @@ func TestReconcileReset(t *testing.T) {
 	}
 	defer y.run(y.reconciler())()
 	for workload, want := range map[string]string{
-		store.WorkloadDelivery: "STREAMING", store.WorkloadTask: "IN_PROGRESS", store.WorkloadDownload: "downloading", store.WorkloadTransaction: "processing",
+		lifecycle.WorkloadDelivery: "STREAMING", lifecycle.WorkloadTask: "IN_PROGRESS", lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "processing",
 	} {
 		s := subjects[workload]
 		y.eventually(workload+" shows "+want, stage(s, want))
@@ -140,7 +139,7 @@ func TestReconcileReset(t *testing.T) {
 	}
 
 	// The record went back, as after a restore: the workflow follows.
-	other := y.make(store.WorkloadTask, 1)
+	other := y.make(lifecycle.WorkloadTask, 1)
 	must(t, other.start())
 	y.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, created_at = now() - interval '1 minute' WHERE id::text = $1`, other.entity)
 	y.eventually("the task follows the record", stage(other, "STUCK"))

@@ -24,11 +24,11 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
@@ -77,7 +77,7 @@ func newYard(t testing.TB) *yard {
 	y.tasks = &task.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.downloads = &download.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.transactions = &transaction.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.records = &activities.Records{Store: y.store, Rules: delivery.Rules, Metrics: metrics.New()}
+	y.records = &activities.Records{Store: y.store, Rules: lifecycle.Delivery, Metrics: metrics.New()}
 
 	chat := int64(7)
 	y.user, err = y.store.CreateUser(ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken())
@@ -132,28 +132,28 @@ func (y *yard) make(workload string, n int) *subject {
 	y.Helper()
 	ctx := y.Context()
 	switch workload {
-	case store.WorkloadDelivery:
+	case lifecycle.WorkloadDelivery:
 		job, _, err := y.store.CreateJob(ctx, store.Job{
 			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1, Source: store.SourceAPI,
-		}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+		}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 		must(y, err)
 		return &subject{
-			workload, delivery.WorkflowType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
+			workload, lifecycle.DeliveryType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
 			func() error { return y.deliveries.Start(ctx, job.ID, job.WorkflowID(), job.UserID) },
 			`SELECT state FROM jobs WHERE id::text = $1`, `SELECT last_error FROM jobs WHERE id::text = $1`,
 			`UPDATE jobs SET state = 'CANCELLED' WHERE id::text = $1`, `DELETE FROM jobs WHERE id::text = $1`,
 		}
-	case store.WorkloadTask:
+	case lifecycle.WorkloadTask:
 		made, _, err := y.store.CreateTasks(ctx, y.workspace.ID, []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
 			store.Event{Type: "created", To: "NEW"}, store.Request{UserID: y.user.ID})
 		must(y, err)
 		return &subject{
-			workload, task.WorkflowType, strconv.FormatInt(made[0].ID, 10), made[0].WorkflowID(), made[0].ID,
+			workload, lifecycle.TaskType, strconv.FormatInt(made[0].ID, 10), made[0].WorkflowID(), made[0].ID,
 			func() error { return y.tasks.Start(ctx, made[0]) },
 			`SELECT status FROM tasks WHERE id::text = $1`, `SELECT comment FROM task_events WHERE entity_id = $1 ORDER BY seq DESC LIMIT 1`,
 			`UPDATE tasks SET status = 'CANCELLED', status_deadline_at = NULL, finished_at = now() WHERE id::text = $1`, `DELETE FROM tasks WHERE id::text = $1`,
 		}
-	case store.WorkloadDownload:
+	case lifecycle.WorkloadDownload:
 		book, err := y.downloads.CreateBook(ctx, y.user, fmt.Sprint("book ", n), "", "")
 		must(y, err)
 		job, _, err := y.store.CreateDownload(ctx, store.Download{
@@ -161,7 +161,7 @@ func (y *yard) make(workload string, n int) *subject {
 		}, store.Event{Type: "enqueued", To: "queued"})
 		must(y, err)
 		return &subject{
-			workload, download.WorkflowType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
+			workload, lifecycle.DownloadType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
 			func() error { return y.downloads.Launch(ctx, job) },
 			`SELECT status FROM download_jobs WHERE id::text = $1`, `SELECT coalesce(failure_reason, '') FROM download_jobs WHERE id::text = $1`,
 			`UPDATE download_jobs SET status = 'canceled' WHERE id::text = $1`, `DELETE FROM download_jobs WHERE id::text = $1`,
@@ -176,7 +176,7 @@ func (y *yard) make(workload string, n int) *subject {
 		_, err := y.store.IngestChain(ctx, y.wallet, []store.ChainTransaction{t}, time.Now())
 		must(y, err)
 		return &subject{
-			workload, transaction.WorkflowType, t.Hash, store.TransactionWorkflowID(t.Hash), t.Hash,
+			workload, lifecycle.TransactionType, t.Hash, lifecycle.TransactionID(t.Hash), t.Hash,
 			func() error { return y.transactions.Start(ctx, t.Hash) },
 			`SELECT status FROM transactions WHERE hash = $1`, `SELECT error_message FROM transactions WHERE hash = $1`,
 			`UPDATE transactions SET status = 'failed', attempt = 1, processing_since = now(), error_message = 'x', error_class = 'non-retryable' WHERE hash = $1`,
@@ -229,7 +229,7 @@ func (y *yard) reconciler() *activities.Reconciler {
 	return &activities.Reconciler{
 		Temporal: y.temporal, Records: y.records, Log: quiet, StartDelivery: y.deliveries.Start, ShowDelivery: y.deliveries.Show,
 		Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
-		DownloadRecords: &activities.Downloads{Store: y.store, Rules: download.Rules, Metrics: y.records.Metrics, Log: quiet},
+		DownloadRecords: &activities.Downloads{Store: y.store, Rules: lifecycle.Download, Metrics: y.records.Metrics, Log: quiet},
 		Purchases:       &activities.Transactions{Store: y.store, Metrics: y.records.Metrics, Log: quiet},
 		StuckAfter:      time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
 		OnFinding: func(workload, finding string) {
@@ -291,12 +291,12 @@ func TestReconcileTable(t *testing.T) {
 		*subject
 	}
 	var trials []trial
-	for _, workload := range store.Workloads {
+	for _, workload := range lifecycle.Workloads {
 		for i, h := range happenings {
-			if h.finding == store.FindingNoRow && workload == store.WorkloadTransaction { // the ledger keeps rows for ever: one that never had any
+			if h.finding == store.FindingNoRow && workload == lifecycle.WorkloadTransaction { // the ledger keeps rows for ever: one that never had any
 				hash := digest("never")
 				trials = append(trials, trial{h, &subject{
-					workload: workload, workflowID: store.TransactionWorkflowID(hash), entity: hash,
+					workload: workload, workflowID: lifecycle.TransactionID(hash), entity: hash,
 					start: func() error { return y.transactions.Start(t.Context(), hash) }, remove: `DELETE FROM transactions WHERE hash = $1`,
 				}})
 				continue
@@ -362,13 +362,13 @@ func TestReconcileTable(t *testing.T) {
 		if over := state == "FAILED" || state == "CANCELLED" || state == "failed" || state == "canceled"; over != trial.ends {
 			t.Errorf("%s: the row is %s", name, state)
 		}
-		if reason := y.text(trial.reason, trial.entity); trial.finding == store.FindingTerminated && reason != "terminated_by_operator" && trial.workload != store.WorkloadTransaction {
+		if reason := y.text(trial.reason, trial.entity); trial.finding == store.FindingTerminated && reason != "terminated_by_operator" && trial.workload != lifecycle.WorkloadTransaction {
 			t.Errorf("%s: the reason is %s", name, reason)
 		}
 	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	for _, workload := range store.Workloads {
+	for _, workload := range lifecycle.Workloads {
 		for _, h := range happenings[1:] {
 			if n := y.counted[workload+" "+h.finding]; n != 1 {
 				t.Errorf("%s %s was counted %d times", workload, h.finding, n)

@@ -22,6 +22,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -229,7 +230,7 @@ func TestRestore(t *testing.T) {
 	v.slow(512 << 10)
 	v.startWorker()
 	v.startAPI()
-	v.wantState(v.ended(queued, time.Minute), store.JobDelivered, "")
+	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
 	v.ann.does("claim", tasks["open"], "").want(t, http.StatusOK)
 	v.ann.does("status", tasks["begun"], "DONE").want(t, http.StatusOK)
 	lost := v.ann.batch(space, map[string]any{"ref": "lost", "title": "Made later"})["lost"]
@@ -244,11 +245,11 @@ func TestRestore(t *testing.T) {
 	v.processed(after)
 	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
 	must(t, err)
-	v.wantState(v.ended(asked, time.Minute), store.JobDelivered, "")
+	v.wantState(v.ended(asked, time.Minute), lifecycle.DeliveryDelivered, "")
 	for _, job := range []store.Job{queued, asked} { // Temporal knows it, too
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
-	v.inState(torn, store.JobStreaming) // a worker is at it when all ends
+	v.inState(torn, lifecycle.DeliveryStreaming) // a worker is at it when all ends
 	sold := v.bought()
 
 	v.crash()
@@ -260,14 +261,14 @@ func TestRestore(t *testing.T) {
 	v.startAPI()
 
 	// Deliveries: what Temporal knows to be delivered is.
-	v.wantState(v.ended(queued, time.Minute), store.JobDelivered, "")
-	v.wantState(v.ended(torn, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(torn, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
 	must(t, err)
 	if !created || again.ID <= asked.ID {
 		t.Errorf("asked again: job %d, new %v; want a new number after %d", again.ID, created, asked.ID)
 	}
-	v.wantState(v.ended(again, time.Minute), store.JobDelivered, "")
+	v.wantState(v.ended(again, time.Minute), lifecycle.DeliveryDelivered, "")
 	for _, chat := range []int64{300, 301, 303} {
 		v.wantDocument(chat, sum)
 	}
@@ -297,7 +298,7 @@ func TestRestore(t *testing.T) {
 	}
 	v.added(found)
 	v.torrents.release(v.library, late)
-	if job := v.over(found); job.Status != store.DownloadCompleted {
+	if job := v.over(found); job.State != lifecycle.DownloadCompleted {
 		t.Errorf("%+v", job)
 	}
 
@@ -343,7 +344,7 @@ func TestTemporalLost(t *testing.T) {
 	made := v.unseeded("goes-on.epub")
 	ending := v.downloading(v.ask(v.library.reader(), made.URL))
 	file, sum := v.file("file.bin", 3000)
-	v.wantState(v.ended(v.deliver(v.user(400), file), time.Minute), store.JobDelivered, "")
+	v.wantState(v.ended(v.deliver(v.user(400), file), time.Minute), lifecycle.DeliveryDelivered, "")
 	bought := v.pays("before 50")
 	v.processed(bought)
 	v.crash()
@@ -368,7 +369,7 @@ func TestTemporalLost(t *testing.T) {
 	v.ann.does("status", task, "DONE").want(t, http.StatusOK)
 	v.torrents.release(v.library, made)
 	v.completes(ending)
-	v.wantState(v.ended(queued, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	v.wantDocument(400, sum)
 	if got := v.documents(401); len(got) > 0 {
 		t.Errorf("sent: %+v", got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -29,7 +30,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	l.fragment.ClearFaults()
 	l.env["STAGECOACH_TX_RETRY_FOR"], l.env["STAGECOACH_TX_RETRY_PAUSE"] = "3s", "200ms"
 	l.startWorker()
-	if got := l.becomes(mends, store.TransactionProcessed); got.Attempt < 2 {
+	if got := l.becomes(mends, lifecycle.TransactionProcessed); got.Attempt < 2 {
 		t.Errorf("bought at attempt %d", got.Attempt)
 	}
 
@@ -51,7 +52,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	must(t, err)
 	_, err = l.orders.Retry(t.Context(), admin, lasts, "it can be gifted again", "")
 	must(t, err)
-	l.becomes(lasts, store.TransactionProcessed)
+	l.becomes(lasts, lifecycle.TransactionProcessed)
 	l.eventually(patience, "the alert is over", func() bool { return !l.alerts(store.AlertTransactionGivenUp) })
 	if sold := l.sold(); len(sold) != 2 {
 		t.Errorf("sold %+v", sold)

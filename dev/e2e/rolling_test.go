@@ -18,6 +18,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -233,7 +234,7 @@ func (r *rolling) wantAllEnded() {
 
 	for _, id := range r.deliveries {
 		job := r.ended(store.Job{ID: number(r, id)}, time.Minute)
-		r.wantState(job, store.JobDelivered, "")
+		r.wantState(job, lifecycle.DeliveryDelivered, "")
 		if job.Attempt != 0 {
 			r.Errorf("delivery %s lost %d tries", id, job.Attempt)
 		}
@@ -254,7 +255,7 @@ func (r *rolling) wantAllEnded() {
 	for _, hash := range r.hashes {
 		r.eventually(time.Minute, "purchase "+hash[:8]+" is over", func() bool {
 			found, err := r.store.TransactionByHash(r.Context(), hash)
-			return err == nil && found.Status == store.TransactionProcessed
+			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	}
 	bought, strays, err := r.market.fragment.Purchases(r.Context())
@@ -316,8 +317,8 @@ func (r *rolling) wantDone(id string) {
 	if want := []string{"created", "claimed", "done"}; len(types) != len(want) {
 		r.Errorf("task %s: events %v, want something like %v", id, types, want)
 	}
-	if found, err := r.store.TaskByID(r.Context(), 0, number(r, id)); err != nil || found.Status != store.TaskDone {
-		r.Errorf("task %s: %s, %v", id, found.Status, err)
+	if found, err := r.store.TaskByID(r.Context(), 0, number(r, id)); err != nil || found.State != lifecycle.TaskDone {
+		r.Errorf("task %s: %s, %v", id, found.State, err)
 	}
 }
 

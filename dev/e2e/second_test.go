@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -57,11 +58,11 @@ func TestSecondSource(t *testing.T) {
 		}
 	}
 
-	l.becomes(small(), store.TransactionProcessed)
+	l.becomes(small(), lifecycle.TransactionProcessed)
 	if n := len(second.Requests()); n != 0 {
 		t.Errorf("asked %d times for a small deposit", n)
 	}
-	l.becomes(large(), store.TransactionProcessed)
+	l.becomes(large(), lifecycle.TransactionProcessed)
 	asked := len(second.Requests())
 	if asked != 2 { // the head, the transfer
 		t.Errorf("asked %d times for a large deposit", asked)
@@ -71,9 +72,9 @@ func TestSecondSource(t *testing.T) {
 	right, wrong := large(), large()
 	held(right, "processing")
 	held(wrong, "processing")
-	l.becomes(small(), store.TransactionProcessed)
+	l.becomes(small(), lifecycle.TransactionProcessed)
 	resolve(right, "processing")
-	l.becomes(right, store.TransactionProcessed)
+	l.becomes(right, lifecycle.TransactionProcessed)
 	resolve(wrong, "failed")
 	held(wrong, "failed") // refunds are on: nothing is given back for it either
 	resolve(wrong, "failed")
@@ -85,12 +86,12 @@ func TestSecondSource(t *testing.T) {
 	before := len(second.Requests())
 	waits := large()
 	l.eventually(patience, "it was asked in vain", func() bool { return len(second.Requests()) > before+1 })
-	l.becomes(small(), store.TransactionProcessed)
+	l.becomes(small(), lifecycle.TransactionProcessed)
 	if o := order(waits); o["status"] != "processing" || o["needs_review"] != false {
 		t.Errorf("%v", o)
 	}
 	second.ClearFaults()
-	l.becomes(waits, store.TransactionProcessed)
+	l.becomes(waits, lifecycle.TransactionProcessed)
 
 	search(t, "the histories", l.histories("Transaction"), []string{url, "anna"})
 	l.balances()

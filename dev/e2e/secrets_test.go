@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestNothingSecretIsTold makes a full run with successes and failures, then searches all logs, histories and answers
@@ -26,17 +26,17 @@ func TestNothingSecretIsTold(t *testing.T) {
 	_, stranger := s.apiUser("Another Person", chat+1)
 	for i, c := range []struct {
 		telegram, yandex *sim.Fault
-		state            store.JobState
+		state            lifecycle.DeliveryState
 	}{
-		{state: store.JobDelivered},
-		{telegram: &sim.Fault{Kind: "500", Times: 3}, state: store.JobFailed},
-		{telegram: &sim.Fault{Kind: "cut", AfterBytes: 1000, Times: 1}, state: store.JobDelivered},
-		{telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: store.JobFailed},
-		{telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: store.JobFailed},
-		{telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: store.JobDelivered},
-		{yandex: &sim.Fault{Match: "GET /download/", Kind: "cut", AfterBytes: 1000, Times: 1}, state: store.JobDelivered},
-		{yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 3}, state: store.JobFailed},
-		{yandex: &sim.Fault{Match: "resources", Kind: "401", Times: 1}, state: store.JobDelivered},
+		{state: lifecycle.DeliveryDelivered},
+		{telegram: &sim.Fault{Kind: "500", Times: 3}, state: lifecycle.DeliveryFailed},
+		{telegram: &sim.Fault{Kind: "cut", AfterBytes: 1000, Times: 1}, state: lifecycle.DeliveryDelivered},
+		{telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: lifecycle.DeliveryFailed},
+		{telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: lifecycle.DeliveryFailed},
+		{telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered},
+		{yandex: &sim.Fault{Match: "GET /download/", Kind: "cut", AfterBytes: 1000, Times: 1}, state: lifecycle.DeliveryDelivered},
+		{yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 3}, state: lifecycle.DeliveryFailed},
+		{yandex: &sim.Fault{Match: "resources", Kind: "401", Times: 1}, state: lifecycle.DeliveryDelivered},
 	} {
 		name := "planted-file-" + string(rune('a'+i)) + ".bin"
 		s.file(name, 4<<20)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"stagecoach/internal/config"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // phase is how long the abuser of TestSoakAbuse works, and then rests.
@@ -93,7 +93,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 		s.order()
 		s.eventually(patience, "a purchase is over", func() bool {
 			found, err := s.store.TransactionByHash(s.Context(), s.orders[len(s.orders)-1])
-			return err == nil && found.Status == store.TransactionProcessed
+			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	})
 	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })

@@ -16,8 +16,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 	"stagecoach/workflows/transaction"
 )
 
@@ -145,7 +145,7 @@ func (s *soak) restart() {
 		s.eventually(time.Minute, "Temporal answers", func() bool {
 			patience, cancel := context.WithTimeout(s.Context(), time.Second)
 			defer cancel()
-			_, err := s.client.DescribeWorkflowExecution(patience, download.SyncID, "")
+			_, err := s.client.DescribeWorkflowExecution(patience, lifecycle.DownloadSyncID, "")
 			return err == nil
 		})
 	}
@@ -196,18 +196,18 @@ func (s *soak) differs(format string, args ...any) {
 // compare compares the record, Temporal and the outside world, and prints the figures.
 func (s *soak) compare() {
 	s.Helper()
-	ends, took := map[store.JobState]int{}, []time.Duration{}
+	ends, took := map[lifecycle.DeliveryState]int{}, []time.Duration{}
 	for i, job := range s.deliveries {
 		job = s.ended(job, 3*time.Minute)
 		ends[job.State]++
 		took = append(took, job.UpdatedAt.Sub(job.CreatedAt))
 		documents := len(s.documents(int64(1000 + i)))
 		unknown := job.LastError == string(fault.OutcomeUnknown)
-		if job.State == store.JobDelivered && documents != 1 || job.State != store.JobDelivered && documents > 0 && !unknown || documents > 1 {
+		if job.State == lifecycle.DeliveryDelivered && documents != 1 || job.State != lifecycle.DeliveryDelivered && documents > 0 && !unknown || documents > 1 {
 			s.differs("delivery %d is %s %q, and the chat has %d documents", job.ID, job.State, job.LastError, documents)
 		}
 		want := enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
-		if job.State != store.JobDelivered {
+		if job.State != lifecycle.DeliveryDelivered {
 			want = enumspb.WORKFLOW_EXECUTION_STATUS_FAILED
 		}
 		s.closes(job.WorkflowID(), want)
@@ -224,8 +224,8 @@ func (s *soak) compare() {
 	}
 	for _, job := range s.downloads {
 		job = s.over(job)
-		if job.Status != store.DownloadCompleted {
-			s.differs("download %d is %s: %v", job.ID, job.Status, s.story(job))
+		if job.State != lifecycle.DownloadCompleted {
+			s.differs("download %d is %s: %v", job.ID, job.State, s.story(job))
 		}
 		for _, trouble := range s.disagreements(job) {
 			s.differs("%s", trouble)

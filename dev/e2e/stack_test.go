@@ -27,6 +27,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/delivery"
 )
@@ -339,7 +340,7 @@ func (s *stack) ended(job store.Job, patience time.Duration) store.Job {
 	s.Helper()
 	s.eventually(patience, fmt.Sprintf("job %d ends", job.ID), func() bool {
 		job = s.reload(job)
-		return delivery.Rules.Terminal(job.State)
+		return lifecycle.Delivery.Terminal(job.State)
 	})
 	return job
 }
@@ -358,7 +359,7 @@ func (s *stack) reload(job store.Job) store.Job {
 }
 
 // wantState fails the test unless the job ended in state with that last error.
-func (s *stack) wantState(job store.Job, state store.JobState, lastError string) {
+func (s *stack) wantState(job store.Job, state lifecycle.DeliveryState, lastError string) {
 	s.Helper()
 	if job.State != state || job.LastError != lastError {
 		s.Fatalf("job %d is %s with error %q, want %s with %q", job.ID, job.State, job.LastError, state, lastError)

@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestStopHandsOver tells a worker to stop that streams a file too long to end in time, and another one that ends in time,
@@ -33,9 +33,9 @@ func TestStopHandsOver(t *testing.T) {
 	long, longSum := s.file("long.bin", 60<<20)
 	short, shortSum := s.file("short.bin", 4<<20)
 	first := s.deliver(s.user(100), long)
-	s.inState(first, store.JobStreaming)
+	s.inState(first, lifecycle.DeliveryStreaming)
 	second := s.deliver(s.user(101), short) // only now: it streams for seconds
-	s.inState(second, store.JobStreaming)
+	s.inState(second, lifecycle.DeliveryStreaming)
 
 	claims := make(chan int, len(tasks))
 	for _, id := range tasks {
@@ -51,9 +51,9 @@ func TestStopHandsOver(t *testing.T) {
 			t.Errorf("a claim got %d", status)
 		}
 	}
-	s.wantState(s.ended(second, 30*time.Second), store.JobDelivered, "")
+	s.wantState(s.ended(second, 30*time.Second), lifecycle.DeliveryDelivered, "")
 	first = s.ended(first, 50*time.Second) // no heartbeat is missed that early: it was handed over
-	s.wantState(first, store.JobDelivered, "")
+	s.wantState(first, lifecycle.DeliveryDelivered, "")
 	if first.Attempt != 0 {
 		t.Errorf("attempt %d: a worker's stop costs no try", first.Attempt)
 	}
@@ -88,7 +88,7 @@ func TestSecondSignal(t *testing.T) {
 	s.telegram.ClearFaults()
 	s.startWorker()
 	job = s.ended(job, time.Minute)
-	s.wantState(job, store.JobDelivered, "")
+	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d: the lost try counts once", job.Attempt)
@@ -107,7 +107,7 @@ func TestStopAfterTheLastByte(t *testing.T) {
 	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 	worker.stop()
 	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), store.JobFailed, string(fault.OutcomeUnknown))
+	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	if n := len(s.documents(100)); n > 1 {
 		t.Errorf("the chat has %d documents", n)
 	}

@@ -13,9 +13,11 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/record"
 	"stagecoach/workflows/task"
 )
 
@@ -39,8 +41,8 @@ func runNaiveWorker() int {
 		}
 		defer temporal.Close()
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
-		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: task.WorkflowType})
-		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: task.UnblockedSignal, Metrics: metrics.New()})
+		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
+		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: metrics.New()})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {
@@ -54,43 +56,43 @@ func runNaiveWorker() int {
 // lets other claims in meanwhile, and does not look again.
 func naiveTask(ctx workflow.Context, taskID int64) error {
 	var tasks *activities.Tasks
-	var state store.TaskState
-	validate := func(_ workflow.Context, in task.Input) error {
+	var state store.TaskSnapshot
+	validate := func(_ workflow.Context, in lifecycle.TaskInput) error {
 		if state.Version == 0 {
 			return nil
 		}
-		ask := task.Ask{Action: store.TaskActionClaim, Comment: in.Comment, Caller: task.Caller{ID: in.Actor, Member: true}}
-		if _, _, err := task.Decide(state, ask, nil); err != nil {
-			return lifecycle.Refusal(fault.As(err))
+		ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionClaim, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: true}}
+		if _, _, err := lifecycle.DecideTask(task.FactsOf(state, nil), ask); err != nil {
+			return temporalio.Refusal(fault.As(err))
 		}
 		return nil
 	}
-	claim := func(ctx workflow.Context, in task.Input) (task.View, error) {
+	claim := func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
 		if err := workflow.Await(ctx, func() bool { return state.Version > 0 }); err != nil {
-			return task.View{}, err
+			return lifecycle.TaskView{}, err
 		}
-		if _, err := lifecycle.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: taskID, UserID: in.Actor}); err != nil {
-			return task.View{}, err
+		if _, err := record.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: taskID, UserID: in.Actor}); err != nil {
+			return lifecycle.TaskView{}, err
 		}
 		now := workflow.Now(ctx).UTC()
-		written, err := lifecycle.Do(ctx, tasks.WriteTask, store.TaskWrite{
+		written, err := record.Do(ctx, tasks.WriteTask, store.TaskWrite{
 			TaskID: taskID, Version: state.Version + 1, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID,
-			Status: store.TaskInProgress, AssigneeID: &in.Actor, At: now,
-			Event: store.Event{Type: "claimed", ActorID: &in.Actor, From: string(store.TaskNew), To: string(store.TaskInProgress), Comment: in.Comment},
+			State: lifecycle.TaskInProgress, AssigneeID: &in.Actor, At: now,
+			Event: store.Event{Type: "claimed", ActorID: &in.Actor, From: string(lifecycle.TaskNew), To: string(lifecycle.TaskInProgress), Comment: in.Comment},
 		})
 		if err != nil {
-			return task.View{}, err
+			return lifecycle.TaskView{}, err
 		}
 		state = written.State
-		view := task.View{Version: state.Version, AssigneeID: &in.Actor}
-		view.State, view.Since = string(store.TaskInProgress), now
+		view := lifecycle.TaskView{Version: state.Version, AssigneeID: &in.Actor}
+		view.State, view.Since = string(lifecycle.TaskInProgress), now
 		return view, nil
 	}
 	options := workflow.UpdateHandlerOptions{Validator: validate}
-	if err := workflow.SetUpdateHandlerWithOptions(ctx, string(store.TaskActionClaim), claim, options); err != nil {
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, string(lifecycle.TaskActionClaim), claim, options); err != nil {
 		return err
 	}
-	loaded, err := lifecycle.Do(ctx, tasks.LoadTask, taskID)
+	loaded, err := record.Do(ctx, tasks.LoadTask, taskID)
 	if err != nil {
 		return err
 	}

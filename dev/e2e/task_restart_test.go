@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 // TestDeadlinesAcrossARestart kills the Temporal server and one of two workers while the deadlines of a hundred tasks
@@ -40,7 +40,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		due = append(due, latest...)
 	}
 	stuck := func(filter store.TaskFilter) int {
-		filter.Status, filter.Limit = store.TaskStuck, len(due)
+		filter.Status, filter.Limit = lifecycle.TaskStuck, len(due)
 		found, err := s.store.Tasks(t.Context(), filter)
 		must(t, err)
 		return len(found)
@@ -137,13 +137,13 @@ func (s *stack) expiredOnce(due deadline) time.Time {
 	must(s, err)
 	now, err := s.store.TaskByID(s.Context(), 0, id)
 	must(s, err)
-	var view task.View
+	var view lifecycle.TaskView
 	s.eventually(time.Minute, "the workflow is caught up with", func() bool {
-		answered, err := s.client.QueryWorkflow(s.Context(), now.WorkflowID(), "", task.StateQuery)
+		answered, err := s.client.QueryWorkflow(s.Context(), now.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answered.Get(&view) == nil
 	})
-	if view.State != string(store.TaskStuck) || now.Status != store.TaskStuck || view.Version != now.Version || now.Version != 2 {
-		s.Errorf("task %s: the workflow says %s in version %d, the record %s in %d", due.task, view.State, view.Version, now.Status, now.Version)
+	if view.State != string(lifecycle.TaskStuck) || now.State != lifecycle.TaskStuck || view.Version != now.Version || now.Version != 2 {
+		s.Errorf("task %s: the workflow says %s in version %d, the record %s in %d", due.task, view.State, view.Version, now.State, now.Version)
 	}
 	events, err := s.store.EventsOfTask(s.Context(), id, 0, 100)
 	must(s, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -121,7 +122,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 // boughtOnce waits until an order is processed, by the one payment there is.
 func (l *till) boughtOnce(hash string) {
 	l.Helper()
-	got := l.becomes(hash, store.TransactionProcessed)
+	got := l.becomes(hash, lifecycle.TransactionProcessed)
 	payments, states := l.payments(hash)
 	if states != "purchase paid" || got.Attempt != 1 || got.NeedsReview {
 		l.Fatalf("payments %s, %+v", states, got)
@@ -136,8 +137,8 @@ func (l *till) boughtOnce(hash string) {
 // givenBackOnce waits until an order has failed, and its sender has the money again, by the one payment there is.
 func (l *till) givenBackOnce(hash string) {
 	l.Helper()
-	got := l.becomes(hash, store.TransactionFailed)
-	if got.ErrorMessage != "Invalid comment format" || got.ErrorClass != store.NonRetryable {
+	got := l.becomes(hash, lifecycle.TransactionFailed)
+	if got.ErrorMessage != "Invalid comment format" || got.ErrorClass != lifecycle.NonRetryable {
 		l.Errorf("failed %q, %s", got.ErrorMessage, got.ErrorClass)
 	}
 	var payments []store.Payment

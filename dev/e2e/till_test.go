@@ -19,6 +19,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -117,11 +118,11 @@ func (l *till) deposit(comment string) string {
 }
 
 // becomes waits until a transaction has a status.
-func (l *till) becomes(hash string, status store.TransactionStatus) (found store.Transaction) {
+func (l *till) becomes(hash string, status lifecycle.TransactionState) (found store.Transaction) {
 	l.Helper()
 	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
 		found, _ = l.store.TransactionByHash(l.Context(), hash)
-		return found.Status == status
+		return found.State == status
 	})
 	return found
 }

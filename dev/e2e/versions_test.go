@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/reconciler"
 )
 
@@ -86,7 +86,7 @@ func TestVersions(t *testing.T) {
 	})
 	ann.does("status", old, "DONE").want(t, http.StatusOK)
 	long = s.ended(long, time.Minute)
-	s.wantState(long, store.JobDelivered, "")
+	s.wantState(long, lifecycle.DeliveryDelivered, "")
 	if build := s.build(long.WorkflowID()); build != "v1" || long.Attempt != 0 {
 		t.Errorf("the delivery under way ended on %q, attempt %d", build, long.Attempt)
 	}
@@ -95,7 +95,7 @@ func TestVersions(t *testing.T) {
 	s.telegram.ClearFaults()
 	file, _ := s.file("new.bin", 1000)
 	fresh := s.ended(s.deliver(s.user(101), file), 30*time.Second)
-	s.wantState(fresh, store.JobDelivered, "")
+	s.wantState(fresh, lifecycle.DeliveryDelivered, "")
 	if build := s.build(fresh.WorkflowID()); build != "v2" {
 		t.Errorf("a new delivery ran on %q", build)
 	}

@@ -18,8 +18,8 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
-	"stagecoach/workflows/delivery"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.
@@ -84,7 +84,7 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 // reporter gives what knows how the whole is doing.
 func (a *common) reporter() *status.Reporter {
 	o := status.Options{
-		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: delivery.Queue, Queues: config.TaskQueues,
+		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: lifecycle.DeliveryQueue, Queues: config.TaskQueues,
 		StuckAfter: a.config.Delivery.StuckAfter, Log: a.log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
 	}
 	if a.config.QBittorrent.URL != "" {

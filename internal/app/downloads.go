@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/pulse"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/workflows/download"
@@ -30,7 +31,7 @@ func (a *common) downloadSync() func(context.Context) error {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		return startSingleton(ctx, a.temporal, download.SyncType, download.SyncID, download.SyncTitle)
+		return startSingleton(ctx, a.temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle)
 	}
 }
 
@@ -44,7 +45,7 @@ func (a *common) downloadActivities() (*activities.Downloads, *activities.Downlo
 		OnLatency: outsideCall("qbittorrent", a.metrics.QBittorrentLatency), OnResult: a.pulse.Noting(pulse.QBittorrent),
 	})
 	downloads := &activities.Downloads{
-		Store: a.store, Rules: download.Rules, Torrents: torrents, Metrics: a.metrics, Log: a.log,
+		Store: a.store, Rules: lifecycle.Download, Torrents: torrents, Metrics: a.metrics, Log: a.log,
 		Fetcher: fetch.New(fetch.Options{MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources}),
 		Settings: activities.DownloadSettings{
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
@@ -55,7 +56,7 @@ func (a *common) downloadActivities() (*activities.Downloads, *activities.Downlo
 		Store: a.store, Torrents: torrents, Temporal: a.temporal, Metrics: a.metrics, Log: a.log,
 		Settings: activities.DownloadSyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
-			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter, ObservedSignal: download.ObservedSignal,
+			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter, ObservedSignal: lifecycle.DownloadObservedSignal,
 		},
 	}
 	return downloads, watcher

@@ -4,31 +4,29 @@ import (
 	"slices"
 
 	"stagecoach/internal/allowance"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
 )
 
 // startAtZero makes the counters of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
 func startAtZero(m *metrics.Metrics) {
-	for _, state := range store.JobStates {
-		if delivery.Rules.Terminal(state) {
+	for _, state := range lifecycle.DeliveryStates {
+		if lifecycle.Delivery.Terminal(state) {
 			m.JobsCompleted.WithLabelValues(string(state))
 		}
 	}
-	for _, status := range store.DownloadStatuses {
-		if download.Rules.Terminal(status) {
+	for _, status := range lifecycle.DownloadStates {
+		if lifecycle.Download.Terminal(status) {
 			m.DownloadsEnded.WithLabelValues(string(status))
 		}
 	}
-	for _, status := range store.TaskStatuses {
-		if task.Rules.Terminal(status) {
+	for _, status := range lifecycle.TaskStates {
+		if lifecycle.Task.Terminal(status) {
 			m.TasksEnded.WithLabelValues(string(status))
 		}
 	}
-	for _, status := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
+	for _, status := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
 		m.TransactionsEnded.WithLabelValues(string(status))
 	}
 }

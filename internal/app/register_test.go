@@ -9,11 +9,8 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/transaction"
 )
 
 // TestNamesAreUnique registers everything on one real worker, which panics when two activities or workflows share a
@@ -44,7 +41,7 @@ func TestNamesAreUnique(t *testing.T) {
 // TestQueuesAreKnown compares the queues that settings may name with those that there are.
 func TestQueuesAreKnown(t *testing.T) {
 	t.Parallel()
-	queues := []string{lifecycle.MainQueue, delivery.Queue, download.FileQueue, transaction.QuoteQueue, transaction.PaymentQueue}
+	queues := []string{lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue}
 	if !slices.Equal(config.TaskQueues, queues) {
 		t.Errorf("settings name %v, there are %v", config.TaskQueues, queues)
 	}

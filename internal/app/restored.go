@@ -13,11 +13,8 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // Restored makes the record and Temporal fit for each other after either was set back to an older moment, or Temporal was lost. No
@@ -67,7 +64,7 @@ func all[E any](page func(after int64) ([]E, error), settle func(E) (int64, erro
 
 // deliveries ends those whose fate nobody knows any more. How one ended whose workflow has ended is the reconciler's.
 func (r *restored) deliveries(ctx context.Context) error {
-	records := &activities.Records{Store: r.store, Rules: delivery.Rules, Metrics: r.metrics}
+	records := &activities.Records{Store: r.store, Rules: lifecycle.Delivery, Metrics: r.metrics}
 	return all(func(after int64) ([]store.LiveJob, error) {
 		return r.store.LiveJobs(ctx, 0, after, restorePage)
 	}, func(job store.LiveJob) (int64, error) {
@@ -79,7 +76,7 @@ func (r *restored) deliveries(ctx context.Context) error {
 			return job.ID, err
 		}
 		r.unknown++
-		if _, err := records.FinishJob(ctx, activities.JobEnd{JobID: job.ID, Action: store.JobActionFail, Reason: fault.OutcomeUnknown}); err != nil || gone {
+		if _, err := records.FinishJob(ctx, activities.JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.OutcomeUnknown}); err != nil || gone {
 			return job.ID, err
 		}
 		return job.ID, r.terminate(ctx, id)
@@ -133,7 +130,7 @@ func (r *restored) transactions(ctx context.Context) error {
 // strays terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for an operator needs
 // no workflow: a retry starts it.
 func (r *restored) strays(ctx context.Context) error {
-	for _, name := range []string{delivery.WorkflowType, task.WorkflowType, download.WorkflowType, transaction.WorkflowType} {
+	for _, name := range []string{lifecycle.DeliveryType, lifecycle.TaskType, lifecycle.DownloadType, lifecycle.TransactionType} {
 		request := &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: r.namespace, PageSize: restorePage, Query: `WorkflowType = "` + name + `" AND ExecutionStatus = "Running"`,
 		}

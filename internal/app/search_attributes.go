@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // ensureSearchAttributes registers what is missing, and warns of what may not be made from here.
@@ -33,12 +33,12 @@ func (a *common) ensureSearchAttributes(ctx context.Context) error {
 // its own tools only: then refused names those that are missing, or all, where they cannot even be listed.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
 	wanted := map[string]enumspb.IndexedValueType{
-		lifecycle.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.AttentionAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_BOOL,
-		lifecycle.WorkspaceAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.AssigneeAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		lifecycle.DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
+		temporalio.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		temporalio.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		temporalio.AttentionAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_BOOL,
+		temporalio.WorkspaceAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		temporalio.AssigneeAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		temporalio.DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
 	}
 
 	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})

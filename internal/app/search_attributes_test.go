@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // cloud answers as a Temporal does that lets its clients make no search attributes.
@@ -29,7 +29,7 @@ func (c cloud) ListSearchAttributes(context.Context, *operatorservice.ListSearch
 		return nil, status.Error(codes.Unimplemented, "unknown method")
 	}
 	response := &operatorservice.ListSearchAttributesResponse{}
-	response.CustomAttributes = map[string]enumspb.IndexedValueType{lifecycle.StageAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD}
+	response.CustomAttributes = map[string]enumspb.IndexedValueType{temporalio.StageAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD}
 	return response, nil
 }
 

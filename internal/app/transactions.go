@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/pulse"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
@@ -57,7 +58,7 @@ func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
 	}
 	shop.Monitor = &activities.TonMonitor{
 		Store: a.store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings, Temporal: a.temporal, Metrics: a.metrics, Log: a.log,
-		Start: asked("deposit", keeper.Start), TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+		Start: asked("deposit", keeper.Start), TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
 	}
 	return shop, nil
 }

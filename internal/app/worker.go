@@ -15,11 +15,11 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
 	"stagecoach/workflows/task"
@@ -44,12 +44,12 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer app.close()
 	defer app.beat(ctx)()
 	var courier *activities.Courier
-	if serves(c, delivery.Queue) {
+	if serves(c, lifecycle.DeliveryQueue) {
 		if courier, err = app.courier(); err != nil {
 			return err
 		}
 	}
-	records := &activities.Records{Store: app.store, Rules: delivery.Rules, Metrics: app.metrics}
+	records := &activities.Records{Store: app.store, Rules: lifecycle.Delivery, Metrics: app.metrics}
 	deliveries := app.deliveries()
 	counted := []interceptor.WorkerInterceptor{app.pulse.Worker()}
 
@@ -64,7 +64,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		}
 	}
 	shop.Records = records
-	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: task.UnblockedSignal, Metrics: app.metrics}
+	shop.Tasks = &activities.Tasks{Store: app.store, Temporal: app.temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: app.metrics}
 	shop.Downloads, shop.DownloadSync = app.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
 		Temporal: app.temporal, Records: records, Log: log, StartDelivery: deliveries.Start, ShowDelivery: deliveries.Show, Tasks: app.tasks(),
@@ -81,7 +81,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		},
 		Counts: app.counts(), Media: app.mediaSweep(), Watch: app.reporter().Watch, SweptSignal: reconciler.SweptSignal,
 	}
-	for _, workload := range store.Workloads { // a counter that is not there yet cannot be seen to grow
+	for _, workload := range lifecycle.Workloads { // a counter that is not there yet cannot be seen to grow
 		for _, finding := range store.FindingKinds {
 			app.metrics.Findings.WithLabelValues(workload, finding)
 		}
@@ -100,7 +100,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 			return err
 		}
 	}
-	if shop.Monitor != nil && serves(c, transaction.PaymentQueue) {
+	if shop.Monitor != nil && serves(c, lifecycle.PaymentQueue) {
 		watch := func() error { return keeper.StartMonitor(ctx, shop.Monitor.Wallet.Raw()) }
 		if err := watch(); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (a *common) workers(shop activities.Main, courier *activities.Courier, each
 		return w
 	}
 
-	pays := shop.Monitor != nil && serves(a.config, transaction.PaymentQueue)
+	pays := shop.Monitor != nil && serves(a.config, lifecycle.PaymentQueue)
 	switch {
 	case serves(a.config, lifecycle.MainQueue):
 		main := add(lifecycle.MainQueue, mainOptions(a.config, each))
@@ -134,17 +134,17 @@ func (a *common) workers(shop activities.Main, courier *activities.Courier, each
 	case pays: // for this release: payments that 0.1.0 has left on the main queue
 		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.config, each)), shop.Cashier, shop.Monitor)
 	}
-	if serves(a.config, delivery.Queue) {
-		activities.RegisterDelivery(add(delivery.Queue, streamingOptions(a.config, each)), courier)
+	if serves(a.config, lifecycle.DeliveryQueue) {
+		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.config, each)), courier)
 	}
-	if serves(a.config, download.FileQueue) {
-		activities.RegisterFiles(add(download.FileQueue, filesOptions(a.config, each)), shop.Downloads)
+	if serves(a.config, lifecycle.TorrentQueue) {
+		activities.RegisterFiles(add(lifecycle.TorrentQueue, filesOptions(a.config, each)), shop.Downloads)
 	}
-	if shop.Monitor != nil && serves(a.config, transaction.QuoteQueue) {
-		activities.RegisterQuotes(add(transaction.QuoteQueue, quotesOptions(a.config, each)), shop.Cashier)
+	if shop.Monitor != nil && serves(a.config, lifecycle.QuoteQueue) {
+		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.config, each)), shop.Cashier)
 	}
 	if pays {
-		activities.RegisterPayments(add(transaction.PaymentQueue, paymentsOptions(a.config, each)), shop.Cashier, shop.Monitor)
+		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.config, each)), shop.Cashier, shop.Monitor)
 	}
 	return all
 }
@@ -185,13 +185,13 @@ func workflowSettings(c config.Config) workflows.Settings {
 func (a *common) courier() (*activities.Courier, error) {
 	c := a.config
 	courier := &activities.Courier{
-		Store: a.store, Rules: delivery.Rules, Storage: a.yandex, Telegram: a.telegram, Temporal: a.temporal,
+		Store: a.store, Rules: lifecycle.Delivery, Storage: a.yandex, Telegram: a.telegram, Temporal: a.temporal,
 		Metrics: a.metrics, Log: a.log,
 		Settings: activities.CourierSettings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
-			CacheChat: c.Telegram.CacheChat, StageSignal: delivery.StageSignal, AttemptSignal: delivery.AttemptSignal,
+			CacheChat: c.Telegram.CacheChat, StageSignal: lifecycle.DeliveryStageSignal, AttemptSignal: lifecycle.DeliveryAttemptSignal,
 			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 	}

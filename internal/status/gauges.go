@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store"
 )
@@ -45,10 +46,10 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	for _, status := range store.TaskStatuses {
+	for _, status := range lifecycle.TaskStates {
 		gauge(tasksInStatus, float64(now.TasksInStatus[status]), string(status))
 	}
-	for _, status := range store.TransactionStatuses {
+	for _, status := range lifecycle.TransactionStates {
 		gauge(transactionsInStatus, float64(now.TransactionsInStatus[status]), string(status))
 	}
 	gauge(needReview, float64(now.NeedsReview))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
@@ -41,13 +42,13 @@ func TestGauges(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
 	want := map[string]float64{"transactions_need_review_current": 0, "payment_queue_length_current": 0}
-	for _, status := range store.TaskStatuses {
+	for _, status := range lifecycle.TaskStates {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
 	for _, kind := range store.AlertKinds {
 		want["alerts_open_current "+kind] = 0
 	}
-	for _, status := range store.TransactionStatuses {
+	for _, status := range lifecycle.TransactionStates {
 		want["transactions_in_status_current "+string(status)] = 0
 	}
 	if got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}))); !maps.Equal(got, want) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // collectTime is how long a scrape waits for the record.
@@ -39,10 +39,10 @@ func (r *Reporter) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	for _, state := range store.JobStates {
+	for _, state := range lifecycle.DeliveryStates {
 		gauge(jobsInState, float64(s.JobsInState[state]), string(state))
 	}
-	for _, status := range store.DownloadStatuses {
+	for _, status := range lifecycle.DownloadStates {
 		gauge(inStatus, float64(s.DownloadsInStatus[status]), string(status))
 	}
 	gauge(queueDepth, float64(s.QueueDepth))

@@ -12,6 +12,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -65,18 +66,18 @@ func New(o Options) *Reporter {
 // Status is how the whole is doing. Times are seconds.
 type Status struct {
 	At                 time.Time
-	QueueDepth         int64                    // deliveries that wait for a worker
-	QueueKnown         bool                     // Temporal told the depth; else it is the record's count of QUEUED
-	JobsInState        map[store.JobState]int64 // all states
-	WorkerHeartbeatAge *float64                 // since a worker was last heard of; nil when there is none
-	TokenExpiresIn     *float64                 // of the storage's access token; nil when unknown or endless
-	TopErrors          []store.ErrorCount       // of the last 24 hours
-	StuckJobs          []int64                  // held jobs whose heartbeat is too old
+	QueueDepth         int64                             // deliveries that wait for a worker
+	QueueKnown         bool                              // Temporal told the depth; else it is the record's count of QUEUED
+	JobsInState        map[lifecycle.DeliveryState]int64 // all states
+	WorkerHeartbeatAge *float64                          // since a worker was last heard of; nil when there is none
+	TokenExpiresIn     *float64                          // of the storage's access token; nil when unknown or endless
+	TopErrors          []store.ErrorCount                // of the last 24 hours
+	StuckJobs          []int64                           // held jobs whose heartbeat is too old
 
 	AboveLimits []store.AboveQuota // users who have more than a limit allows, as of the last minute
 
-	DownloadsInStatus map[store.DownloadStatus]int64 // all statuses
-	QBittorrent       *QBittorrent                   // nil when there is none
+	DownloadsInStatus map[lifecycle.DownloadState]int64 // all statuses
+	QBittorrent       *QBittorrent                      // nil when there is none
 
 	Whole
 }
@@ -121,7 +122,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
 		return s, err
 	}
-	s.QueueDepth = s.JobsInState[store.JobQueued]
+	s.QueueDepth = s.JobsInState[lifecycle.DeliveryQueued]
 	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
 	s.AboveLimits = r.aboveLimits(ctx)
@@ -150,10 +151,10 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 		return err
 	}
 
-	s.JobsInState = inAll(store.JobStates, counts.Jobs)
-	s.DownloadsInStatus = inAll(store.DownloadStatuses, counts.Downloads)
-	s.TasksInStatus = inAll(store.TaskStatuses, counts.Tasks)
-	s.TransactionsInStatus = inAll(store.TransactionStatuses, counts.Transactions)
+	s.JobsInState = inAll(lifecycle.DeliveryStates, counts.Jobs)
+	s.DownloadsInStatus = inAll(lifecycle.DownloadStates, counts.Downloads)
+	s.TasksInStatus = inAll(lifecycle.TaskStates, counts.Tasks)
+	s.TransactionsInStatus = inAll(lifecycle.TransactionStates, counts.Transactions)
 	s.PaymentQueue, s.NeedsReview = counts.PaymentQueue, counts.NeedsReview
 	s.OpenFindings, s.RecentFindings = counts.OpenFindings, counts.RecentFindings
 	return nil
@@ -175,10 +176,10 @@ var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
-		if e.Workload != store.WorkloadTransaction && !code.MatchString(e.Code) { // the messages of transactions are a table
+		if e.Workload != lifecycle.WorkloadTransaction && !code.MatchString(e.Code) { // the messages of transactions are a table
 			e.Code = "OTHER"
 		}
-		if e.Workload == store.WorkloadDelivery {
+		if e.Workload == lifecycle.WorkloadDelivery {
 			s.TopErrors = append(s.TopErrors, store.ErrorCount{Code: e.Code, Count: e.Count})
 		}
 		if len(s.Errors) < maxErrors {

@@ -25,6 +25,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
@@ -73,7 +74,7 @@ func open(t *testing.T) (*store.Store, string) {
 }
 
 // jobs makes n jobs in a state; those that are held had their heartbeat that long ago.
-func jobs(t *testing.T, url string, state store.JobState, n int, heartbeat time.Duration) {
+func jobs(t *testing.T, url string, state lifecycle.DeliveryState, n int, heartbeat time.Duration) {
 	t.Helper()
 	exec(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE') ON CONFLICT DO NOTHING`)
 	exec(t, url, `INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now()) ON CONFLICT DO NOTHING`)
@@ -85,9 +86,9 @@ func jobs(t *testing.T, url string, state store.JobState, n int, heartbeat time.
 func TestTheRecordAlone(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
-	jobs(t, url, store.JobQueued, 3, 0)
-	jobs(t, url, store.JobStreaming, 1, 5*time.Second)
-	jobs(t, url, store.JobClaimed, 2, time.Hour)
+	jobs(t, url, lifecycle.DeliveryQueued, 3, 0)
+	jobs(t, url, lifecycle.DeliveryStreaming, 1, 5*time.Second)
+	jobs(t, url, lifecycle.DeliveryClaimed, 2, time.Hour)
 	for i, comment := range []string{"TELEGRAM_TIMEOUT", "TELEGRAM_TIMEOUT", "outcome_unknown", "no such file: /secret/path", ""} {
 		exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '1', $1, 'failed', 'FAILED', $2)`, i+1, comment)
 	}
@@ -103,7 +104,7 @@ func TestTheRecordAlone(t *testing.T) {
 	if got.QueueDepth != 3 || got.QueueKnown {
 		t.Errorf("queue depth %d, known %v", got.QueueDepth, got.QueueKnown)
 	}
-	if len(got.JobsInState) != 8 || got.JobsInState[store.JobClaimed] != 2 || got.JobsInState[store.JobExpired] != 0 {
+	if len(got.JobsInState) != 8 || got.JobsInState[lifecycle.DeliveryClaimed] != 2 || got.JobsInState[lifecycle.DeliveryExpired] != 0 {
 		t.Errorf("jobs in state %v", got.JobsInState)
 	}
 	if age := got.WorkerHeartbeatAge; age == nil || *age < 5 || *age > 20 {
@@ -173,16 +174,16 @@ func TestQBittorrent(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
-	jobs(t, url, store.JobDelivered, 2, 0)
+	jobs(t, url, lifecycle.DeliveryDelivered, 2, 0)
 	reporter := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(reporter)
 	got := gatheredBy(t, registry)
 	want := map[string]float64{"queue_depth_current": 0}
-	for _, state := range store.JobStates {
+	for _, state := range lifecycle.DeliveryStates {
 		want["jobs_in_state_current "+string(state)] = 0
 	}
-	for _, status := range store.DownloadStatuses {
+	for _, status := range lifecycle.DownloadStates {
 		want["downloads_in_status_current "+string(status)] = 0
 	}
 	want["jobs_in_state_current DELIVERED"] = 2

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/pulse"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -77,7 +78,7 @@ func TestWatch(t *testing.T) {
 	want("all is well")
 
 	renews, temporal.depth, temporal.pollers = false, 1001, nil
-	jobs(t, url, store.JobClaimed, 1, time.Hour)
+	jobs(t, url, lifecycle.DeliveryClaimed, 1, time.Hour)
 	if _, _, err := s.NoteFinding(ctx, store.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: store.FindingMissing}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -16,10 +17,10 @@ const (
 
 // Whole is what a status tells of all workloads. Times are seconds.
 type Whole struct {
-	TasksInStatus        map[store.TaskStatus]int64        // all statuses
-	TransactionsInStatus map[store.TransactionStatus]int64 // all statuses
-	PaymentQueue         int64                             // payments that wait for the wallet's turn, or have it
-	NeedsReview          int64                             // transactions; up to 10,000, as the findings
+	TasksInStatus        map[lifecycle.TaskState]int64        // all statuses
+	TransactionsInStatus map[lifecycle.TransactionState]int64 // all statuses
+	PaymentQueue         int64                                // payments that wait for the wallet's turn, or have it
+	NeedsReview          int64                                // transactions; up to 10,000, as the findings
 	Till                 store.TillState
 
 	Queues          []Queue

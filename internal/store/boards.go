@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"time"
 )
 
@@ -26,8 +27,8 @@ const (
 
 // Workloads of the boards: what they show.
 const (
-	DeliveryBoards = deliveries
-	DownloadBoards = downloads
+	DeliveryBoards = lifecycle.WorkloadDelivery
+	DownloadBoards = lifecycle.WorkloadDownload
 )
 
 // ClaimBoards takes up to limit boards that are due, away from other processes until they are saved or lease is over.

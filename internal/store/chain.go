@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // ChainTransaction is a finalised transaction of a wallet of ours. Hashes are lower-case hex, addresses raw, amounts nanoTON.
@@ -255,7 +256,7 @@ func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
 		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.now)
-	queueNamedEvent(batch, transactions, t.Hash, 1, nil, Event{Type: TransactionDetected, To: string(TransactionPending)})
+	queueNamedEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, Event{Type: lifecycle.TransactionDetected, To: string(lifecycle.TransactionPending)})
 	if err := in.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"stagecoach/internal/lifecycle"
+)
 
 // Reasons for a person's review.
 const (
@@ -80,9 +83,9 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 		}
 	}
 	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
-	event := TransactionDead
+	event := lifecycle.TransactionDead
 	if p.State == PaymentPaid {
-		event = TransactionPaid
+		event = lifecycle.TransactionPaid
 	}
 	return w, w.note(ctx, event)
 }

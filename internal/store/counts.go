@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"strconv"
 	"time"
 
@@ -19,10 +20,10 @@ const (
 
 // countSources are the tables that are counted, and how their rows are counted: kind, key and n.
 var countSources = []struct{ kind, rows string }{
-	{deliveries, `SELECT 'delivery' AS kind, state AS key, count(*) AS n FROM jobs GROUP BY state`},
-	{tasks, `SELECT 'task' AS kind, status AS key, count(*) AS n FROM tasks GROUP BY status`},
-	{downloads, `SELECT 'download' AS kind, status AS key, count(*) AS n FROM download_jobs GROUP BY status`},
-	{transactions, `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`},
+	{lifecycle.WorkloadDelivery, `SELECT 'delivery' AS kind, state AS key, count(*) AS n FROM jobs GROUP BY state`},
+	{lifecycle.WorkloadTask, `SELECT 'task' AS kind, status AS key, count(*) AS n FROM tasks GROUP BY status`},
+	{lifecycle.WorkloadDownload, `SELECT 'download' AS kind, status AS key, count(*) AS n FROM download_jobs GROUP BY status`},
+	{lifecycle.WorkloadTransaction, `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`},
 	{countQueue, `SELECT 'payment_queue' AS kind, kind AS key, count(*) AS n FROM payment_queue GROUP BY kind`},
 }
 
@@ -134,8 +135,8 @@ func CountKinds() (kinds []string) {
 
 // kindsOf lists the kinds that are counted by the rows of a source.
 func kindsOf(source string) []string {
-	if source == transactions {
-		return []string{transactions, countDays, countDaysDone, countErrors, countMilliseconds}
+	if source == lifecycle.WorkloadTransaction {
+		return []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countErrors, countMilliseconds}
 	}
 	return []string{source}
 }

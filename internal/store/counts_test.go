@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -72,7 +73,7 @@ func TestLooksAddUpCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := after.Jobs[store.JobQueued] - before.Jobs[store.JobQueued]; got != 25_000 {
+		if got := after.Jobs[lifecycle.DeliveryQueued] - before.Jobs[lifecycle.DeliveryQueued]; got != 25_000 {
 			t.Errorf("25000 were added, %d are counted", got)
 		}
 	}

@@ -9,60 +9,26 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-)
-
-// DownloadStatus is a stage of a download job; the rules between them stand in workflows/download.
-type DownloadStatus string
-
-// The statuses of a download job.
-const (
-	DownloadQueued      DownloadStatus = "queued"
-	DownloadDownloading DownloadStatus = "downloading"
-	DownloadCompleted   DownloadStatus = "completed"
-	DownloadFailed      DownloadStatus = "failed"
-	DownloadCanceled    DownloadStatus = "canceled"
-)
-
-// DownloadStatuses lists all statuses in the order of a job's life.
-var DownloadStatuses = []DownloadStatus{DownloadQueued, DownloadDownloading, DownloadCompleted, DownloadFailed, DownloadCanceled}
-
-// DownloadAction is what can be done to a download job.
-type DownloadAction string
-
-// The actions of a download job's table.
-const (
-	DownloadActionEnqueue  DownloadAction = "enqueue"
-	DownloadActionBegin    DownloadAction = "begin"
-	DownloadActionComplete DownloadAction = "complete"
-	DownloadActionFail     DownloadAction = "fail"
-	DownloadActionCancel   DownloadAction = "cancel"
-)
-
-// Types of events of a download that are no transitions: the status stays as it is.
-const (
-	DownloadWentMissing = "went_missing" // qBittorrent does not have it any more; the grace begins
-	DownloadFoundAgain  = "found_again"
-	DownloadStalled     = "stalled"   // no progress for long
-	DownloadRecovered   = "recovered" // it goes on
+	"stagecoach/internal/lifecycle"
 )
 
 // Download is the record of one download job. Times are those of the database's clock.
 type Download struct {
-	ID              int64          `db:"id"`
-	UserID          int64          `db:"user_id"`
-	BookID          int64          `db:"book_id"`
-	MediaType       string         `db:"media_type"`
-	Status          DownloadStatus `db:"status"`
-	Source          string         `db:"source"`
-	SourceURL       string         `db:"source_url"`
-	ExternalJobID   *string        `db:"external_job_id"` // the torrent's id in qBittorrent, as last seen
-	CreatedAt       time.Time      `db:"created_at_utc"`
-	UpdatedAt       time.Time      `db:"updated_at_utc"`
-	CompletedAt     *time.Time     `db:"completed_at_utc"`
-	FirstNotFoundAt *time.Time     `db:"first_not_found_at_utc"`
-	FailureReason   *string        `db:"failure_reason"`
-	LastError       string         `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
-	RowVersion      int64          `db:"row_version"`
+	ID              int64                   `db:"id"`
+	UserID          int64                   `db:"user_id"`
+	BookID          int64                   `db:"book_id"`
+	MediaType       string                  `db:"media_type"`
+	State           lifecycle.DownloadState `db:"status"`
+	Source          string                  `db:"source"`
+	SourceURL       string                  `db:"source_url"`
+	ExternalJobID   *string                 `db:"external_job_id"` // the torrent's id in qBittorrent, as last seen
+	CreatedAt       time.Time               `db:"created_at_utc"`
+	UpdatedAt       time.Time               `db:"updated_at_utc"`
+	CompletedAt     *time.Time              `db:"completed_at_utc"`
+	FirstNotFoundAt *time.Time              `db:"first_not_found_at_utc"`
+	FailureReason   *string                 `db:"failure_reason"`
+	LastError       string                  `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
+	RowVersion      int64                   `db:"row_version"`
 
 	InfohashV1  string  `db:"infohash_v1"` // lower-case hex; empty: unknown
 	InfohashV2  string  `db:"infohash_v2"`
@@ -105,6 +71,11 @@ func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.
 // DownloadTagPrefix begins the marks of all jobs.
 const DownloadTagPrefix = "job-"
 
+// Facts are what the guards of the table look at.
+func (d Download) Facts() lifecycle.DownloadFacts {
+	return lifecycle.DownloadFacts{UserActive: d.UserStatus == UserActive, MediaReady: d.ContentPath != ""}
+}
+
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
@@ -142,7 +113,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 			) SELECT (SELECT id FROM job), room FROM quota`,
-			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, downloads, first.Type, d.RequestKey).
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
 		if err = s.pool.SendBatch(ctx, batch).Close(); err != nil {
 			return Download{}, false, unavailable(err)
@@ -184,7 +155,7 @@ func (s *Store) requestedDownload(ctx context.Context, userID int64, key string)
 type DownloadFilter struct {
 	UserID int64
 	BookID int64
-	Status DownloadStatus
+	Status lifecycle.DownloadState
 	Active bool  // queued or downloading
 	Before int64 // ids below this one
 	Limit  int
@@ -215,12 +186,12 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Downl
 		if err != nil {
 			return err
 		}
-		before := job.Status
+		before := job.State
 		events, err := change(&job)
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		if job.Status == DownloadCompleted && before != DownloadCompleted {
+		if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
 			if err := persistMedia(ctx, tx, job); err != nil {
 				return err
 			}
@@ -228,14 +199,14 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Downl
 		batch := &pgx.Batch{}
 		for _, event := range events {
 			job.RowVersion++
-			queueEvent(batch, downloads, job.ID, job.RowVersion, job.UserID, event)
+			queueEvent(batch, lifecycle.WorkloadDownload, job.ID, job.RowVersion, job.UserID, event)
 			queueDownloadNotice(batch, job, event)
 		}
 		// The bytes of the .torrent are kept for as long as it may have to be added again.
 		batch.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
 			last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
 			updated_at_utc = now(), torrent = CASE WHEN $2 IN ('queued', 'downloading') THEN torrent END WHERE id = $1`,
-			job.ID, job.Status, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
+			job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
 			job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention)
 		return tx.SendBatch(ctx, batch).Close()
 	})
@@ -248,15 +219,15 @@ const stalledGather = 5 * time.Second
 // queueDownloadNotice plans that the owner hears of an event, if it is the job's end or a standstill.
 func queueDownloadNotice(batch *pgx.Batch, job Download, e Event) {
 	gather := time.Duration(0)
-	switch DownloadStatus(e.To) {
-	case DownloadCompleted, DownloadFailed, DownloadCanceled:
+	switch lifecycle.DownloadState(e.To) {
+	case lifecycle.DownloadCompleted, lifecycle.DownloadFailed, lifecycle.DownloadCanceled:
 	default:
-		if e.Type != DownloadStalled {
+		if e.Type != lifecycle.DownloadStalled {
 			return
 		}
 		gather = stalledGather
 	}
-	queueNotice(batch, downloads, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather)
+	queueNotice(batch, lifecycle.WorkloadDownload, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather)
 }
 
 // MarkDownloadStarted remembers that the job's workflow runs.

@@ -5,26 +5,27 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // WatchedDownload is an active job as the watcher compares it with qBittorrent.
 type WatchedDownload struct {
-	ID            int64          `db:"id"`
-	UserID        int64          `db:"user_id"`
-	BookID        int64          `db:"book_id"`
-	MediaType     string         `db:"media_type"`
-	Status        DownloadStatus `db:"status"`
-	Observed      string         `db:"observed"`
-	ExternalJobID string         `db:"external_job_id"`
-	InfohashV1    string         `db:"infohash_v1"`
-	InfohashV2    string         `db:"infohash_v2"`
-	ContentPath   string         `db:"content_path"`
-	Size          int64          `db:"size"`
-	Progress      float64        `db:"progress"`
-	Speed         int64          `db:"speed"`
-	ETA           *int64         `db:"eta_seconds"`
-	Idle          time.Duration  `db:"idle"`    // since the last progress
-	Resumed       *time.Duration `db:"resumed"` // since it was told to go on; nil: never
+	ID            int64                   `db:"id"`
+	UserID        int64                   `db:"user_id"`
+	BookID        int64                   `db:"book_id"`
+	MediaType     string                  `db:"media_type"`
+	Status        lifecycle.DownloadState `db:"status"`
+	Observed      string                  `db:"observed"`
+	ExternalJobID string                  `db:"external_job_id"`
+	InfohashV1    string                  `db:"infohash_v1"`
+	InfohashV2    string                  `db:"infohash_v2"`
+	ContentPath   string                  `db:"content_path"`
+	Size          int64                   `db:"size"`
+	Progress      float64                 `db:"progress"`
+	Speed         int64                   `db:"speed"`
+	ETA           *int64                  `db:"eta_seconds"`
+	Idle          time.Duration           `db:"idle"`    // since the last progress
+	Resumed       *time.Duration          `db:"resumed"` // since it was told to go on; nil: never
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -95,9 +96,9 @@ func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) erro
 
 // EndedDownload is a job that is over.
 type EndedDownload struct {
-	ID        int64          `db:"id"`
-	Status    DownloadStatus `db:"status"`
-	KeepFiles bool           `db:"keep_files"`
+	ID        int64                   `db:"id"`
+	Status    lifecycle.DownloadState `db:"status"`
+	KeepFiles bool                    `db:"keep_files"`
 }
 
 // EndedDownloads gives those of the jobs that are over.

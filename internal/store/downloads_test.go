@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -61,16 +62,16 @@ func (s *shelf) download(user store.User) store.Download {
 }
 
 // move gives a job another status.
-func (s *shelf) move(job store.Download, to store.DownloadStatus) store.Download {
+func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Download {
 	s.t.Helper()
 	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
-		event := store.Event{Type: string(to), From: string(d.Status), To: string(to)}
-		d.Status = to
+		event := store.Event{Type: string(to), From: string(d.State), To: string(to)}
+		d.State = to
 		switch to {
-		case store.DownloadCompleted:
+		case lifecycle.DownloadCompleted:
 			d.CompletedAt = &d.Now
 			d.ContentPath = fmt.Sprintf("/books/%d", d.ID)
-		case store.DownloadFailed:
+		case lifecycle.DownloadFailed:
 			reason := "provider_error"
 			d.FailureReason = &reason
 		default:
@@ -124,7 +125,7 @@ func TestOneActiveDownload(t *testing.T) {
 	if _, created, err := s.CreateDownload(t.Context(), audio, store.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
 		t.Error(created, err)
 	}
-	first := s.move(s.reload(store.Download{ID: ids[0]}), store.DownloadCanceled)
+	first := s.move(s.reload(store.Download{ID: ids[0]}), lifecycle.DownloadCanceled)
 	second := s.download(s.ann)
 	if second.ID == first.ID || second.WorkflowID() != first.WorkflowID() {
 		t.Errorf("%+v", second)
@@ -155,8 +156,8 @@ func TestOneRequestOneDownload(t *testing.T) {
 		if again, created := ask(s.ann, "k"); created || again.ID != first.ID {
 			t.Errorf("%v, %+v", created, again)
 		}
-		if first.Status == store.DownloadQueued {
-			first = s.move(first, store.DownloadFailed)
+		if first.State == lifecycle.DownloadQueued {
+			first = s.move(first, lifecycle.DownloadFailed)
 		}
 	}
 	if other, created := ask(s.ann, "l"); !created || other.ID == first.ID {
@@ -165,7 +166,7 @@ func TestOneRequestOneDownload(t *testing.T) {
 	if theirs, created := ask(s.bob, "k"); !created || theirs.UserID != s.bob.ID {
 		t.Errorf("%v, %+v", created, theirs)
 	}
-	s.move(s.download(s.user(3)), store.DownloadFailed) // without a key each request is its own
+	s.move(s.download(s.user(3)), lifecycle.DownloadFailed) // without a key each request is its own
 	s.download(s.user(4))
 }
 
@@ -176,9 +177,9 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	if s.book.State != store.BookArchive || len(s.book.Media) != 0 {
 		t.Fatalf("%+v", s.book)
 	}
-	job := s.move(s.download(s.ann), store.DownloadDownloading)
+	job := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
-	job = s.move(job, store.DownloadCompleted)
+	job = s.move(job, lifecycle.DownloadCompleted)
 	book, err := s.BookByID(ctx, s.book.ID)
 	want := store.MediaAsset{MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID}
 	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
@@ -194,20 +195,20 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	other.SourceURL = "magnet:2"
 	again, _, err := s.CreateDownload(ctx, other, store.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
-	again = s.move(s.move(again, store.DownloadDownloading), store.DownloadCompleted)
+	again = s.move(s.move(again, lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	want.Path = again.ContentPath
 	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 
 	// A book that is gone is not completed, and nothing is written.
-	lost := s.move(s.download(s.ann), store.DownloadDownloading)
+	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
 	_, err = s.ChangeDownload(ctx, lost.ID, func(d *store.Download) ([]store.Event, error) {
-		d.Status, d.CompletedAt, d.ContentPath = store.DownloadCompleted, &d.Now, "/x"
+		d.State, d.CompletedAt, d.ContentPath = lifecycle.DownloadCompleted, &d.Now, "/x"
 		return []store.Event{{Type: "completed", To: "completed"}}, nil
 	})
-	if after := s.reload(lost); fault.CodeOf(err) != fault.BookNotFound || after.Status != store.DownloadDownloading || after.RowVersion != lost.RowVersion || after.BookTitle != "" {
+	if after := s.reload(lost); fault.CodeOf(err) != fault.BookNotFound || after.State != lifecycle.DownloadDownloading || after.RowVersion != lost.RowVersion || after.BookTitle != "" {
 		t.Errorf("%+v, %v", after, err)
 	}
 }
@@ -218,22 +219,22 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 	s := newShelf(t)
 	job := s.download(s.ann)
 	for name, wrong := range map[string]func(*store.Download){
-		"completed without a path":   func(d *store.Download) { d.Status, d.CompletedAt = store.DownloadCompleted, &d.Now },
-		"completed without a time":   func(d *store.Download) { d.Status, d.ContentPath = store.DownloadCompleted, "/x" },
-		"failed without a reason":    func(d *store.Download) { d.Status = store.DownloadFailed },
+		"completed without a path":   func(d *store.Download) { d.State, d.CompletedAt = lifecycle.DownloadCompleted, &d.Now },
+		"completed without a time":   func(d *store.Download) { d.State, d.ContentPath = lifecycle.DownloadCompleted, "/x" },
+		"failed without a reason":    func(d *store.Download) { d.State = lifecycle.DownloadFailed },
 		"a reason without a failure": func(d *store.Download) { reason := "x"; d.FailureReason = &reason },
 		"too much progress":          func(d *store.Download) { d.Progress = 1.01 },
-		"an unknown status":          func(d *store.Download) { d.Status = "lost" },
+		"an unknown status":          func(d *store.Download) { d.State = "lost" },
 	} {
 		_, err := s.ChangeDownload(t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
 			wrong(d)
-			return []store.Event{{Type: "x", To: string(d.Status)}}, nil
+			return []store.Event{{Type: "x", To: string(d.State)}}, nil
 		})
 		if err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if after := s.reload(job); after.RowVersion != 1 || after.Status != store.DownloadQueued {
+	if after := s.reload(job); after.RowVersion != 1 || after.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v", after)
 	}
 	if _, err := s.DownloadByID(t.Context(), 77); fault.CodeOf(err) != fault.DownloadNotFound {
@@ -246,7 +247,7 @@ func TestProgressInBatches(t *testing.T) {
 	s := newShelf(t)
 	ctx := t.Context()
 	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
-	over = s.move(over, store.DownloadCanceled)
+	over = s.move(over, lifecycle.DownloadCanceled)
 	for _, job := range []store.Download{first, second, over} {
 		s.must(s.MarkDownloadAdded(ctx, job.ID))
 	}
@@ -404,14 +405,14 @@ func TestCancelWishes(t *testing.T) {
 	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || !got.CancelRequestedAt.Equal(*first.CancelRequestedAt) || got.CancelError != "PROVIDER_UNAVAILABLE" || got.CancelToldAt == nil {
 		t.Errorf("%+v", got)
 	}
-	s.move(job, store.DownloadCanceled)
-	other := s.move(s.download(s.ann), store.DownloadFailed)
+	s.move(job, lifecycle.DownloadCanceled)
+	other := s.move(s.download(s.ann), lifecycle.DownloadFailed)
 	s.must(s.RequestDownloadCancel(ctx, other.ID, &s.ann.ID, false))
 	if s.reload(other).CancelRequestedAt != nil {
 		t.Error("a job that is over is to be cancelled")
 	}
 
-	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	live := s.download(s.ann)
 	ids := []int64{job.ID, other.ID, done.ID, live.ID, 77}
 	if holding, err := s.DownloadsHolding(ctx, ids); err != nil || fmt.Sprint(holding) != fmt.Sprint([]int64{done.ID, live.ID, 77}) {

@@ -9,14 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Names of the workloads in the events and boards tables.
-const (
-	deliveries   = "delivery"
-	tasks        = "task"
-	downloads    = "download"
-	transactions = "transaction"
-)
-
 // Event is one transition, or another fact worth keeping about an entity.
 type Event struct {
 	Type    string

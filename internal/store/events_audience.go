@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"strconv"
 )
 
@@ -64,7 +65,7 @@ func (s *Store) AudienceOf(ctx context.Context, events []StreamedEvent, users []
 // taskIDs gives the tasks that events are of.
 func taskIDs(events []StreamedEvent) (ids []int64) {
 	for _, event := range events {
-		if id, err := strconv.ParseInt(event.EntityID, 10, 64); err == nil && event.Workload == tasks {
+		if id, err := strconv.ParseInt(event.EntityID, 10, 64); err == nil && event.Workload == lifecycle.WorkloadTask {
 			ids = append(ids, id)
 		}
 	}
@@ -78,7 +79,7 @@ func (a Audience) Sees(user User, event StreamedEvent) bool {
 	}
 
 	task, found := a.tasks[event.EntityID]
-	if event.Workload != tasks || !found {
+	if event.Workload != lifecycle.WorkloadTask || !found {
 		return false
 	}
 	return task.CreatorID == user.ID || task.AssigneeID != nil && *task.AssigneeID == user.ID ||

@@ -10,17 +10,6 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Workloads are the names that findings, events and boards call the workloads by.
-var Workloads = []string{deliveries, tasks, downloads, transactions}
-
-// Names of the workloads.
-const (
-	WorkloadDelivery    = deliveries
-	WorkloadTask        = tasks
-	WorkloadDownload    = downloads
-	WorkloadTransaction = transactions
-)
-
 // What the reconciler finds.
 const (
 	FindingNotStarted = "not_started" // a live row whose workflow was never started

@@ -8,45 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
-
-// JobState is a stage of a delivery job; the rules between them stand in workflows/delivery.
-type JobState string
-
-// The states of a delivery job.
-const (
-	JobQueued      JobState = "QUEUED"
-	JobClaimed     JobState = "CLAIMED"
-	JobDownloading JobState = "DOWNLOADING"
-	JobStreaming   JobState = "STREAMING"
-	JobDelivered   JobState = "DELIVERED"
-	JobFailed      JobState = "FAILED"
-	JobCancelled   JobState = "CANCELLED"
-	JobExpired     JobState = "EXPIRED"
-)
-
-// JobStates lists all states in the order of a job's life.
-var JobStates = []JobState{JobQueued, JobClaimed, JobDownloading, JobStreaming, JobDelivered, JobFailed, JobCancelled, JobExpired}
-
-// JobAction is what can be done to a delivery job.
-type JobAction string
-
-// The actions of a delivery job's table.
-const (
-	JobActionEnqueue       JobAction = "enqueue"
-	JobActionClaim         JobAction = "claim"
-	JobActionStartDownload JobAction = "start_download"
-	JobActionStream        JobAction = "stream"
-	JobActionAcknowledge   JobAction = "acknowledge"
-	JobActionRequeue       JobAction = "requeue"
-	JobActionHandOver      JobAction = "hand_over"
-	JobActionFail          JobAction = "fail"
-	JobActionCancel        JobAction = "cancel"
-	JobActionExpire        JobAction = "expire"
-)
-
-// JobTries is how many tries a job has in all.
-const JobTries = 3
 
 // Where a job was asked for.
 const (
@@ -56,30 +19,30 @@ const (
 
 // Job is the record of one delivery.
 type Job struct {
-	ID                int64         `db:"id"`
-	IdempotencyKey    string        `db:"idempotency_key"`
-	UserID            int64         `db:"user_id"`
-	FileID            int64         `db:"file_id"`
-	FileName          string        `db:"file_name"`
-	Size              int64         `db:"size"` // bytes
-	Source            string        `db:"source"`
-	State             JobState      `db:"state"`
-	Attempt           int           `db:"attempt"` // tries that have failed, 0..3
-	Claim             int           `db:"claim"`   // number of the current claim
-	LastError         string        `db:"last_error"`
-	BytesSent         int64         `db:"bytes_sent"`
-	Busy              time.Duration `db:"busy"` // time in workers' hands before the current claim
-	ClaimedAt         *time.Time    `db:"claimed_at"`
-	HeartbeatAt       *time.Time    `db:"heartbeat_at"`
-	AckPendingAt      *time.Time    `db:"ack_pending_at"`
-	NextAttemptAt     *time.Time    `db:"next_attempt_at"` // of a job that is QUEUED again; nil: at once
-	MessageID         *int64        `db:"message_id"`
-	TelegramFileID    string        `db:"telegram_file_id"`
-	CancelRequestedAt *time.Time    `db:"cancel_requested_at"`
-	WorkflowStartedAt *time.Time    `db:"workflow_started_at"`
-	CreatedAt         time.Time     `db:"created_at"`
-	UpdatedAt         time.Time     `db:"updated_at"`
-	RowVersion        int64         `db:"row_version"`
+	ID                int64                   `db:"id"`
+	IdempotencyKey    string                  `db:"idempotency_key"`
+	UserID            int64                   `db:"user_id"`
+	FileID            int64                   `db:"file_id"`
+	FileName          string                  `db:"file_name"`
+	Size              int64                   `db:"size"` // bytes
+	Source            string                  `db:"source"`
+	State             lifecycle.DeliveryState `db:"state"`
+	Attempt           int                     `db:"attempt"` // tries that have failed, 0..3
+	Claim             int                     `db:"claim"`   // number of the current claim
+	LastError         string                  `db:"last_error"`
+	BytesSent         int64                   `db:"bytes_sent"`
+	Busy              time.Duration           `db:"busy"` // time in workers' hands before the current claim
+	ClaimedAt         *time.Time              `db:"claimed_at"`
+	HeartbeatAt       *time.Time              `db:"heartbeat_at"`
+	AckPendingAt      *time.Time              `db:"ack_pending_at"`
+	NextAttemptAt     *time.Time              `db:"next_attempt_at"` // of a job that is QUEUED again; nil: at once
+	MessageID         *int64                  `db:"message_id"`
+	TelegramFileID    string                  `db:"telegram_file_id"`
+	CancelRequestedAt *time.Time              `db:"cancel_requested_at"`
+	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
+	CreatedAt         time.Time               `db:"created_at"`
+	UpdatedAt         time.Time               `db:"updated_at"`
+	RowVersion        int64                   `db:"row_version"`
 
 	UserStatus string    `db:"user_status"` // of the owner, now
 	ChatID     *int64    `db:"chat_id"`     // the owner's Telegram chat
@@ -91,6 +54,11 @@ type Job struct {
 
 // WorkflowID is the id of the workflow that drives the job.
 func (j Job) WorkflowID() string { return "delivery/" + j.IdempotencyKey }
+
+// Facts are what the guards of the table look at.
+func (j Job) Facts() lifecycle.DeliveryFacts {
+	return lifecycle.DeliveryFacts{Attempt: j.Attempt, UserActive: j.UserStatus == UserActive}
+}
 
 const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.size, source, state, attempt, claim, last_error,
 	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, next_attempt_at, message_id, telegram_file_id, cancel_requested_at,
@@ -117,7 +85,7 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, cre
 			INSERT INTO boards (workload, entity_id, chat_id)
 			SELECT $8, jobs.id, telegram_id FROM jobs JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 		) `+jobSelect,
-		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, deliveries, first.Type).Query(func(rows pgx.Rows) error {
+		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, lifecycle.WorkloadDelivery, first.Type).Query(func(rows pgx.Rows) error {
 		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
 		return err
 	})
@@ -146,7 +114,7 @@ func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
 // JobFilter chooses jobs; zero fields choose all.
 type JobFilter struct {
 	UserID int64
-	State  JobState
+	State  lifecycle.DeliveryState
 	Live   bool
 	Before int64 // ids below this one
 	Limit  int
@@ -177,7 +145,7 @@ func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Ev
 		}
 		for _, event := range events {
 			job.RowVersion++
-			queueEvent(write, deliveries, job.ID, job.RowVersion, job.UserID, event)
+			queueEvent(write, lifecycle.WorkloadDelivery, job.ID, job.RowVersion, job.UserID, event)
 		}
 		write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
 			claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"time"
 )
 
@@ -74,14 +75,14 @@ func (s *Store) CompareBalance(ctx context.Context, wallet string, lt, balanceNa
 
 // PurchaseRecord is a purchase that was paid, to be compared with Fragment's list.
 type PurchaseRecord struct {
-	ID              int64             `db:"id"` // of the payment
-	TransactionHash string            `db:"transaction_hash"`
-	ChainHash       string            `db:"chain_hash"` // of the payment on the chain
-	Username        string            `db:"username"`
-	Stars           int64             `db:"stars"`
-	PaidNano        int64             `db:"paid_nano"`
-	Status          TransactionStatus `db:"status"` // of the transaction
-	PaidAt          time.Time         `db:"paid_at"`
+	ID              int64                      `db:"id"` // of the payment
+	TransactionHash string                     `db:"transaction_hash"`
+	ChainHash       string                     `db:"chain_hash"` // of the payment on the chain
+	Username        string                     `db:"username"`
+	Stars           int64                      `db:"stars"`
+	PaidNano        int64                      `db:"paid_nano"`
+	Status          lifecycle.TransactionState `db:"status"` // of the transaction
+	PaidAt          time.Time                  `db:"paid_at"`
 }
 
 // Purchases lists purchases that were paid, and did not bounce, with payment ids above after, ascending.

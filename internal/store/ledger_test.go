@@ -3,6 +3,7 @@ package store_test
 import (
 	"testing"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -47,7 +48,7 @@ func TestLedgerCheckSees(t *testing.T) {
 			done := b.ordered("ann", 3*coin)
 			b.settle(b.paid(done).ID, store.Destination{Kept: true})
 			b.ok(b.FinishTransaction(t.Context(), done, 1))
-			b.fail(b.ordered("bob", 3*coin), "Username not found", store.NonRetryable, true)
+			b.fail(b.ordered("bob", 3*coin), "Username not found", lifecycle.NonRetryable, true)
 			b.deposit("cid", coin)
 			b.balanced()
 			b.exec(sql)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -93,17 +94,17 @@ func TestListsReadFewRows(t *testing.T) {
 		"jobs of a user":             {1, jobs(store.JobFilter{UserID: 2})},
 		"live jobs":                  {2, jobs(store.JobFilter{Live: true})},
 		"live jobs of a user":        {2, jobs(store.JobFilter{UserID: 1, Live: true})},
-		"queued jobs":                {1, jobs(store.JobFilter{State: store.JobQueued})},
-		"queued jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: store.JobQueued})},
-		"expired jobs":               {1, jobs(store.JobFilter{State: store.JobExpired})},
-		"failed jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: store.JobFailed})},
-		"cancelled jobs: there none": {0, jobs(store.JobFilter{State: store.JobCancelled})},
+		"queued jobs":                {1, jobs(store.JobFilter{State: lifecycle.DeliveryQueued})},
+		"queued jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: lifecycle.DeliveryQueued})},
+		"expired jobs":               {1, jobs(store.JobFilter{State: lifecycle.DeliveryExpired})},
+		"failed jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: lifecycle.DeliveryFailed})},
+		"cancelled jobs: there none": {0, jobs(store.JobFilter{State: lifecycle.DeliveryCancelled})},
 
 		"tasks":                               {20, tasks(store.TaskFilter{})},
-		"cancelled tasks":                     {1, tasks(store.TaskFilter{Status: store.TaskCancelled})},
-		"stuck tasks: there are none":         {0, tasks(store.TaskFilter{Status: store.TaskStuck})},
+		"cancelled tasks":                     {1, tasks(store.TaskFilter{Status: lifecycle.TaskCancelled})},
+		"stuck tasks: there are none":         {0, tasks(store.TaskFilter{Status: lifecycle.TaskStuck})},
 		"tasks of a workspace":                {1, tasks(store.TaskFilter{WorkspaceID: 2})},
-		"cancelled tasks of a workspace":      {1, tasks(store.TaskFilter{WorkspaceID: 1, Status: store.TaskCancelled})},
+		"cancelled tasks of a workspace":      {1, tasks(store.TaskFilter{WorkspaceID: 1, Status: lifecycle.TaskCancelled})},
 		"ready tasks":                         {1, tasks(store.TaskFilter{Ready: true})},
 		"ready tasks of a workspace":          {0, tasks(store.TaskFilter{WorkspaceID: 1, Ready: true})},
 		"live tasks":                          {2, tasks(store.TaskFilter{Live: true})},
@@ -120,17 +121,17 @@ func TestListsReadFewRows(t *testing.T) {
 
 		"downloads":                     {20, downloads(store.DownloadFilter{})},
 		"downloads of a user":           {1, downloads(store.DownloadFilter{UserID: 2})},
-		"failed downloads":              {1, downloads(store.DownloadFilter{Status: store.DownloadFailed})},
-		"failed downloads of a user":    {1, downloads(store.DownloadFilter{UserID: 1, Status: store.DownloadFailed})},
-		"canceled ones: there are none": {0, downloads(store.DownloadFilter{Status: store.DownloadCanceled})},
-		"queued downloads":              {1, downloads(store.DownloadFilter{Status: store.DownloadQueued})},
+		"failed downloads":              {1, downloads(store.DownloadFilter{Status: lifecycle.DownloadFailed})},
+		"failed downloads of a user":    {1, downloads(store.DownloadFilter{UserID: 1, Status: lifecycle.DownloadFailed})},
+		"canceled ones: there are none": {0, downloads(store.DownloadFilter{Status: lifecycle.DownloadCanceled})},
+		"queued downloads":              {1, downloads(store.DownloadFilter{Status: lifecycle.DownloadQueued})},
 		"downloads of a book":           {1, downloads(store.DownloadFilter{BookID: 2})},
 		"a book's for a user":           {1, downloads(store.DownloadFilter{UserID: 1, BookID: 2, Active: true})},
 		"active downloads of a user":    {1, downloads(store.DownloadFilter{UserID: 1, Active: true})},
 
 		"transactions":              {20, transactions(store.TransactionFilter{})},
-		"failed transactions":       {2, transactions(store.TransactionFilter{Status: store.TransactionFailed})},
-		"pending: there are none":   {0, transactions(store.TransactionFilter{Status: store.TransactionPending})},
+		"failed transactions":       {2, transactions(store.TransactionFilter{Status: lifecycle.TransactionFailed})},
+		"pending: there are none":   {0, transactions(store.TransactionFilter{Status: lifecycle.TransactionPending})},
 		"transactions to retry":     {1, transactions(store.TransactionFilter{MayRetry: true})},
 		"to retry, by the message":  {1, transactions(store.TransactionFilter{MayRetry: true, Error: "e"})},
 		"to retry, by the time":     {0, transactions(store.TransactionFilter{MayRetry: true, SeenUntil: &time.Time{}})},

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"stagecoach/internal/lifecycle"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,9 +19,9 @@ type Notice struct {
 
 // Workloads of the notices: what they tell of.
 const (
-	TaskNotices        = tasks
-	DownloadNotices    = downloads
-	TransactionNotices = transactions
+	TaskNotices        = lifecycle.WorkloadTask
+	DownloadNotices    = lifecycle.WorkloadDownload
+	TransactionNotices = lifecycle.WorkloadTransaction
 )
 
 // NoticeReady stands among the numbers of events for the news that a task's last blocker is DONE.
@@ -39,7 +40,7 @@ const (
 func (s *Store) AdoptNotices(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
 		INSERT INTO news (user_id, workload, entity_id, seq, state, due_at)
-		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, tasks)
+		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask)
 	return unavailable(err)
 }
 

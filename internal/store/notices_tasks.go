@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"stagecoach/internal/lifecycle"
 	"strconv"
 	"time"
 
@@ -37,7 +38,7 @@ func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedE
 		}
 		batch := &pgx.Batch{}
 		for _, event := range events {
-			if event.Workload == tasks && time.Since(event.CreatedAt) < noticeAge {
+			if event.Workload == lifecycle.WorkloadTask && time.Since(event.CreatedAt) < noticeAge {
 				if err := queueTaskNotices(batch, event, gather); err != nil {
 					return err
 				}
@@ -68,13 +69,13 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 		SELECT u.id, $1, $2, $4, `+joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
 		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
 			AND NOT `+unagreed(`(SELECT workspace_id FROM tasks WHERE id = $5)`)+`
-		ON CONFLICT DO NOTHING`, tasks, e.EntityID, gather, e.Seq, task, e.ActorID)
-	if e.To == string(TaskDone) {
+		ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, e.EntityID, gather, e.Seq, task, e.ActorID)
+	if e.To == string(lifecycle.TaskDone) {
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
 			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN ('NEW', 'STUCK')
 				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+openBlocker+`
-			ON CONFLICT DO NOTHING`, tasks, task, gather, NoticeReady)
+			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, task, gather, NoticeReady)
 	}
 	return nil
 }
@@ -82,5 +83,5 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 // LastWords lists up to limit events of a task that say something, the newest first: comments, and those of transitions.
 func (s *Store) LastWords(ctx context.Context, task int64, limit int) ([]StreamedEvent, error) {
 	return list[StreamedEvent](ctx, s, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND comment <> '' ORDER BY seq DESC LIMIT $3`,
-		tasks, fmt.Sprint(task), limit)
+		lifecycle.WorkloadTask, fmt.Sprint(task), limit)
 }

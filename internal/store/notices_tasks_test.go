@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -16,8 +17,8 @@ func TestTaskNotices(t *testing.T) {
 	from, err := o.NoticeCursor(t.Context())
 	o.must(err)
 	made := o.made(store.NewTask{Ref: "first", AssigneeID: &o.bob.ID}, store.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID})
-	o.move(made[0], store.TaskInProgress, &o.bob.ID)
-	o.move(made[0], store.TaskDone, &o.bob.ID)
+	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
+	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
 	var events []store.StreamedEvent
 	for deadline := time.Now().Add(time.Minute); len(events) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -46,7 +47,7 @@ func TestFirstFailureIsNews(t *testing.T) {
 	hash := b.deposit("ann", 3*coin)
 	b.quoted(hash, 2*coin)
 	for attempt := 1; attempt <= 2; attempt++ {
-		b.fail(hash, "FRAGMENT_UNAVAILABLE", store.Retryable, false)
+		b.fail(hash, "FRAGMENT_UNAVAILABLE", lifecycle.Retryable, false)
 		b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: attempt}))
 	}
 	if told := b.count("news"); told != 1 {

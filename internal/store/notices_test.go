@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -29,25 +30,25 @@ func TestDownloadNotices(t *testing.T) {
 	note := func(job store.Download, event store.Event) {
 		_, err := s.ChangeDownload(ctx, job.ID, func(d *store.Download) ([]store.Event, error) {
 			if event.To == "" {
-				event.To = string(d.Status)
+				event.To = string(d.State)
 			}
-			d.Status, event.From = store.DownloadStatus(event.To), string(d.Status)
+			d.State, event.From = lifecycle.DownloadState(event.To), string(d.State)
 			return []store.Event{event}, nil
 		})
 		s.must(err)
 	}
-	done := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	carl, dora := s.user(3), s.user(4)
 	own, other := s.download(carl), s.download(dora)
-	note(own, store.Event{Type: store.DownloadWentMissing})
-	note(own, store.Event{Type: store.DownloadFoundAgain})
-	note(own, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: &carl.ID})
-	note(other, store.Event{Type: "canceled", To: string(store.DownloadCanceled), ActorID: &s.ann.ID})
+	note(own, store.Event{Type: lifecycle.DownloadWentMissing})
+	note(own, store.Event{Type: lifecycle.DownloadFoundAgain})
+	note(own, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &carl.ID})
+	note(other, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &s.ann.ID})
 	chatless, err := s.CreateUser(ctx, store.User{Status: store.UserActive}, "")
 	s.must(err)
-	s.move(s.download(chatless), store.DownloadFailed)
+	s.move(s.download(chatless), lifecycle.DownloadFailed)
 	stalled := s.download(s.bob)
-	note(stalled, store.Event{Type: store.DownloadStalled})
+	note(stalled, store.Event{Type: lifecycle.DownloadStalled})
 
 	want := []string{fmt.Sprintf("%d:%d:[3]", s.ann.ID, done.ID), fmt.Sprintf("%d:%d:[2]", dora.ID, other.ID)}
 	slices.Sort(want)
@@ -71,7 +72,7 @@ func TestDownloadNotices(t *testing.T) {
 	}
 
 	// What stalls and ends by that is one message, a little later.
-	note(stalled, store.Event{Type: "canceled", To: string(store.DownloadCanceled)})
+	note(stalled, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled)})
 	if _, got := s.due(store.DownloadNotices); len(got) != 0 {
 		t.Errorf("too early: %q", got)
 	}

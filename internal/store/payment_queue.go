@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // QueueEntry is one who waits for the wallet's turn, or has it.
@@ -38,8 +39,8 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 			return err
 		case len(live) > 0:
 			return undecided(live[0])
-		case kind == Purchase && (w.Status != TransactionProcessing || w.NeedsReview), kind == Refund && w.RefundDueNano == 0:
-			return fault.New(fault.InvalidTransition, "a %s of this transaction is not due", kind).With("current", w.Status)
+		case kind == Purchase && (w.State != lifecycle.TransactionProcessing || w.NeedsReview), kind == Refund && w.RefundDueNano == 0:
+			return fault.New(fault.InvalidTransition, "a %s of this transaction is not due", kind).With("current", w.State)
 		}
 		_, err = w.tx.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.now)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -91,17 +92,17 @@ func TestReturnedTurn(t *testing.T) {
 		if entry := b.enter(hashes[2], store.Purchase); entry.GrantedAt != nil {
 			t.Errorf("%+v", entry)
 		}
-		if standing := b.ok(b.StandingOf(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != store.Purchase {
+		if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != store.Purchase {
 			t.Errorf("%+v", standing.Turn) // granted anew by whoever looked next
 		}
 	}
 	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
 	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
-	if standing := b.ok(b.StandingOf(ctx, hashes[1])); !standing.Turn.Granted {
+	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !standing.Turn.Granted {
 		t.Error("the turn did not go on")
 	}
-	b.fail(hashes[1], "m", store.UnknownError, false)
-	if standing := b.ok(b.StandingOf(ctx, hashes[2])); !standing.Turn.Granted {
+	b.fail(hashes[1], "m", lifecycle.UnknownError, false)
+	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[2])); !standing.Turn.Granted {
 		t.Error("the turn did not go on from one that failed")
 	}
 }
@@ -177,7 +178,7 @@ func TestHold(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	owed := b.ordered("cid", 3*coin)
-	b.fail(owed, "Username not found", store.NonRetryable, true)
+	b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
 	b.enter(hash, store.Purchase)
 	b.enter(next, store.Purchase)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // PaymentKind says what a payment is for.
@@ -150,7 +151,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 			if _, err := w.tx.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.now); err != nil {
 				return err
 			}
-			return w.note(ctx, TransactionKept)
+			return w.note(ctx, lifecycle.TransactionKept)
 		}
 		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
 		return w.bounce(ctx, payment, d.Refund)
@@ -173,16 +174,16 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if err == nil && p.Kind == Refund {
 		err = w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
 	}
-	if err == nil && p.Kind == Purchase && refund && w.Status == TransactionFailed && w.ErrorClass == NonRetryable {
+	if err == nil && p.Kind == Purchase && refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable {
 		err = w.oweDeposit(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.note(ctx, TransactionBounced); err != nil {
+	if err := w.note(ctx, lifecycle.TransactionBounced); err != nil {
 		return err
 	}
-	if err := w.passTurn(ctx, p.Kind); err != nil || p.Kind != Purchase || w.Status != TransactionProcessed {
+	if err := w.passTurn(ctx, p.Kind); err != nil || p.Kind != Purchase || w.State != lifecycle.TransactionProcessed {
 		return err
 	}
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // DayIsFull is the refusal of a payment that does not fit into what is left of the limit for 24 hours. It is a DAILY_LIMIT.
@@ -68,7 +69,7 @@ func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent
 
 // KeepDust gives up what is owed to the sender when that is below least: to send it costs more than it is worth. The ledger says so, and the
 // transaction names the amount. It changes nothing while a refund is signed, or when more is owed.
-func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Standing, error) {
+func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		owed := w.RefundDueNano
 		if owed == 0 || owed >= least {
@@ -78,7 +79,7 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Standin
 		if err := w.forgive(ctx, "dust", owed); err != nil {
 			return err
 		}
-		if err := w.note(ctx, TransactionDust); err != nil {
+		if err := w.note(ctx, lifecycle.TransactionDust); err != nil {
 			return err
 		}
 		return w.passTurn(ctx, Refund)
@@ -86,7 +87,7 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Standin
 }
 
 // ReviewRefund asks for a person to allow a refund that is above the limits, or to give it up.
-func (s *Store) ReviewRefund(ctx context.Context, hash string) (Standing, error) {
+func (s *Store) ReviewRefund(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.RefundDueNano == 0 || w.RefundApproved {
 			return nil

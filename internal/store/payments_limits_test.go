@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -79,7 +80,7 @@ func TestPassedForADay(t *testing.T) {
 	}
 
 	owed := b.ordered("owed", 2*coin)
-	b.fail(owed, "m", store.NonRetryable, true)
+	b.fail(owed, "m", lifecycle.NonRetryable, true)
 	if !b.turnOf(owed, store.Refund) {
 		t.Error("a refund waits for room in the limit of purchases")
 	}
@@ -97,7 +98,7 @@ func TestRefundLimits(t *testing.T) {
 	b := newBank(t)
 	owed := func(sender string, nano int64) string {
 		hash := b.ordered(sender, nano)
-		b.fail(hash, "m", store.NonRetryable, true)
+		b.fail(hash, "m", lifecycle.NonRetryable, true)
 		b.enter(hash, store.Refund)
 		return hash
 	}
@@ -118,8 +119,8 @@ func TestRefundLimits(t *testing.T) {
 	b.full(owed("c", 2*coin), store.Refund, limits)
 
 	request := store.TransactionRequest{Hash: large, Attempt: b.tx(large).Attempt}
-	b.ok(b.ResolveTransaction(t.Context(), request, store.TransactionFailed, "m"))
-	if standing := b.ok(b.ResolveTransaction(t.Context(), request, store.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
+	b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m"))
+	if standing := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
 		t.Errorf("%+v", standing)
 	}
 	b.enter(large, store.Refund)
@@ -134,7 +135,7 @@ func TestKeepDust(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("a", 2*coin)
-	b.fail(hash, "m", store.NonRetryable, true)
+	b.fail(hash, "m", lifecycle.NonRetryable, true)
 	b.enter(hash, store.Refund)
 	if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); standing.RefundDue != 2*coin || standing.Turn == nil {
 		t.Errorf("it is worth it: %+v", standing)
@@ -150,7 +151,7 @@ func TestKeepDust(t *testing.T) {
 	if books := b.balanced(); books[store.AccountRefundDue] != 0 || books[store.AccountReceived] != -2*coin {
 		t.Errorf("%v", books)
 	}
-	if types := b.events(hash); types[len(types)-1] != store.TransactionDust {
+	if types := b.events(hash); types[len(types)-1] != lifecycle.TransactionDust {
 		t.Errorf("%v", types)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // PaymentOrder is a payment that somebody wants to make.
@@ -131,15 +132,15 @@ func (s *signing) stands(ctx context.Context) error {
 	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
 		return fault.New(fault.Validation, "a payment needs an amount").WithField("amount_nano")
 	case s.NeedsReview:
-		return fault.New(fault.InvalidTransition, "a person has to look at the transaction first").With("current", s.Status)
+		return fault.New(fault.InvalidTransition, "a person has to look at the transaction first").With("current", s.State)
 	case s.want.Kind == Purchase:
 		if !s.during(s.want.Attempt) || s.QuoteNano == 0 {
-			return fault.New(fault.InvalidTransition, "the transaction is not ready to buy in this attempt").With("current", s.Status)
+			return fault.New(fault.InvalidTransition, "the transaction is not ready to buy in this attempt").With("current", s.State)
 		}
 	case s.want.Destination != s.Sender:
 		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
 	case s.RefundDueNano == 0 || s.RefundDueNano < s.reserved:
-		return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.Status)
+		return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
 	default:
 		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
 	}
@@ -194,7 +195,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 			return Payment{}, err
 		}
 	}
-	return payment, s.note(ctx, TransactionSigned)
+	return payment, s.note(ctx, lifecycle.TransactionSigned)
 }
 
 // countAgain makes a second purchase within one processing the next attempt.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -35,7 +36,7 @@ func TestSigningIsRefused(t *testing.T) {
 		"nothing":                 {order: func(o *store.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
 		"an attempt that is over": {order: func(o *store.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
 		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.ReviewTransaction(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
-		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", store.UnknownError, false) }, want: fault.InvalidTransition},
+		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", lifecycle.UnknownError, false) }, want: fault.InvalidTransition},
 		"a time that has passed":  {until: -time.Minute, want: fault.Validation},
 		"the pen fails":           {pen: errPen},
 	} {
@@ -47,7 +48,7 @@ func TestSigningIsRefused(t *testing.T) {
 			b.bought(b.ordered("early", 3*coin))
 			b.incoming(address("owner"), 3*coin, false)
 			owed := b.ordered("owed", coin)
-			b.fail(owed, "Username not found", store.NonRetryable, true)
+			b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 			hash := b.ordered("ann", 3*coin)
 			if !b.turnOf(hash, store.Purchase) {
 				t.Fatal("no turn")
@@ -177,7 +178,7 @@ func TestDeadPayment(t *testing.T) {
 	if money := b.balanced(); money[store.AccountReserved] != 0 {
 		t.Errorf("%v", money)
 	}
-	standing := b.ok(b.StandingOf(ctx, hash))
+	standing := b.ok(b.SnapshotOfTransaction(ctx, hash))
 	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != store.PaymentDead {
 		t.Errorf("%+v", standing)
 	}
@@ -229,9 +230,9 @@ func TestRetryAfterDeath(t *testing.T) {
 	hash := b.ordered("ann", 3*coin)
 	b.signed(hash, store.Purchase)
 	b.expire()
-	b.fail(hash, "Wallet service error: Could not send transaction", store.Retryable, false)
+	b.fail(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable, false)
 	standing := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
-	if standing.Attempt != 2 || standing.Signed != 0 || standing.Status != store.TransactionProcessing {
+	if standing.Attempt != 2 || standing.Signed != 0 || standing.State != lifecycle.TransactionProcessing {
 		t.Errorf("%+v", standing)
 	}
 	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != store.PaymentPaid {
@@ -310,7 +311,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	owed := b.ordered("ann", 3*coin)
 	first := b.signed(owed, store.Purchase)
 	b.expire()
-	b.fail(owed, "Username not found", store.NonRetryable, true)
+	b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 	if !b.turnOf(owed, store.Refund) {
 		t.Fatal("no turn")
 	}
@@ -321,7 +322,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	if queue, err := b.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
 		t.Errorf("%+v, %v", queue, err)
 	}
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: owed, Attempt: 1}, store.TransactionFailed, "m"))
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	b.enter(owed, store.Refund)
 	_, err = b.sign(order, store.Limits{})
 	b.refused(err, fault.PaymentUndecided)
@@ -330,11 +331,11 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	failed := b.ordered("bob", 3*coin)
 	second := b.signed(failed, store.Purchase)
 	b.expire()
-	b.fail(failed, "m", store.UnknownError, false)
+	b.fail(failed, "m", lifecycle.UnknownError, false)
 	found(second)
 	_, err = b.RetryTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1})
 	b.refused(err, fault.PaymentUndecided)
-	_, err = b.ResolveTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, store.TransactionProcessed, "")
+	_, err = b.ResolveTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "")
 	b.refused(err, fault.InvalidTransition)
 	b.balanced()
 }
@@ -355,7 +356,7 @@ func TestForsakenPurchases(t *testing.T) {
 	want("its workflow asks", 0)
 	b.ok(b.ReviewTransaction(ctx, hash, 1, "not_confirmed"))
 	want("in review", 1)
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1}, store.TransactionFailed, "m"))
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	want("ended without it", 1)
 	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - 1})
 	want("it is back", 0)
@@ -415,7 +416,7 @@ func TestRefund(t *testing.T) {
 	ctx := t.Context()
 	b.deposit("rich", 100*coin)
 	hash := b.ordered("ann", 3*coin)
-	standing := b.fail(hash, "Username not found", store.NonRetryable, true)
+	standing := b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
 	if standing.RefundDue != 3*coin || b.balanced()[store.AccountRefundDue] != -3*coin {
 		t.Errorf("%+v", standing)
 	}
@@ -466,7 +467,7 @@ func TestRefund(t *testing.T) {
 	}
 	_, err := b.EnterQueue(ctx, hash, store.Refund)
 	b.refused(err, fault.PaymentUndecided)
-	if got := b.ok(b.StandingOf(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
+	if got := b.ok(b.SnapshotOfTransaction(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -481,7 +482,7 @@ func TestWriteOff(t *testing.T) {
 	request := store.TransactionRequest{Hash: hash, Attempt: 1, Comment: "paid back by hand"}
 	_, err := b.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // nothing is owed
-	b.fail(hash, "Username not found", store.NonRetryable, true)
+	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
 	b.signed(hash, store.Refund)
 	_, err = b.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // it is on its way
@@ -491,7 +492,7 @@ func TestWriteOff(t *testing.T) {
 	}
 	order := b.want(hash, store.Refund)
 	for range 2 { // the second one changes nothing
-		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.Status != store.TransactionFailed {
+		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -510,13 +511,13 @@ func TestWriteOffDecides(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.fail(hash, "Username not found", store.NonRetryable, true)
+	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
 	if got := b.ok(b.ReviewRefund(t.Context(), hash)); !got.NeedsReview {
 		t.Fatalf("%+v", got)
 	}
 
 	got := b.ok(b.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
-	if got.NeedsReview || got.RefundDue != 0 || got.Status != store.TransactionFailed {
+	if got.NeedsReview || got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", got)
 	}
 	b.balanced()
@@ -563,10 +564,10 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	payment := b.paid(hash)
 	b.ok(b.ReviewTransaction(t.Context(), hash, 1, store.ReviewNotConfirmed))
 	processed := store.TransactionRequest{Hash: hash, Attempt: 1, ActorID: &admin.ID}
-	b.ok(b.ResolveTransaction(t.Context(), processed, store.TransactionProcessed, ""))
+	b.ok(b.ResolveTransaction(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 
 	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - fee})
-	if got := b.tx(hash); got.Status != store.TransactionProcessed || !got.NeedsReview || got.ReviewReason != store.ReviewBounced {
+	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != store.ReviewBounced {
 		t.Errorf("%+v", got)
 	}
 	alerts, err := b.OpenAlerts(t.Context())
@@ -574,7 +575,7 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 		t.Errorf("%+v, %v", alerts, err)
 	}
 
-	b.ok(b.ResolveTransaction(t.Context(), processed, store.TransactionProcessed, ""))
+	b.ok(b.ResolveTransaction(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 	if got := b.tx(hash); got.NeedsReview {
 		t.Errorf("%+v", got)
 	}

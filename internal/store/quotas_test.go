@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -62,7 +63,7 @@ func quotaCases() []quotaCase {
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				job, _, err := on.CreateJob(r.t.Context(), store.Job{
 					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
-				}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				return job.ID, err
 			},
 			count: `SELECT count(*) FROM jobs WHERE user_id = $1`,
@@ -74,7 +75,7 @@ func quotaCases() []quotaCase {
 				job, _, err := on.CreateDownload(r.t.Context(), store.Download{
 					UserID: user.ID, BookID: r.books[key], MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:?",
 					RequestKey: fmt.Sprint(key),
-				}, store.Event{Type: "enqueued", To: string(store.DownloadQueued)})
+				}, store.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
 				return job.ID, err
 			},
 			count: `SELECT count(*) FROM download_jobs WHERE user_id = $1`,
@@ -84,7 +85,7 @@ func quotaCases() []quotaCase {
 			bound: func(q *store.Quotas, n int) { q.Tasks = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []store.NewTask{plainTask()},
-					store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
+					store.Event{Type: "created", To: string(lifecycle.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
 				if err != nil {
 					return 0, err
 				}
@@ -224,7 +225,7 @@ func TestABatchOfTasksFitsOrNot(t *testing.T) {
 		for i := range graph {
 			graph[i] = plainTask()
 		}
-		_, _, err := w.CreateTasks(t.Context(), w.commons, graph, store.Event{Type: "created", To: string(store.TaskNew)}, store.Request{UserID: w.anna.ID})
+		_, _, err := w.CreateTasks(t.Context(), w.commons, graph, store.Event{Type: "created", To: string(lifecycle.TaskNew)}, store.Request{UserID: w.anna.ID})
 		return err
 	}
 

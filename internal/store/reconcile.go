@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"strconv"
 	"strings"
 	"time"
@@ -17,17 +18,17 @@ type DrivenRow struct {
 
 // drivenRows are the queries by workload: those rows whose workflows have one of these keys.
 var drivenRows = map[string]string{
-	deliveries: `SELECT idempotency_key AS key, id::text AS entity, state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED') AS over,
+	lifecycle.WorkloadDelivery: `SELECT idempotency_key AS key, id::text AS entity, state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED') AS over,
 		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`,
-	tasks: `SELECT id::text AS key, id::text AS entity, status IN ('DONE', 'CANCELLED') AS over, now() - updated_at AS changed
+	lifecycle.WorkloadTask: `SELECT id::text AS key, id::text AS entity, status IN ('DONE', 'CANCELLED') AS over, now() - updated_at AS changed
 		FROM tasks WHERE id = ANY ($1::bigint[])`,
-	downloads: `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN ('queued', 'downloading') AS over,
+	lifecycle.WorkloadDownload: `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN ('queued', 'downloading') AS over,
 		now() - d.updated_at_utc AS changed
 		FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS asked (key, user_id, book_id, media_type)
 		JOIN download_jobs d ON d.user_id = asked.user_id AND d.book_id = asked.book_id AND d.media_type = asked.media_type
 		ORDER BY asked.key, d.id DESC`,
 	// A failed one may wait for an operator's retry, and its workflow with it.
-	transactions: `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
+	lifecycle.WorkloadTransaction: `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
 			OR status = 'failed' AND error_class = 'non-retryable' AND refund_due_nano = 0 AND NOT EXISTS (
 				SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND live AND (p.state = 'signed' OR kind = 'refund' AND kept_at IS NULL))
 			) AS over FROM transactions t WHERE hash = ANY ($1::text[])`,
@@ -41,12 +42,12 @@ func (s *Store) DrivenRows(ctx context.Context, workload string, keys []string) 
 	var users, books, ids []int64
 	for _, key := range keys {
 		switch workload {
-		case tasks:
+		case lifecycle.WorkloadTask:
 			id, err := strconv.ParseInt(key, 10, 64)
 			if ok[key] = err == nil; err == nil {
 				ids = append(ids, id)
 			}
-		case downloads:
+		case lifecycle.WorkloadDownload:
 			parts := strings.Split(key, "/")
 			if len(parts) != 3 {
 				continue
@@ -63,9 +64,9 @@ func (s *Store) DrivenRows(ctx context.Context, workload string, keys []string) 
 	}
 	args := []any{texts}
 	switch workload {
-	case tasks:
+	case lifecycle.WorkloadTask:
 		args = []any{ids}
-	case downloads:
+	case lifecycle.WorkloadDownload:
 		args = []any{texts, users, books, media}
 	}
 	found, err := list[DrivenRow](ctx, s, drivenRows[workload], args...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -20,7 +21,7 @@ func TestDrivenRows(t *testing.T) {
 	}
 
 	s := newShelf(t)
-	ended := s.move(s.move(s.download(s.ann), store.DownloadDownloading), store.DownloadCompleted)
+	ended := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	key := ended.WorkflowID()[len("download/"):]
 	rows, ok, err := s.DrivenRows(t.Context(), "download", []string{key, "1/2"})
 	if err != nil || !ok[key] || ok["1/2"] || !rows[key].Over {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -27,9 +28,9 @@ func TestLostPayments(t *testing.T) {
 	b := newBank(t)
 	b.bought(b.ordered("before", 3*coin))
 	refused := b.ordered("refused", 3*coin)
-	b.fail(refused, "Invalid username", store.NonRetryable, false)
+	b.fail(refused, "Invalid username", lifecycle.NonRetryable, false)
 	failed := b.ordered("failed", 3*coin)
-	b.fail(failed, "Authorization failed: Session expired", store.Retryable, false)
+	b.fail(failed, "Authorization failed: Session expired", lifecycle.Retryable, false)
 	waiting := b.ordered("waiting", 3*coin)
 	if !b.turnOf(waiting, store.Purchase) {
 		t.Fatal("it is nobody's turn")
@@ -51,23 +52,23 @@ func TestLostPayments(t *testing.T) {
 	}
 	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
 
-	resolve := func(hash string, outcome store.TransactionStatus, payment string) (store.Standing, error) {
+	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (store.TransactionSnapshot, error) {
 		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome, "nothing was bought")
 	}
 	for _, wrong := range []string{"", digest("nothing"), b.history[0].Hash} {
-		_, err := resolve(waiting, store.TransactionProcessed, wrong)
+		_, err := resolve(waiting, lifecycle.TransactionProcessed, wrong)
 		b.refused(err, fault.Validation)
 	}
-	standing := b.ok(resolve(waiting, store.TransactionProcessed, first.Hash))
-	if got := b.tx(waiting); standing.Status != store.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
+	standing := b.ok(resolve(waiting, lifecycle.TransactionProcessed, first.Hash))
+	if got := b.tx(waiting); standing.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
 	b.balanced()
 	b.quoted(fresh, 2*coin)
-	_, err = resolve(fresh, store.TransactionProcessed, first.Hash)
+	_, err = resolve(fresh, lifecycle.TransactionProcessed, first.Hash)
 	b.refused(err, fault.Validation) // it is the other one's
-	standing = b.ok(resolve(fresh, store.TransactionFailed, ""))
-	if standing.ErrorClass != store.UnknownError || standing.NeedsReview {
+	standing = b.ok(resolve(fresh, lifecycle.TransactionFailed, ""))
+	if standing.ErrorClass != lifecycle.UnknownError || standing.NeedsReview {
 		t.Errorf("%+v", standing)
 	}
 	b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: fresh, Attempt: standing.Attempt}))

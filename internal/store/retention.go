@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // Retention says for how many days each kind of row is kept after its end; 0: for ever. What moved money (transactions with their
@@ -86,27 +87,27 @@ var shelves = map[string]shelf{
 	"deliveries": {
 		page: `SELECT id, created_at AS made, state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED') AND updated_at < $3 AS old
 			FROM jobs WHERE id > $1 ORDER BY id LIMIT $2`,
-		drops: ofEntity(deliveries, `DELETE FROM jobs WHERE id = ANY ($1)`),
+		drops: ofEntity(lifecycle.WorkloadDelivery, `DELETE FROM jobs WHERE id = ANY ($1)`),
 	},
 	"downloads": {
 		page: `SELECT id, created_at_utc AS made, status IN ('completed', 'failed', 'canceled') AND updated_at_utc < $3 AS old
 			FROM download_jobs WHERE id > $1 ORDER BY id LIMIT $2`,
-		drops: ofEntity(downloads, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
+		drops: ofEntity(lifecycle.WorkloadDownload, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
 	},
 	"tasks": {
 		page: `SELECT id, created_at AS made, coalesce(finished_at < $3, false) AND NOT EXISTS (
 				SELECT 1 FROM task_blockers b JOIN tasks d ON d.id = b.task_id
 				WHERE b.blocker_id = t.id AND (d.finished_at IS NULL OR d.finished_at >= $3)) AS old
 			FROM tasks t WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE OF t`,
-		drops: ofEntity(tasks,
+		drops: ofEntity(lifecycle.WorkloadTask,
 			`DELETE FROM notices WHERE task_id = ANY ($1)`,
 			`DELETE FROM task_watchers WHERE task_id = ANY ($1)`,
 			`DELETE FROM task_blockers WHERE task_id = ANY ($1) OR blocker_id = ANY ($1)`,
 			`DELETE FROM tasks WHERE id = ANY ($1)`),
 	},
-	"delivery_events": eventsOf(deliveries, `jobs WHERE id = e.entity_id::bigint AND state NOT IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')`),
-	"download_events": eventsOf(downloads, `download_jobs WHERE id = e.entity_id::bigint AND status IN ('queued', 'downloading')`),
-	"task_events":     eventsOf(tasks, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
+	"delivery_events": eventsOf(lifecycle.WorkloadDelivery, `jobs WHERE id = e.entity_id::bigint AND state NOT IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')`),
+	"download_events": eventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN ('queued', 'downloading')`),
+	"task_events":     eventsOf(lifecycle.WorkloadTask, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
 	"book_events":     eventsOf(books, `(SELECT 1) kept WHERE false`), // a book does not end: its events are old by their age
 	"alerts": {
 		page: `SELECT id, opened_at AS made, coalesce(resolved_at < $3, false) AND over_sent_at IS NOT NULL AS old

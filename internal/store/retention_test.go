@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -48,8 +49,8 @@ func (w *world) wantDeleted(got map[string]int64, want map[string]int64) {
 func (w *world) end(job store.Job) {
 	w.t.Helper()
 	_, err := w.ChangeJob(w.t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
-		j.State, j.LastError = store.JobFailed, "FILE_NOT_FOUND"
-		return []store.Event{{Type: "failed", From: string(store.JobQueued), To: string(store.JobFailed)}}, nil
+		j.State, j.LastError = lifecycle.DeliveryFailed, "FILE_NOT_FOUND"
+		return []store.Event{{Type: "failed", From: string(lifecycle.DeliveryQueued), To: string(lifecycle.DeliveryFailed)}}, nil
 	})
 	w.must(err)
 }
@@ -94,7 +95,7 @@ func TestOldDeliveries(t *testing.T) {
 	if n := w.count("events WHERE workload = 'delivery'"); n != 1+1+2 {
 		t.Errorf("%d events are left, want 1 of the live job, 1 of the late one, 2 of the young one", n)
 	}
-	again, created, err := w.CreateJob(t.Context(), old[0], store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	again, created, err := w.CreateJob(t.Context(), old[0], store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 	if err != nil || !created || again.ID <= young.ID {
 		t.Errorf("the key of a job that was deleted gives job %d, %v, %v; want a new one", again.ID, created, err)
 	}
@@ -110,8 +111,8 @@ func TestOldTasks(t *testing.T) {
 		store.NewTask{Ref: "alone", AssigneeID: &o.ann.ID})
 	for i, task := range graph {
 		if i != 3 { // the lock is not done
-			o.move(task, store.TaskInProgress, &o.ann.ID)
-			o.move(task, store.TaskDone, &o.ann.ID)
+			o.move(task, lifecycle.TaskInProgress, &o.ann.ID)
+			o.move(task, lifecycle.TaskDone, &o.ann.ID)
 		}
 	}
 	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
@@ -125,7 +126,7 @@ func TestOldTasks(t *testing.T) {
 	if n := o.count("task_blockers"); n != 1 {
 		t.Errorf("%d blockers are left, want the door", n)
 	}
-	state := o.move(graph[3], store.TaskInProgress, &o.ann.ID) // its events go on where they were
+	state := o.move(graph[3], lifecycle.TaskInProgress, &o.ann.ID) // its events go on where they were
 	if state.Version != 2 {
 		t.Errorf("the lock is at version %d, want 2", state.Version)
 	}
@@ -136,7 +137,7 @@ func TestOldDownloads(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	gone := s.download(s.ann)
-	s.move(gone, store.DownloadFailed)
+	s.move(gone, lifecycle.DownloadFailed)
 	live := s.download(s.ann)
 	s.aged(100, "download_jobs", "true", "created_at_utc", "updated_at_utc")
 	s.wantDeleted(s.deleteOld(store.Retention{Downloads: 99, Events: 99}), map[string]int64{"downloads": 1})
@@ -195,7 +196,7 @@ func TestOldFindings(t *testing.T) {
 	w := newWorld(t)
 	note := func(entity string, settled bool) {
 		f, fresh, err := w.NoteFinding(t.Context(), store.Finding{
-			Workload: store.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run", Finding: store.FindingStale,
+			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run", Finding: store.FindingStale,
 		})
 		w.must(err)
 		if settled && fresh {

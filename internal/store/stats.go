@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"time"
 )
 
@@ -39,12 +40,12 @@ func (s *Store) HeartbeatAge(ctx context.Context) (age *float64, err error) {
 
 // LiveJob is a live job as the reconciler compares it with Temporal.
 type LiveJob struct {
-	ID                int64      `db:"id"`
-	IdempotencyKey    string     `db:"idempotency_key"`
-	UserID            int64      `db:"user_id"`
-	State             JobState   `db:"state"`
-	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
-	HeartbeatAge      *float64   `db:"heartbeat_age"` // seconds
+	ID                int64                   `db:"id"`
+	IdempotencyKey    string                  `db:"idempotency_key"`
+	UserID            int64                   `db:"user_id"`
+	State             lifecycle.DeliveryState `db:"state"`
+	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
+	HeartbeatAge      *float64                `db:"heartbeat_age"` // seconds
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -60,10 +61,10 @@ func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, li
 
 // WholeCounts are what a status counts in one look.
 type WholeCounts struct {
-	Jobs           map[JobState]int64
-	Downloads      map[DownloadStatus]int64
-	Tasks          map[TaskStatus]int64
-	Transactions   map[TransactionStatus]int64
+	Jobs           map[lifecycle.DeliveryState]int64
+	Downloads      map[lifecycle.DownloadState]int64
+	Tasks          map[lifecycle.TaskState]int64
+	Transactions   map[lifecycle.TransactionState]int64
 	PaymentQueue   int64 // payments that wait for the wallet's turn, or have it
 	NeedsReview    int64 // transactions; up to 10,000
 	OpenFindings   int64 // the same
@@ -79,21 +80,21 @@ func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, e
 		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT `+maxCounted+`) r
 		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT `+maxCounted+`) o
 		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT `+maxCounted+`) f`,
-		[]string{deliveries, downloads, tasks, transactions, countQueue}, since)
+		[]string{lifecycle.WorkloadDelivery, lifecycle.WorkloadDownload, lifecycle.WorkloadTask, lifecycle.WorkloadTransaction, countQueue}, since)
 
 	changes, counts := int64(0), WholeCounts{
-		Jobs: map[JobState]int64{}, Downloads: map[DownloadStatus]int64{}, Tasks: map[TaskStatus]int64{}, Transactions: map[TransactionStatus]int64{},
+		Jobs: map[lifecycle.DeliveryState]int64{}, Downloads: map[lifecycle.DownloadState]int64{}, Tasks: map[lifecycle.TaskState]int64{}, Transactions: map[lifecycle.TransactionState]int64{},
 	}
 	for _, row := range rows {
 		switch row.Kind {
-		case deliveries:
-			counts.Jobs[JobState(row.Key)] = row.N
-		case downloads:
-			counts.Downloads[DownloadStatus(row.Key)] = row.N
-		case tasks:
-			counts.Tasks[TaskStatus(row.Key)] = row.N
-		case transactions:
-			counts.Transactions[TransactionStatus(row.Key)] = row.N
+		case lifecycle.WorkloadDelivery:
+			counts.Jobs[lifecycle.DeliveryState(row.Key)] = row.N
+		case lifecycle.WorkloadDownload:
+			counts.Downloads[lifecycle.DownloadState(row.Key)] = row.N
+		case lifecycle.WorkloadTask:
+			counts.Tasks[lifecycle.TaskState(row.Key)] = row.N
+		case lifecycle.WorkloadTransaction:
+			counts.Transactions[lifecycle.TransactionState(row.Key)] = row.N
 		case countQueue:
 			counts.PaymentQueue += row.N
 		case "changes":

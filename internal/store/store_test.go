@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -63,7 +64,7 @@ func (w *world) job(user store.User) store.Job {
 	w.keys++
 	job, _, err := w.CreateJob(w.t.Context(), store.Job{
 		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
-	}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 	w.must(err)
 	return job
 }
@@ -191,16 +192,16 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	job := w.job(w.user(1))
 	no := errors.New("no")
 	_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
-		j.State = store.JobFailed
+		j.State = lifecycle.DeliveryFailed
 		return []store.Event{{Type: "failed", To: "FAILED"}}, no
 	})
 	if !errors.Is(err, no) {
 		t.Errorf("got %v", err)
 	}
 	for name, wrong := range map[string]func(*store.Job){
-		"delivered without a message": func(j *store.Job) { j.State = store.JobDelivered },
-		"failed without a reason":     func(j *store.Job) { j.State = store.JobFailed },
-		"held without a heartbeat":    func(j *store.Job) { j.State = store.JobClaimed },
+		"delivered without a message": func(j *store.Job) { j.State = lifecycle.DeliveryDelivered },
+		"failed without a reason":     func(j *store.Job) { j.State = lifecycle.DeliveryFailed },
+		"held without a heartbeat":    func(j *store.Job) { j.State = lifecycle.DeliveryClaimed },
 		"a fourth try":                func(j *store.Job) { j.Attempt = 4 },
 		"an unknown state":            func(j *store.Job) { j.State = "LOST" },
 	} {
@@ -216,14 +217,14 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w.must(err)
 	events, err := w.EventsOf(t.Context(), "delivery", fmt.Sprint(job.ID))
 	w.must(err)
-	if after.State != store.JobQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
+	if after.State != lifecycle.DeliveryQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
 		t.Errorf("something was written: %+v, %d events", after, len(events))
 	}
 	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no such job: %v", err)
 	}
 	_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) { // nothing is locked any more
-		j.State, j.LastError = store.JobCancelled, "x"
+		j.State, j.LastError = lifecycle.DeliveryCancelled, "x"
 		return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
 	})
 	w.must(err)
@@ -238,7 +239,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	for _, refusal := range []error{errors.New("no"), nil} {
 		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
 			message := int64(7)
-			j.State, j.MessageID, j.Sent = store.JobDelivered, &message, &sent
+			j.State, j.MessageID, j.Sent = lifecycle.DeliveryDelivered, &message, &sent
 			return []store.Event{{Type: "acknowledged", To: string(j.State)}}, refusal
 		})
 		if !errors.Is(err, refusal) {
@@ -287,14 +288,14 @@ func TestEventsHaveNoGap(t *testing.T) {
 			for key := range keys {
 				job, _, err := w.CreateJob(t.Context(), store.Job{
 					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
-				}, store.Event{Type: "enqueued", To: string(store.JobQueued)})
+				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
 					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
-					j.State, j.LastError = store.JobCancelled, "x"
+					j.State, j.LastError = lifecycle.DeliveryCancelled, "x"
 					return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
 				})
 				if err != nil {

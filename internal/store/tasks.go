@@ -8,36 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-)
-
-// TaskStatus is a stage of a task; the rules between them stand in workflows/task.
-type TaskStatus string
-
-// The statuses of a task.
-const (
-	TaskNew        TaskStatus = "NEW"
-	TaskInProgress TaskStatus = "IN_PROGRESS"
-	TaskBlocked    TaskStatus = "BLOCKED"
-	TaskStuck      TaskStatus = "STUCK"
-	TaskDone       TaskStatus = "DONE"
-	TaskCancelled  TaskStatus = "CANCELLED"
-)
-
-// TaskStatuses lists all statuses in the order of a task's life.
-var TaskStatuses = []TaskStatus{TaskNew, TaskInProgress, TaskBlocked, TaskStuck, TaskDone, TaskCancelled}
-
-// TaskAction is what can be done to a task.
-type TaskAction string
-
-// The actions of a task's table.
-const (
-	TaskActionCreate   TaskAction = "create"
-	TaskActionClaim    TaskAction = "claim"
-	TaskActionStatus   TaskAction = "status"
-	TaskActionEscalate TaskAction = "escalate"
-	TaskActionTakeover TaskAction = "takeover"
-	TaskActionExpire   TaskAction = "expire"
-	TaskActionCancel   TaskAction = "cancel"
+	"stagecoach/internal/lifecycle"
 )
 
 // Who sees a task, and how urgent it is.
@@ -51,28 +22,30 @@ const (
 	PriorityCritical = "critical"
 )
 
-// TaskState is the part of a task that its workflow decides, and that comes back from each write: ids and times only.
-type TaskState struct {
-	Version    int64      `db:"row_version" json:"version"` // counts the workflow's writes
-	Status     TaskStatus `db:"status" json:"status"`
-	Since      time.Time  `db:"since" json:"since"` // when the status was entered
-	CreatorID  int64      `db:"creator_id" json:"creator_id"`
-	AssigneeID *int64     `db:"assignee_id" json:"assignee_id,omitempty"`
-	Visibility string     `db:"visibility" json:"visibility"`
-	DeadlineAt *time.Time `db:"status_deadline_at" json:"deadline_at,omitempty"`
-	ReleaseAt  *time.Time `db:"release_at" json:"release_at,omitempty"`   // when STUCK ends by itself
-	StartedAt  *time.Time `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
-	FinishedAt *time.Time `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
-	ClockWaits bool       `db:"clock_waits" json:"clock_waits,omitempty"`
-	RequestID  string     `db:"request_id" json:"request_id,omitempty"` // who wrote this version
+// TaskSnapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times only.
+type TaskSnapshot struct {
+	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
+	State      lifecycle.TaskState `db:"status" json:"status"`
+	Since      time.Time           `db:"since" json:"since"` // when the status was entered
+	CreatorID  int64               `db:"creator_id" json:"creator_id"`
+	AssigneeID *int64              `db:"assignee_id" json:"assignee_id,omitempty"`
+	Visibility string              `db:"visibility" json:"visibility"`
+	DeadlineAt *time.Time          `db:"status_deadline_at" json:"deadline_at,omitempty"`
+	ReleaseAt  *time.Time          `db:"release_at" json:"release_at,omitempty"`   // when STUCK ends by itself
+	StartedAt  *time.Time          `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
+	FinishedAt *time.Time          `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
+	ClockWaits bool                `db:"clock_waits" json:"clock_waits,omitempty"`
+	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // who wrote this version
 }
 
 // HeldBy says whether a user is the assignee.
-func (s TaskState) HeldBy(userID int64) bool { return s.AssigneeID != nil && *s.AssigneeID == userID }
+func (s TaskSnapshot) HeldBy(userID int64) bool {
+	return s.AssigneeID != nil && *s.AssigneeID == userID
+}
 
 // Task is the record of one task.
 type Task struct {
-	TaskState
+	TaskSnapshot
 	ID                int64      `db:"id"`
 	WorkspaceID       int64      `db:"workspace_id"`
 	Title             string     `db:"title"`
@@ -87,8 +60,8 @@ type Task struct {
 
 // Blocker is a task that must be DONE before another may start.
 type Blocker struct {
-	ID     int64      `json:"id"`
-	Status TaskStatus `json:"status"`
+	ID     int64               `json:"id"`
+	Status lifecycle.TaskState `json:"status"`
 }
 
 // WorkflowID is the id of the workflow that drives the task.
@@ -98,7 +71,7 @@ func (t Task) WorkflowID() string { return fmt.Sprintf("task/%d", t.ID) }
 func (t Task) OpenBlockers() []int64 {
 	var open []int64
 	for _, blocker := range t.Blockers {
-		if blocker.Status != TaskDone {
+		if blocker.Status != lifecycle.TaskDone {
 			open = append(open, blocker.ID)
 		}
 	}
@@ -107,7 +80,7 @@ func (t Task) OpenBlockers() []int64 {
 
 // Ready says whether the task can be claimed now.
 func (t Task) Ready() bool {
-	return t.Status == TaskNew && t.AssigneeID == nil && t.Visibility == TaskPublic && len(t.OpenBlockers()) == 0
+	return t.State == lifecycle.TaskNew && t.AssigneeID == nil && t.Visibility == TaskPublic && len(t.OpenBlockers()) == 0
 }
 
 const (
@@ -136,7 +109,7 @@ func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
 type TaskFilter struct {
 	Viewer      int64 // only what this user may see; 0: an administrator
 	WorkspaceID int64
-	Status      TaskStatus
+	Status      lifecycle.TaskState
 	AssigneeID  int64
 	Ready       bool // can be claimed now
 	Live        bool // neither DONE nor CANCELLED
@@ -175,7 +148,7 @@ func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
 // EventsOfTask lists up to limit of a task's events with numbers above after, from the first.
 func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([]StreamedEvent, error) {
 	return list[StreamedEvent](ctx, s, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-		tasks, fmt.Sprint(id), after, limit)
+		lifecycle.WorkloadTask, fmt.Sprint(id), after, limit)
 }
 
 // CommentTask adds a comment to a task's events. Comments stay out of its workflow: there may be thousands.
@@ -189,10 +162,10 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r Req
 		if err != nil {
 			return StreamedEvent{}, err
 		}
-		if err := insertEvent(ctx, tx, tasks, id, seq, creator, Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
+		if err := insertEvent(ctx, tx, lifecycle.WorkloadTask, id, seq, creator, Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
 			return StreamedEvent{}, err
 		}
-		rows, err := tx.Query(ctx, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, tasks, fmt.Sprint(id), seq)
+		rows, err := tx.Query(ctx, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, lifecycle.WorkloadTask, fmt.Sprint(id), seq)
 		if err != nil {
 			return StreamedEvent{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // TaskAnswer is what a request for a transition has led to, as it is kept for those who ask again by the same key.
@@ -13,7 +14,7 @@ type TaskAnswer struct {
 }
 
 // TaskRequest is a user's request for a transition. To is for the action status only.
-func TaskRequest(userID int64, key string, action TaskAction, taskID int64, to TaskStatus, comment string) Request {
+func TaskRequest(userID int64, key string, action lifecycle.TaskAction, taskID int64, to lifecycle.TaskState, comment string) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, to, comment)}
 }
 
@@ -23,8 +24,8 @@ func (w TaskWrite) request() (Request, bool) {
 	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID { // an operator may name an update as they like
 		return Request{}, false
 	}
-	to := w.Status
-	if w.Action != TaskActionStatus {
+	to := w.State
+	if w.Action != lifecycle.TaskActionStatus {
 		to = ""
 	}
 	return TaskRequest(userID, key, w.Action, w.TaskID, to, w.Event.Comment), true

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // NewTask is one task of a graph that is to be made at once.
@@ -61,7 +62,7 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 				}
 				batch.Queue(`INSERT INTO task_blockers (task_id, blocker_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, ids[i], id)
 			}
-			queueEvent(batch, tasks, ids[i], 1, r.UserID, first)
+			queueEvent(batch, lifecycle.WorkloadTask, ids[i], 1, r.UserID, first)
 		}
 		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -59,13 +60,13 @@ func (o *office) made(graph ...store.NewTask) []store.Task {
 }
 
 // move writes a transition as a workflow would.
-func (o *office) move(task store.Task, to store.TaskStatus, assignee *int64) store.TaskState {
+func (o *office) move(task store.Task, to lifecycle.TaskState, assignee *int64) store.TaskSnapshot {
 	o.t.Helper()
 	now, err := o.TaskByID(o.t.Context(), 0, task.ID)
 	o.must(err)
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
-		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), Status: to, AssigneeID: assignee,
-		At: time.Now(), Event: store.Event{Type: "status_changed", From: string(now.Status), To: string(to), Comment: "c"},
+		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
+		At: time.Now(), Event: store.Event{Type: "status_changed", From: string(now.State), To: string(to), Comment: "c"},
 	})
 	o.must(err)
 	return state
@@ -101,8 +102,8 @@ func TestGraph(t *testing.T) {
 	if err != nil || len(ready) != 2 || ready[0].ID != made[2].ID || ready[1].ID != old.ID {
 		t.Errorf("ready: %+v, %v", ready, err)
 	}
-	o.move(made[2], store.TaskInProgress, &o.bob.ID)
-	o.move(made[2], store.TaskDone, &o.bob.ID)
+	o.move(made[2], lifecycle.TaskInProgress, &o.bob.ID)
+	o.move(made[2], lifecycle.TaskDone, &o.bob.ID)
 	if walls, err := o.TaskByID(t.Context(), o.bob.ID, made[1].ID); err != nil || !walls.Ready() {
 		t.Errorf("%+v, %v", walls, err)
 	}
@@ -132,7 +133,7 @@ func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	private := o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
-	elsewhere, err := o.CreateWorkspace(t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[store.TaskStatus]float64{}}, store.Request{})
+	elsewhere, err := o.CreateWorkspace(t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}}, store.Request{})
 	o.must(err)
 	before := o.count("tasks")
 	for name, c := range map[string]struct {
@@ -175,26 +176,26 @@ func TestVersionedWrites(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	task := o.made(store.NewTask{})[0]
-	write := func(version int64, id string, to store.TaskStatus) store.TaskState {
+	write := func(version int64, id string, to lifecycle.TaskState) store.TaskSnapshot {
 		state, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: task.ID, Version: version, RequestID: id, Status: to, AssigneeID: &o.bob.ID, At: time.Now(),
-			Event: store.Event{Type: "status_changed", From: string(task.Status), To: string(to), ActorID: &o.bob.ID, Comment: "c"},
+			TaskID: task.ID, Version: version, RequestID: id, State: to, AssigneeID: &o.bob.ID, At: time.Now(),
+			Event: store.Event{Type: "status_changed", From: string(task.State), To: string(to), ActorID: &o.bob.ID, Comment: "c"},
 		})
 		o.must(err)
 		return state
 	}
-	first := write(2, "a", store.TaskInProgress)
+	first := write(2, "a", lifecycle.TaskInProgress)
 	if first.Version != 2 || !first.HeldBy(o.bob.ID) || first.DeadlineAt.Sub(first.Since) != 24*time.Hour {
 		t.Errorf("%+v", first)
 	}
-	for _, again := range []store.TaskState{write(2, "a", store.TaskInProgress), write(2, "b", store.TaskBlocked), write(1, "c", store.TaskDone)} {
-		if again.Version != 2 || again.RequestID != "a" || again.Status != store.TaskInProgress || !again.Since.Equal(first.Since) {
+	for _, again := range []store.TaskSnapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskBlocked), write(1, "c", lifecycle.TaskDone)} {
+		if again.Version != 2 || again.RequestID != "a" || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
 			t.Errorf("a repeated or late write left %+v", again)
 		}
 	}
 	_, err := o.CommentTask(t.Context(), task.ID, "a comment between", store.Request{UserID: o.bob.ID})
 	o.must(err)
-	if done := write(3, "d", store.TaskDone); done.Status != store.TaskDone || done.DeadlineAt != nil {
+	if done := write(3, "d", lifecycle.TaskDone); done.State != lifecycle.TaskDone || done.DeadlineAt != nil {
 		t.Errorf("%+v", done)
 	}
 	events, err := o.EventsOfTask(t.Context(), task.ID, 0, 100)
@@ -222,7 +223,7 @@ func TestOneOfManyWrites(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			state, err := o.WriteTask(t.Context(), store.TaskWrite{
-				TaskID: task.ID, Version: 2, RequestID: fmt.Sprint(i), Status: store.TaskInProgress, AssigneeID: &o.bob.ID,
+				TaskID: task.ID, Version: 2, RequestID: fmt.Sprint(i), State: lifecycle.TaskInProgress, AssigneeID: &o.bob.ID,
 				At: time.Now(), Event: store.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS"},
 			})
 			mu.Lock()
@@ -243,16 +244,16 @@ func TestClockOfNewTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *store.Workspace) {
 		w.NewDeadlineWaitsForBlockers, w.StuckReleaseAfter = true, 0.5
-		w.StatusDeadlines[store.TaskInProgress] = 0
+		w.StatusDeadlines[lifecycle.TaskInProgress] = 0
 	})
 	made := o.made(store.NewTask{Ref: "a"}, store.NewTask{BlockedBy: []string{"a"}})
 	if made[0].ClockWaits || made[0].DeadlineAt == nil || !made[1].ClockWaits || made[1].DeadlineAt != nil {
-		t.Errorf("%+v %+v", made[0].TaskState, made[1].TaskState)
+		t.Errorf("%+v %+v", made[0].TaskSnapshot, made[1].TaskSnapshot)
 	}
-	if state := o.move(made[0], store.TaskInProgress, &o.bob.ID); state.DeadlineAt != nil {
+	if state := o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID); state.DeadlineAt != nil {
 		t.Errorf("a deadline of 0 minutes: %+v", state)
 	}
-	o.move(made[0], store.TaskDone, &o.bob.ID)
+	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	waiting, err := o.WaitingDependents(t.Context(), made[0].ID)
 	if err != nil || len(waiting) != 1 || waiting[0].ID != made[1].ID {
 		t.Errorf("%+v, %v", waiting, err)
@@ -264,7 +265,7 @@ func TestClockOfNewTasks(t *testing.T) {
 			t.Errorf("%+v, %v", state, err)
 		}
 	}
-	if state := o.move(made[1], store.TaskStuck, nil); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
+	if state := o.move(made[1], lifecycle.TaskStuck, nil); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
 		t.Errorf("%+v", state)
 	}
 }
@@ -344,9 +345,9 @@ func TestFirstAnswerStays(t *testing.T) {
 		t.Errorf("one key has made %v, %d tasks", ids, o.count("tasks"))
 	}
 	for id := range ids {
-		o.move(store.Task{ID: id}, store.TaskCancelled, nil)
+		o.move(store.Task{ID: id}, lifecycle.TaskCancelled, nil)
 	}
-	if made, err := o.graph("k", store.NewTask{}); err != nil || made[0].Status != store.TaskNew {
+	if made, err := o.graph("k", store.NewTask{}); err != nil || made[0].State != lifecycle.TaskNew {
 		t.Errorf("the first answer has changed: %+v, %v", made, err)
 	}
 	_, err := o.CommentTask(t.Context(), 1, "c", store.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
@@ -360,11 +361,11 @@ func TestAnswersOfTransitions(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	wanted := o.made(store.NewTask{})[0]
-	request := store.TaskRequest(o.bob.ID, "k", store.TaskActionClaim, wanted.ID, "", "c")
-	write := func(version int64, by int64, action store.TaskAction, to store.TaskStatus) {
+	request := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionClaim, wanted.ID, "", "c")
+	write := func(version int64, by int64, action lifecycle.TaskAction, to lifecycle.TaskState) {
 		o.t.Helper()
 		_, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, Status: to, AssigneeID: &by,
+			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, State: to, AssigneeID: &by,
 			At: time.Now(), Event: store.Event{Type: "claimed", To: string(to), ActorID: &by, Comment: "c"},
 		})
 		o.must(err)
@@ -374,9 +375,9 @@ func TestAnswersOfTransitions(t *testing.T) {
 	if err != nil || kept.Refusal.Code != refusal.Code {
 		t.Fatalf("%+v, %v", kept, err)
 	}
-	write(2, o.bob.ID, store.TaskActionClaim, store.TaskInProgress)
-	write(3, o.ann.ID, store.TaskActionClaim, store.TaskInProgress) // an operator's, who has named it as they like
-	write(4, o.bob.ID, store.TaskActionStatus, store.TaskBlocked)   // nor is this what the key asked for
+	write(2, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress)
+	write(3, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
+	write(4, o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked)   // nor is this what the key asked for
 	var first store.TaskAnswer
 	found, err := o.Answered(t.Context(), request, &first)
 	o.must(err)
@@ -386,7 +387,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
-	other := store.TaskRequest(o.bob.ID, "k", store.TaskActionEscalate, wanted.ID, "", "c")
+	other := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
 	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
 	}
@@ -397,12 +398,12 @@ func TestTaskStats(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	made := o.made(store.NewTask{}, store.NewTask{}, store.NewTask{})
-	o.move(made[0], store.TaskInProgress, &o.bob.ID)
-	o.move(made[0], store.TaskDone, &o.bob.ID)
-	o.move(made[1], store.TaskCancelled, nil)
+	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
+	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
+	o.move(made[1], lifecycle.TaskCancelled, nil)
 	for i, kind := range []string{"deadline_expired", "taken_over", "escalated"} {
 		_, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: made[2].ID, Version: int64(i + 2), Status: store.TaskStuck, At: time.Now(), Event: store.Event{Type: kind, To: "STUCK"},
+			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskStuck, At: time.Now(), Event: store.Event{Type: kind, To: "STUCK"},
 		})
 		o.must(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -25,16 +26,16 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOffice(t, func(w *store.Workspace) {
-				w.StatusDeadlines = map[store.TaskStatus]float64{store.TaskNew: c.minutes, store.TaskInProgress: c.minutes, store.TaskBlocked: c.minutes}
+				w.StatusDeadlines = map[lifecycle.TaskState]float64{lifecycle.TaskNew: c.minutes, lifecycle.TaskInProgress: c.minutes, lifecycle.TaskBlocked: c.minutes}
 				w.StuckReleaseAfter = c.minutes
 			})
 			o.TaskTimes = store.TaskTimes{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
 			made := o.made(store.NewTask{})[0]
 			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
 
-			stuck := o.itself(made.ID, made.TaskState, store.TaskStuck)
+			stuck := o.itself(made.ID, made.TaskSnapshot, lifecycle.TaskStuck)
 			wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, c.wantHolds)
-			again := o.itself(made.ID, stuck, store.TaskNew)
+			again := o.itself(made.ID, stuck, lifecycle.TaskNew)
 			wantAfter(t, "the deadline of NEW again", again.Since, again.DeadlineAt, c.wantLimit)
 		})
 	}
@@ -45,12 +46,12 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 10 })
 	task := o.made(store.NewTask{})[0]
-	state := task.TaskState
+	state := task.TaskSnapshot
 	round := func(want time.Duration) {
 		t.Helper()
-		state = o.itself(task.ID, state, store.TaskStuck)
+		state = o.itself(task.ID, state, lifecycle.TaskStuck)
 		wantAfter(t, "the release", state.Since, state.ReleaseAt, want)
-		state = o.itself(task.ID, state, store.TaskNew)
+		state = o.itself(task.ID, state, lifecycle.TaskNew)
 	}
 
 	for wait := 10 * time.Minute; wait < 24*time.Hour; wait *= 2 {
@@ -60,8 +61,8 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 		round(24 * time.Hour)
 	}
 
-	state = o.write(task.ID, state, store.TaskInProgress, &o.bob.ID)
-	state = o.itself(task.ID, state, store.TaskStuck)
+	state = o.write(task.ID, state, lifecycle.TaskInProgress, &o.bob.ID)
+	state = o.itself(task.ID, state, lifecycle.TaskStuck)
 	wantAfter(t, "the release after somebody acted", state.Since, state.ReleaseAt, 10*time.Minute)
 }
 
@@ -70,31 +71,31 @@ func TestALongReleaseIsNotShortened(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })
 	task := o.made(store.NewTask{})[0]
-	state := task.TaskState
+	state := task.TaskSnapshot
 	for range 3 {
-		state = o.itself(task.ID, state, store.TaskStuck)
+		state = o.itself(task.ID, state, lifecycle.TaskStuck)
 		wantAfter(t, "the release", state.Since, state.ReleaseAt, 3*24*time.Hour)
-		state = o.itself(task.ID, state, store.TaskNew)
+		state = o.itself(task.ID, state, lifecycle.TaskNew)
 	}
 }
 
 // itself writes a transition of the program's own.
-func (o *office) itself(id int64, from store.TaskState, to store.TaskStatus) store.TaskState {
+func (o *office) itself(id int64, from store.TaskSnapshot, to lifecycle.TaskState) store.TaskSnapshot {
 	o.t.Helper()
 	return o.writeBy(id, from, to, from.AssigneeID, nil)
 }
 
 // write writes a transition of a person who is the assignee afterwards.
-func (o *office) write(id int64, from store.TaskState, to store.TaskStatus, by *int64) store.TaskState {
+func (o *office) write(id int64, from store.TaskSnapshot, to lifecycle.TaskState, by *int64) store.TaskSnapshot {
 	o.t.Helper()
 	return o.writeBy(id, from, to, by, by)
 }
 
-func (o *office) writeBy(id int64, from store.TaskState, to store.TaskStatus, assignee, actor *int64) store.TaskState {
+func (o *office) writeBy(id int64, from store.TaskSnapshot, to lifecycle.TaskState, assignee, actor *int64) store.TaskSnapshot {
 	o.t.Helper()
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
-		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: store.TaskActionStatus, Status: to, AssigneeID: assignee,
-		At: from.Since.Add(time.Hour), Event: store.Event{Type: "status_changed", From: string(from.Status), To: string(to), ActorID: actor, Comment: "c"},
+		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to, AssigneeID: assignee,
+		At: from.Since.Add(time.Hour), Event: store.Event{Type: "status_changed", From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
 	})
 	o.must(err)
 	if state.Version != from.Version+1 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"stagecoach/internal/lifecycle"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,21 +50,21 @@ func minutesWithin(setting string, least time.Duration) string {
 
 // TaskWrite is one transition as its workflow decided it.
 type TaskWrite struct {
-	TaskID     int64      `json:"task_id"`
-	Version    int64      `json:"version"`    // the one that this write makes
-	RequestID  string     `json:"request_id"` // who asked: the same request again is known by it
-	Action     TaskAction `json:"action"`
-	Status     TaskStatus `json:"status"`
-	AssigneeID *int64     `json:"assignee_id,omitempty"`
-	At         time.Time  `json:"at"`
-	Event      Event      `json:"event"`
+	TaskID     int64                `json:"task_id"`
+	Version    int64                `json:"version"`    // the one that this write makes
+	RequestID  string               `json:"request_id"` // who asked: the same request again is known by it
+	Action     lifecycle.TaskAction `json:"action"`
+	State      lifecycle.TaskState  `json:"status"`
+	AssigneeID *int64               `json:"assignee_id,omitempty"`
+	At         time.Time            `json:"at"`
+	Event      Event                `json:"event"`
 }
 
 // WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this version
 // already. It gives the state that the record has then: the caller sees by its version and request whether that is what it
 // wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an answer, which
 // shows the task as it is then, costs a second.
-func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
+func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error) {
 	statement := `WITH written AS (
 			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
@@ -76,8 +77,8 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
 			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written
 		) SELECT `
 	args := []any{
-		w.TaskID, w.Version, w.RequestID, w.Status, w.AssigneeID, w.At,
-		tasks, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
+		w.TaskID, w.Version, w.RequestID, w.State, w.AssigneeID, w.At,
+		lifecycle.WorkloadTask, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
 	}
 	var task Task
 	var err error
@@ -94,40 +95,40 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskState, error) {
 			return queueAnswer(write, r, TaskAnswer{Task: &task})
 		})
 	} else {
-		task.TaskState, err = one[TaskState](ctx, s, noTask, statement+stateColumns+` FROM written`, args...)
+		task.TaskSnapshot, err = one[TaskSnapshot](ctx, s, noTask, statement+stateColumns+` FROM written`, args...)
 	}
 	if err == noTask { // a repeated or late write, or no such task
 		return taskState(ctx, s, w.TaskID)
 	}
-	return task.TaskState, err
+	return task.TaskSnapshot, err
 }
 
 // StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has this version
 // already. It is no transition and makes no event.
-func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskState, error) {
+func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskSnapshot, error) {
 	_, err := s.pool.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
 		status_deadline_at = $4::timestamptz + `+s.TaskTimes.limitOf(`status`)+`
 		FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
 	if err != nil {
-		return TaskState{}, unavailable(err)
+		return TaskSnapshot{}, unavailable(err)
 	}
 	return taskState(ctx, s, id)
 }
 
-func taskState(ctx context.Context, s *Store, id int64) (TaskState, error) {
-	return one[TaskState](ctx, s, noTask, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
+func taskState(ctx context.Context, s *Store, id int64) (TaskSnapshot, error) {
+	return one[TaskSnapshot](ctx, s, noTask, `SELECT `+stateColumns+` FROM tasks WHERE id = $1`, id)
 }
 
-// TaskFacts is what a task's workflow cannot know by itself.
-type TaskFacts struct {
+// TaskContext is what a task's workflow cannot know by itself.
+type TaskContext struct {
 	Member       bool    `db:"member" json:"member,omitempty"` // the user belongs to the workspace
 	Admin        bool    `db:"admin" json:"admin,omitempty"`
 	OpenBlockers []int64 `db:"open_blockers" json:"open_blockers,omitempty"` // those that are not DONE, ascending
 }
 
 // FactsOfTask looks at a user's standing and at a task's blockers. A user who is not ACTIVE has no standing.
-func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskFacts, error) {
-	return one[TaskFacts](ctx, s, noTask, `SELECT
+func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext, error) {
+	return one[TaskContext](ctx, s, noTask, `SELECT
 		EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
 			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND u.status = 'ACTIVE') AS member,
 		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND u.status = 'ACTIVE' AND u.role = 'ADMIN') AS admin,
@@ -150,9 +151,9 @@ func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 
 // LiveTask is a live task as the reconciler compares it with Temporal.
 type LiveTask struct {
-	ID        int64      `db:"id"`
-	Status    TaskStatus `db:"status"`
-	Unblocked bool       `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
+	ID        int64               `db:"id"`
+	Status    lifecycle.TaskState `db:"status"`
+	Unblocked bool                `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
 }
 
 // WorkflowID is the id of the workflow that drives the task.

@@ -9,78 +9,40 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-)
-
-// TransactionStatus is a stage of a transaction; the rules between them stand in workflows/transaction.
-type TransactionStatus string
-
-// The statuses of a transaction.
-const (
-	TransactionPending    TransactionStatus = "pending"
-	TransactionProcessing TransactionStatus = "processing"
-	TransactionProcessed  TransactionStatus = "processed"
-	TransactionFailed     TransactionStatus = "failed"
-)
-
-// TransactionStatuses lists all statuses in the order of a transaction's life.
-var TransactionStatuses = []TransactionStatus{TransactionPending, TransactionProcessing, TransactionProcessed, TransactionFailed}
-
-// TransactionAction is what can be done to a transaction.
-type TransactionAction string
-
-// The actions of a transaction's table.
-const (
-	TransactionActionDetect   TransactionAction = "detect"
-	TransactionActionLock     TransactionAction = "lock"
-	TransactionActionFinish   TransactionAction = "finish"
-	TransactionActionFail     TransactionAction = "fail"
-	TransactionActionRetry    TransactionAction = "retry"
-	TransactionActionReview   TransactionAction = "review"
-	TransactionActionResolve  TransactionAction = "resolve"
-	TransactionActionWriteOff TransactionAction = "write_off"
-)
-
-// ErrorClass says whether a failed transaction may be tried again.
-type ErrorClass string
-
-// Classes of errors; a transaction that did not fail has none.
-const (
-	Retryable    ErrorClass = "retryable"
-	NonRetryable ErrorClass = "non-retryable"
-	UnknownError ErrorClass = "unknown"
+	"stagecoach/internal/lifecycle"
 )
 
 // Transaction is the record of one incoming transfer and of the Stars that it buys. Amounts are in nanoTON.
 type Transaction struct {
-	ID                      int64             `db:"id"`
-	Hash                    string            `db:"hash"` // of the incoming transaction, lower-case hex
-	Wallet                  string            `db:"wallet"`
-	LT                      int64             `db:"lt"`
-	AmountNano              int64             `db:"amount_nano"`
-	Sender                  string            `db:"sender"`   // raw address
-	Comment                 string            `db:"comment"`  // as the sender wrote it; for nobody but who parses it
-	Username                string            `db:"username"` // whom the Stars are for
-	UserID                  *int64            `db:"user_id"`  // that one, if known
-	Stars                   int64             `db:"stars"`
-	QuoteNano               int64             `db:"quote_nano"` // 0: not priced yet
-	Recipient               string            `db:"recipient"`  // Fragment's name for the username
-	Status                  TransactionStatus `db:"status"`
-	Attempt                 int               `db:"attempt"` // tries of buying so far
-	ErrorMessage            string            `db:"error_message"`
-	ErrorClass              ErrorClass        `db:"error_class"`
-	FragmentTransactionHash string            `db:"fragment_transaction_hash"` // of our payment on the chain
-	RefundDueNano           int64             `db:"refund_due_nano"`           // owed to the sender and not on its way
-	RefundApproved          bool              `db:"refund_approved"`           // an operator has allowed a refund above the limits
-	DustNano                int64             `db:"dust_nano"`                 // was owed, and is kept: to send it costs more than it is worth
-	NeedsReview             bool              `db:"needs_review"`
-	ReviewReason            string            `db:"review_reason"`
-	ProcessingSince         *time.Time        `db:"processing_since"`     // the last time it was entered
-	StuckAlertedAt          *time.Time        `db:"stuck_alerted_at"`     // since then
-	DepositConfirmedAt      *time.Time        `db:"deposit_confirmed_at"` // a second source agrees about the deposit, or a person does
-	WorkflowStartedAt       *time.Time        `db:"workflow_started_at"`
-	CreatedAt               time.Time         `db:"created_at"`
-	UpdatedAt               time.Time         `db:"updated_at"`
-	RowVersion              int64             `db:"row_version"` // the number of its last event
+	ID                      int64                      `db:"id"`
+	Hash                    string                     `db:"hash"` // of the incoming transaction, lower-case hex
+	Wallet                  string                     `db:"wallet"`
+	LT                      int64                      `db:"lt"`
+	AmountNano              int64                      `db:"amount_nano"`
+	Sender                  string                     `db:"sender"`   // raw address
+	Comment                 string                     `db:"comment"`  // as the sender wrote it; for nobody but who parses it
+	Username                string                     `db:"username"` // whom the Stars are for
+	UserID                  *int64                     `db:"user_id"`  // that one, if known
+	Stars                   int64                      `db:"stars"`
+	QuoteNano               int64                      `db:"quote_nano"` // 0: not priced yet
+	Recipient               string                     `db:"recipient"`  // Fragment's name for the username
+	State                   lifecycle.TransactionState `db:"status"`
+	Attempt                 int                        `db:"attempt"` // tries of buying so far
+	ErrorMessage            string                     `db:"error_message"`
+	ErrorClass              lifecycle.ErrorClass       `db:"error_class"`
+	FragmentTransactionHash string                     `db:"fragment_transaction_hash"` // of our payment on the chain
+	RefundDueNano           int64                      `db:"refund_due_nano"`           // owed to the sender and not on its way
+	RefundApproved          bool                       `db:"refund_approved"`           // an operator has allowed a refund above the limits
+	DustNano                int64                      `db:"dust_nano"`                 // was owed, and is kept: to send it costs more than it is worth
+	NeedsReview             bool                       `db:"needs_review"`
+	ReviewReason            string                     `db:"review_reason"`
+	ProcessingSince         *time.Time                 `db:"processing_since"`     // the last time it was entered
+	StuckAlertedAt          *time.Time                 `db:"stuck_alerted_at"`     // since then
+	DepositConfirmedAt      *time.Time                 `db:"deposit_confirmed_at"` // a second source agrees about the deposit, or a person does
+	WorkflowStartedAt       *time.Time                 `db:"workflow_started_at"`
+	CreatedAt               time.Time                  `db:"created_at"`
+	UpdatedAt               time.Time                  `db:"updated_at"`
+	RowVersion              int64                      `db:"row_version"` // the number of its last event
 
 	// What follows a failure: see NextRetry and GivenUp.
 	RetryOf      int        `db:"retry_of"` // the attempt that the others are about
@@ -91,34 +53,31 @@ type Transaction struct {
 }
 
 // WorkflowID is the id of the workflow that drives the transaction.
-func (t Transaction) WorkflowID() string { return TransactionWorkflowID(t.Hash) }
+func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
 
-// TransactionWorkflowID is the id of the workflow of the transaction with this hash.
-func TransactionWorkflowID(hash string) string { return "transaction/" + hash }
-
-// Standing is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
+// TransactionSnapshot is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
 // than may stand in its history.
-type Standing struct {
+type TransactionSnapshot struct {
 	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker of 0.1.0.
-	Revision    int64             `json:"revision,omitempty"`
-	Status      TransactionStatus `json:"status"`
-	Attempt     int               `json:"attempt"` // tries of buying so far; names the try that a write is about
-	UserID      *int64            `json:"user_id,omitempty"`
-	Sender      string            `json:"sender,omitempty"` // a mark that is the same for all transfers of one sender
-	ErrorClass  ErrorClass        `json:"error_class,omitempty"`
-	Error       string            `json:"error,omitempty"` // its message
-	NeedsReview bool              `json:"needs_review,omitempty"`
-	Lost        bool              `json:"lost,omitempty"`     // … because of a payment that the record does not know
-	Disputed    bool              `json:"disputed,omitempty"` // … because a second source does not agree about the deposit
-	Quoted      bool              `json:"quoted,omitempty"`
-	Since       *time.Time        `json:"since,omitempty"`      // processing, the last time it was entered
-	Signed      int               `json:"signed,omitempty"`     // purchases signed since then
-	Purchase    *PaymentRef       `json:"purchase,omitempty"`   // the live one, else the last
-	Refund      *PaymentRef       `json:"refund,omitempty"`     // the live one, else the last
-	RefundDue   int64             `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
-	Turn        *Turn             `json:"turn,omitempty"`       // its place in the queue; nil: none
-	RetryAt     *time.Time        `json:"retry_at,omitempty"`   // when the system tries a failed one again; nil: it does not
-	GivenUp     bool              `json:"given_up,omitempty"`   // of a failed one: an operator is asked
+	Revision    int64                      `json:"revision,omitempty"`
+	State       lifecycle.TransactionState `json:"status"`
+	Attempt     int                        `json:"attempt"` // tries of buying so far; names the try that a write is about
+	UserID      *int64                     `json:"user_id,omitempty"`
+	Sender      string                     `json:"sender,omitempty"` // a mark that is the same for all transfers of one sender
+	ErrorClass  lifecycle.ErrorClass       `json:"error_class,omitempty"`
+	Error       string                     `json:"error,omitempty"` // its message
+	NeedsReview bool                       `json:"needs_review,omitempty"`
+	Lost        bool                       `json:"lost,omitempty"`     // … because of a payment that the record does not know
+	Disputed    bool                       `json:"disputed,omitempty"` // … because a second source does not agree about the deposit
+	Quoted      bool                       `json:"quoted,omitempty"`
+	Since       *time.Time                 `json:"since,omitempty"`      // processing, the last time it was entered
+	Signed      int                        `json:"signed,omitempty"`     // purchases signed since then
+	Purchase    *PaymentRef                `json:"purchase,omitempty"`   // the live one, else the last
+	Refund      *PaymentRef                `json:"refund,omitempty"`     // the live one, else the last
+	RefundDue   int64                      `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
+	Turn        *Turn                      `json:"turn,omitempty"`       // its place in the queue; nil: none
+	RetryAt     *time.Time                 `json:"retry_at,omitempty"`   // when the system tries a failed one again; nil: it does not
+	GivenUp     bool                       `json:"given_up,omitempty"`   // of a failed one: an operator is asked
 
 	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
 	DepositConfirmed bool  `json:"-"`
@@ -136,27 +95,6 @@ type Turn struct {
 	Granted bool        `db:"granted" json:"granted"`
 }
 
-// Types of a transaction's events. The first ones are transitions, the others facts on the way.
-const (
-	TransactionDetected  = "detected"
-	TransactionLocked    = "locked"
-	TransactionFinished  = "processed"
-	TransactionFailure   = "failed"
-	TransactionRetried   = "retried"
-	TransactionReviewed  = "needs_review"
-	TransactionResolved  = "resolved"
-	TransactionWriteOff  = "written_off"
-	TransactionDust      = "refund_kept" // what was owed is not worth its gas
-	TransactionStuck     = "stuck"
-	TransactionConfirmed = "deposit_confirmed" // a second source agrees about the deposit
-	TransactionGivenUp   = "given_up"          // the system tries no more: an operator is asked
-	TransactionSigned    = "payment_signed"
-	TransactionPaid      = "payment_paid"
-	TransactionKept      = "payment_kept"
-	TransactionDead      = "payment_dead"
-	TransactionBounced   = "payment_bounced"
-)
-
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
 
 const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
@@ -171,7 +109,7 @@ func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction
 
 // TransactionFilter chooses transactions; zero fields choose all.
 type TransactionFilter struct {
-	Status      TransactionStatus
+	Status      lifecycle.TransactionState
 	NeedsReview bool
 	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next three narrow
 	Error       string        // with this message
@@ -199,7 +137,7 @@ func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transa
 
 // EventsOfTransaction lists a transaction's events from the first.
 func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]StreamedEvent, error) {
-	return s.EventsOf(ctx, transactions, hash)
+	return s.EventsOf(ctx, lifecycle.WorkloadTransaction, hash)
 }
 
 // LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to be tried again) and that
@@ -218,12 +156,12 @@ func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
 	return unavailable(err)
 }
 
-// StandingOf says where the record stands with a transaction.
-func (s *Store) StandingOf(ctx context.Context, hash string) (standing Standing, err error) {
+// SnapshotOfTransaction says where the record stands with a transaction.
+func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (standing TransactionSnapshot, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		t, err := transactionIn(ctx, tx, hash)
 		if err == nil {
-			standing, err = standingOf(ctx, tx, t)
+			standing, err = snapshotOf(ctx, tx, t)
 		}
 		return err
 	})
@@ -234,19 +172,19 @@ func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, er
 	return oneIn[Transaction](ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
 }
 
-func standingOf(ctx context.Context, tx pgx.Tx, t Transaction) (Standing, error) {
-	standing := Standing{
-		Revision: t.RowVersion, Status: t.Status, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
+func snapshotOf(ctx context.Context, tx pgx.Tx, t Transaction) (TransactionSnapshot, error) {
+	standing := TransactionSnapshot{
+		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince,
 		RefundDue: t.RefundDueNano, DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
-	if t.Status == TransactionProcessing {
+	if t.State == lifecycle.TransactionProcessing {
 		standing.Sender = mark(t.Sender)
 	}
 	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)
 	if err != nil {
-		return Standing{}, err
+		return TransactionSnapshot{}, err
 	}
 	for _, payment := range payments {
 		ref := payment.Ref()

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // TransactionAnswer is what a person's request has led to, as it is kept for those who ask again by the same key.
@@ -18,13 +19,13 @@ type TransactionAnswer struct {
 }
 
 // TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
-func TransactionAsked(userID int64, key string, action TransactionAction, hash string, outcome TransactionStatus, payment, comment string) Request {
+func TransactionAsked(userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment, comment string) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
 }
 
 // fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the answer when it came
 // with a key, and a row of the audit log when it came from the temporal program. The API and the bot write their own rows.
-func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action TransactionAction, outcome TransactionStatus) error {
+func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action lifecycle.TransactionAction, outcome lifecycle.TransactionState) error {
 	if r.byHand() {
 		if _, err := w.tx.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, OutcomeDone, DoorCLI); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -26,14 +27,14 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 		{RequestID: keyed.ID(), ActorID: &admin.ID},           // ours
 		{RequestID: store.Request{}.ID(), ActorID: &admin.ID}, // ours, without a key
 	} {
-		b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		r.Hash, r.Attempt, r.Comment = hash, attempt+1, "again"
 		for range 2 { // the activity may run again
 			b.ok(b.RetryTransaction(ctx, r))
 		}
 	}
 	b.ok(b.ReviewTransaction(ctx, hash, 7, "m"))
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, store.TransactionFailed, "m"))
+	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m"))
 
 	log, err := b.AuditLog(ctx, 0, 100)
 	b.must(err)

@@ -6,10 +6,8 @@ import (
 	"slices"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
-
-// TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
-var TransactionOutcomes = []TransactionStatus{TransactionProcessed, TransactionFailed, TransactionProcessing}
 
 // ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
 // purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed: the order goes on.
@@ -17,25 +15,25 @@ var TransactionOutcomes = []TransactionStatus{TransactionProcessed, TransactionF
 // nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
 // again changes nothing. A review because of a lost payment ends with that payment, when it was for this transaction, or as a
 // failure that may be retried.
-func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome TransactionStatus, message string) (Standing, error) {
-	if !slices.Contains(TransactionOutcomes, outcome) {
-		return Standing{}, fault.New(fault.Validation, "the outcome is one of %v", TransactionOutcomes).WithField("outcome")
+func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome lifecycle.TransactionState, message string) (TransactionSnapshot, error) {
+	if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
+		return TransactionSnapshot{}, fault.New(fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes).WithField("outcome")
 	}
 	return s.write(ctx, r.Hash, func(w *writing) error {
-		event := Event{Type: TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
+		event := Event{Type: lifecycle.TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
 		spent, err := w.spent(ctx)
 		switch {
 		case err != nil:
 			return err
-		case !w.NeedsReview && w.Status == outcome && w.Attempt == r.Attempt:
+		case !w.NeedsReview && w.State == outcome && w.Attempt == r.Attempt:
 			return nil
 		case !w.NeedsReview || w.Attempt != r.Attempt:
-			return w.impossible(TransactionActionResolve, "it does not need review in this attempt")
+			return w.impossible(lifecycle.TransactionActionResolve, "it does not need review in this attempt")
 		case spent != nil && spent.State == PaymentSigned:
 			return undecided(*spent)
-		case outcome == TransactionProcessing && w.ReviewReason != ReviewDisputed:
-			return w.impossible(TransactionActionResolve, "its deposit is not disputed")
-		case w.Status == outcome:
+		case outcome == lifecycle.TransactionProcessing && w.ReviewReason != ReviewDisputed:
+			return w.impossible(lifecycle.TransactionActionResolve, "its deposit is not disputed")
+		case w.State == outcome:
 			if w.ReviewReason == ReviewDisputed {
 				if err := w.confirmDeposit(ctx); err != nil {
 					return err
@@ -46,15 +44,15 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 			if err := w.become(ctx, outcome, event); err != nil {
 				return err
 			}
-			return w.fulfil(ctx, r, TransactionActionResolve, outcome)
-		case w.Status != TransactionProcessing:
-			return w.impossible(TransactionActionResolve, "it has ended, and not so")
-		case outcome == TransactionFailed:
-			w.ErrorMessage, w.ErrorClass = message, NonRetryable
+			return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
+		case w.State != lifecycle.TransactionProcessing:
+			return w.impossible(lifecycle.TransactionActionResolve, "it has ended, and not so")
+		case outcome == lifecycle.TransactionFailed:
+			w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
 			if w.ReviewReason == ReviewLost && spent == nil { // another one was bought, and this one may be
-				w.ErrorClass = UnknownError
+				w.ErrorClass = lifecycle.UnknownError
 			}
-			if r.Refund && w.ErrorClass == NonRetryable { // of what was paid all has come back, or it stays
+			if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
 				if err := w.oweDeposit(ctx); err != nil {
 					return err
 				}
@@ -65,28 +63,28 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 			}
 			w.FragmentTransactionHash = r.Payment
 		case spent == nil:
-			return w.impossible(TransactionActionResolve, "nothing was bought")
+			return w.impossible(lifecycle.TransactionActionResolve, "nothing was bought")
 		default:
 			w.FragmentTransactionHash = spent.ChainHash
 		}
 		if err := w.end(ctx, outcome, event); err != nil {
 			return err
 		}
-		return w.fulfil(ctx, r, TransactionActionResolve, outcome)
+		return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
 	})
 }
 
 // WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is signed nothing is
 // owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request again changes nothing.
-func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Standing, error) {
+func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (TransactionSnapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		owed := w.RefundDueNano
 		if owed == 0 {
 			var before bool
 			err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
-				transactions, w.Hash, w.RowVersion, TransactionWriteOff).Scan(&before)
+				lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, lifecycle.TransactionWriteOff).Scan(&before)
 			if err == nil && !before {
-				err = w.impossible(TransactionActionWriteOff, "nothing is owed, or it is on its way")
+				err = w.impossible(lifecycle.TransactionActionWriteOff, "nothing is owed, or it is on its way")
 			}
 			return err
 		}
@@ -98,13 +96,13 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Stand
 		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
 			w.NeedsReview, w.ReviewReason = false, ""
 		}
-		if err := w.become(ctx, w.Status, Event{Type: TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
+		if err := w.become(ctx, w.State, Event{Type: lifecycle.TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
 			return err
 		}
 		if err := w.passTurn(ctx, Refund); err != nil {
 			return err
 		}
-		return w.fulfil(ctx, r, TransactionActionWriteOff, "")
+		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // Deposit is a transfer into a wallet as the first source has told it.
@@ -30,7 +31,7 @@ func (s *Store) DepositOf(ctx context.Context, hash string) (Deposit, error) {
 }
 
 // ConfirmDeposit remembers that a second source agrees about a transaction's deposit, so that nobody asks it again.
-func (s *Store) ConfirmDeposit(ctx context.Context, hash string) (Standing, error) {
+func (s *Store) ConfirmDeposit(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.DepositConfirmedAt != nil {
 			return nil
@@ -38,7 +39,7 @@ func (s *Store) ConfirmDeposit(ctx context.Context, hash string) (Standing, erro
 		if err := w.confirmDeposit(ctx); err != nil {
 			return err
 		}
-		return w.note(ctx, TransactionConfirmed)
+		return w.note(ctx, lifecycle.TransactionConfirmed)
 	})
 }
 
@@ -51,9 +52,9 @@ func (w *writing) confirmDeposit(ctx context.Context) error {
 
 // DisputeDeposit asks for a person to look at a transaction whose deposit a second source does not tell as the first one did. Nothing is
 // paid for it meanwhile.
-func (s *Store) DisputeDeposit(ctx context.Context, hash string) (Standing, error) {
+func (s *Store) DisputeDeposit(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.DepositConfirmedAt != nil || w.Status != TransactionProcessing && w.RefundDueNano == 0 { // or there is nothing to hold
+		if w.DepositConfirmedAt != nil || w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 { // or there is nothing to hold
 			return nil
 		}
 		if err := w.review(ctx, ReviewDisputed); err != nil {

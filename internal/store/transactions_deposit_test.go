@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -32,7 +33,7 @@ func TestDepositIsConfirmedOnce(t *testing.T) {
 	if s := b.ok(b.DisputeDeposit(ctx, hash)); s.NeedsReview || s.Disputed {
 		t.Errorf("disputed after it was confirmed: %+v", s)
 	}
-	if got := b.events(hash); len(got) == 0 || got[len(got)-1] != store.TransactionConfirmed || slices.Index(got, store.TransactionConfirmed) != len(got)-1 {
+	if got := b.events(hash); len(got) == 0 || got[len(got)-1] != lifecycle.TransactionConfirmed || slices.Index(got, lifecycle.TransactionConfirmed) != len(got)-1 {
 		t.Errorf("%v", got)
 	}
 }
@@ -43,7 +44,7 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	right, wrong, other := b.ordered("a", 5*coin), b.ordered("b", 5*coin), b.ordered("c", 5*coin)
-	resolve := func(hash string, outcome store.TransactionStatus) (store.Standing, error) {
+	resolve := func(hash string, outcome lifecycle.TransactionState) (store.TransactionSnapshot, error) {
 		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
 	}
 	disputed := func(want bool) {
@@ -54,7 +55,7 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	}
 	b.ok(b.ReviewTransaction(ctx, other, 1, "r"))
 	disputed(false)
-	_, err := resolve(other, store.TransactionProcessing)
+	_, err := resolve(other, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
 
 	b.enter(right, store.Purchase)
@@ -64,15 +65,15 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 		}
 	}
 	disputed(true)
-	if s := b.ok(resolve(right, store.TransactionProcessing)); s.Status != store.TransactionProcessing || s.NeedsReview || !s.DepositConfirmed || s.Attempt != 1 {
+	if s := b.ok(resolve(right, lifecycle.TransactionProcessing)); s.State != lifecycle.TransactionProcessing || s.NeedsReview || !s.DepositConfirmed || s.Attempt != 1 {
 		t.Errorf("%+v", s)
 	}
 
-	if s := b.ok(resolve(wrong, store.TransactionFailed)); s.RefundDue != 5*coin || s.DepositConfirmed {
+	if s := b.ok(resolve(wrong, lifecycle.TransactionFailed)); s.RefundDue != 5*coin || s.DepositConfirmed {
 		t.Errorf("%+v", s)
 	}
 	b.ok(b.DisputeDeposit(ctx, wrong))
-	_, err = resolve(wrong, store.TransactionProcessing)
+	_, err = resolve(wrong, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
 	if s := b.ok(b.WriteOffRefund(ctx, store.TransactionRequest{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
 		t.Errorf("%+v", s)

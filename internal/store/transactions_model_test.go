@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -18,7 +19,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	world := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		life := &life{rt: rt, bank: world.bank(), class: map[string]store.ErrorClass{}}
+		life := &life{rt: rt, bank: world.bank(), class: map[string]lifecycle.ErrorClass{}}
 		life.must(life.Resume(t.Context()))
 		life.deposits(rt)
 		life.deposits(rt)
@@ -98,7 +99,7 @@ type life struct {
 	*bank
 	rt     *rapid.T
 	hashes []string // of deposits that the record knows
-	class  map[string]store.ErrorClass
+	class  map[string]lifecycle.ErrorClass
 }
 
 func (l *life) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
@@ -126,13 +127,13 @@ func (l *life) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4
 // goesOn takes some transaction a step on, the way its workflow would.
 func (l *life) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
-		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.StandingOf(l.t.Context(), hash))
+		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
 		kind, last := store.Purchase, standing.Purchase
-		if t.Status == store.TransactionFailed {
+		if t.State == lifecycle.TransactionFailed {
 			kind, last = store.Refund, standing.Refund
 		}
 		switch {
-		case t.Status == store.TransactionPending:
+		case t.State == lifecycle.TransactionPending:
 			return second(l.LockTransaction(ctx, hash))
 		case last != nil && last.State == store.PaymentSigned:
 			if l.choose(3, "lost") == 0 {
@@ -143,9 +144,9 @@ func (l *life) goesOn(*rapid.T) {
 			return nil
 		case last != nil && last.State == store.PaymentPaid && !last.Kept:
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
-		case t.Status == store.TransactionProcessing && last != nil && last.Kept:
+		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
 			return second(l.FinishTransaction(ctx, hash, t.Attempt))
-		case standing.Turn == nil && t.Status == store.TransactionProcessing && t.QuoteNano == 0:
+		case standing.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
 			return second(l.SaveQuote(ctx, store.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
 		case standing.Turn == nil:
 			return second(l.EnterQueue(ctx, hash, kind))
@@ -300,7 +301,7 @@ func (l *life) asked(p store.Payment, kept bool) error {
 }
 
 func (l *life) fails(*rapid.T) {
-	class := rapid.SampledFrom([]store.ErrorClass{store.Retryable, store.NonRetryable, store.UnknownError}).Draw(l.rt, "class")
+	class := rapid.SampledFrom([]lifecycle.ErrorClass{lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError}).Draw(l.rt, "class")
 	refund := l.choose(2, "refund") == 0
 	l.twice(func(hash string) error {
 		return second(l.FailTransaction(l.t.Context(), store.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund}))
@@ -311,7 +312,7 @@ func (l *life) retries(*rapid.T) {
 	l.twice(func(hash string) error {
 		before := l.tx(hash)
 		standing, err := l.RetryTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: before.Attempt})
-		if err == nil && (before.Status != store.TransactionFailed || before.ErrorClass == store.NonRetryable || standing.Attempt != before.Attempt+1) {
+		if err == nil && (before.State != lifecycle.TransactionFailed || before.ErrorClass == lifecycle.NonRetryable || standing.Attempt != before.Attempt+1) {
 			l.rt.Fatalf("retried %+v", before)
 		}
 		return err
@@ -319,7 +320,7 @@ func (l *life) retries(*rapid.T) {
 }
 
 func (l *life) resolves(*rapid.T) {
-	outcome := rapid.SampledFrom(store.TransactionOutcomes).Draw(l.rt, "outcome")
+	outcome := rapid.SampledFrom(lifecycle.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
 		return second(l.ResolveTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m"))
 	})
@@ -382,7 +383,7 @@ func (l *life) check(*rapid.T) {
 			l.rt.Fatalf("bought %d times, gave back %d times: %+v", bought[hash], gaveBack[hash], t)
 		}
 		unpaid := cameBack[t.FragmentTransactionHash] // which a person is asked about
-		if t.Status == store.TransactionProcessed && bought[hash] != 1 && !unpaid {
+		if t.State == lifecycle.TransactionProcessed && bought[hash] != 1 && !unpaid {
 			l.rt.Fatalf("processed, and not bought: %+v", t)
 		}
 		l.irrevocable(t)
@@ -402,7 +403,7 @@ func (l *life) check(*rapid.T) {
 
 // irrevocable checks that what has ended stays as it ended.
 func (l *life) irrevocable(t store.Transaction) {
-	if class := l.class[t.Hash]; class == store.NonRetryable && t.ErrorClass != class {
+	if class := l.class[t.Hash]; class == lifecycle.NonRetryable && t.ErrorClass != class {
 		l.rt.Fatalf("it had failed for good: %+v", t)
 	}
 	l.class[t.Hash] = t.ErrorClass

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +36,7 @@ func (p RetryPolicy) next(now, since time.Time, tries int) *time.Time {
 
 // NextRetry is when the system tries a failed transaction again; nil: it does not.
 func (t Transaction) NextRetry() *time.Time {
-	if t.Status != TransactionFailed || t.RetryOf != t.Attempt || t.NeedsReview {
+	if t.State != lifecycle.TransactionFailed || t.RetryOf != t.Attempt || t.NeedsReview {
 		return nil
 	}
 	return t.RetryAt
@@ -43,7 +44,7 @@ func (t Transaction) NextRetry() *time.Time {
 
 // GivenUp says whether the system tries a failed transaction no more, and asks an operator.
 func (t Transaction) GivenUp() bool {
-	return t.Status == TransactionFailed && t.RetryOf == t.Attempt && t.GivenUpAt != nil
+	return t.State == lifecycle.TransactionFailed && t.RetryOf == t.Attempt && t.GivenUpAt != nil
 }
 
 // planRetry decides what follows a failure: another try by the system, or the question to an operator.
@@ -81,17 +82,17 @@ func (w *writing) noteGivenUp(ctx context.Context) error {
 	if w.UserID != nil {
 		err := w.tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = $3) > 1 AND count(*) FILTER (WHERE type = $4) = 0
 			FROM events WHERE workload = $1 AND entity_id = $2 AND type IN ($3, $4)`,
-			transactions, w.Hash, TransactionFailure, TransactionGivenUp).Scan(&w.news)
+			lifecycle.WorkloadTransaction, w.Hash, lifecycle.TransactionFailure, lifecycle.TransactionGivenUp).Scan(&w.news)
 		if err != nil {
 			return err
 		}
 	}
-	return w.note(ctx, TransactionGivenUp)
+	return w.note(ctx, lifecycle.TransactionGivenUp)
 }
 
 // retryBySystem says whether the system's retry of an attempt is still to be done. Where money may have moved meanwhile the plan ends.
 func (w *writing) retryBySystem(ctx context.Context, attempt int) (bool, error) {
-	if w.Attempt != attempt || w.NextRetry() == nil || w.ErrorClass == NonRetryable {
+	if w.Attempt != attempt || w.NextRetry() == nil || w.ErrorClass == lifecycle.NonRetryable {
 		return false, nil
 	}
 
@@ -111,7 +112,7 @@ func (w *writing) endRetries(ctx context.Context) error {
 }
 
 // StopRetrying ends the system's tries of a failed transaction for good: an operator has ended its workflow, and needs no question.
-func (s *Store) StopRetrying(ctx context.Context, hash string) (Standing, error) {
+func (s *Store) StopRetrying(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.NextRetry() == nil && !w.GivenUp() {
 			return nil

@@ -7,18 +7,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // failFor fails a transaction's try so that the system goes on for a time.
-func (b *bank) failFor(hash string, p store.RetryPolicy) store.Standing {
+func (b *bank) failFor(hash string, p store.RetryPolicy) store.TransactionSnapshot {
 	b.t.Helper()
 	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{
-		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction", Class: store.Retryable, Retry: p,
+		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction", Class: lifecycle.Retryable, Retry: p,
 	}))
 }
 
-func (b *bank) retry(hash string, bySystem bool) store.Standing {
+func (b *bank) retry(hash string, bySystem bool) store.TransactionSnapshot {
 	b.t.Helper()
 	return b.ok(b.RetryTransaction(b.t.Context(), store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem}))
 }
@@ -35,7 +36,7 @@ func TestRetriesGrowApart(t *testing.T) {
 		if standing.RetryAt == nil || failed.Retries != tries || standing.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || standing.GivenUp {
 			t.Fatalf("after %d tries: %+v, want a pause of %s", tries, standing, want)
 		}
-		if again := b.retry(hash, true); again.Status != store.TransactionProcessing || again.RetryAt != nil {
+		if again := b.retry(hash, true); again.State != lifecycle.TransactionProcessing || again.RetryAt != nil {
 			t.Fatalf("not tried again: %+v", again)
 		}
 	}
@@ -68,7 +69,7 @@ func TestRetriesEnd(t *testing.T) {
 			if asked, err := b.AnyGivenUp(t.Context()); err != nil || !asked {
 				t.Errorf("%s: asked %t, %v", name, asked, err)
 			}
-			if still := b.retry(hash, true); still.Status != store.TransactionFailed {
+			if still := b.retry(hash, true); still.State != lifecycle.TransactionFailed {
 				t.Errorf("%s: the system retries what it has given up: %+v", name, still)
 			}
 			b.retry(hash, false)
@@ -113,7 +114,7 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 			b.failFor(hash, policy)
 			change(b, hash)
 			before := b.tx(hash)
-			if got := b.retry(hash, true); got.Status != store.TransactionFailed || got.Revision != before.RowVersion {
+			if got := b.retry(hash, true); got.State != lifecycle.TransactionFailed || got.Revision != before.RowVersion {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -124,7 +125,7 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	failed := b.failFor(hash, policy)
 	for range 2 { // the answer of the first was lost
 		again := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: failed.Attempt, System: true}))
-		if again.Attempt != failed.Attempt+1 || again.Status != store.TransactionProcessing {
+		if again.Attempt != failed.Attempt+1 || again.State != lifecycle.TransactionProcessing {
 			t.Errorf("%+v", again)
 		}
 	}
@@ -138,9 +139,9 @@ func TestOldFailuresAreNotRetried(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+	b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	b.must(b.tryExec(`UPDATE transactions SET retry_of = 0, failing_since = NULL WHERE hash = '` + hash + `'`))
-	standing, err := b.StandingOf(t.Context(), hash)
+	standing, err := b.SnapshotOfTransaction(t.Context(), hash)
 	live, liveErr := b.LiveTransactions(t.Context(), 0, 0, 10)
 	if err != nil || liveErr != nil || standing.RetryAt != nil || standing.GivenUp || len(live) != 0 {
 		t.Errorf("%+v, live %d, %v %v", standing, len(live), err, liveErr)
@@ -183,7 +184,7 @@ func TestThePersonHearsOnceThatNothingIsTried(t *testing.T) {
 	told := 0
 	b.must(b.InTx(t.Context(), func(tx pgx.Tx) error {
 		return tx.QueryRow(t.Context(), `SELECT count(*) FROM news n JOIN events e ON (e.workload, e.entity_id, e.seq) = (n.workload, n.entity_id, n.seq)
-			WHERE n.user_id = $1 AND e.type = $2`, user.ID, store.TransactionGivenUp).Scan(&told)
+			WHERE n.user_id = $1 AND e.type = $2`, user.ID, lifecycle.TransactionGivenUp).Scan(&told)
 	}))
 	if told != 1 {
 		t.Errorf("the person is told %d times that nothing is tried", told)

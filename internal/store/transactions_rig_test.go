@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -149,7 +150,7 @@ func (b *bank) quoted(hash string, price int64) {
 	b.ok(b.SaveQuote(b.t.Context(), store.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"}))
 }
 
-func (b *bank) ok(standing store.Standing, err error) store.Standing {
+func (b *bank) ok(standing store.TransactionSnapshot, err error) store.TransactionSnapshot {
 	b.t.Helper()
 	b.must(err)
 	return standing
@@ -228,7 +229,7 @@ func (b *bank) bought(hash string) store.Payment {
 func (b *bank) through(p store.Payment) {
 	b.t.Helper()
 	b.settle(p.ID, store.Destination{Kept: true})
-	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.Status != store.TransactionProcessed {
+	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.State != lifecycle.TransactionProcessed {
 		b.t.Errorf("%+v", standing)
 	}
 }
@@ -254,7 +255,7 @@ func (b *bank) settle(id int64, d store.Destination) store.PaymentRef {
 	return ref
 }
 
-func (b *bank) fail(hash, message string, class store.ErrorClass, refund bool) store.Standing {
+func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) store.TransactionSnapshot {
 	b.t.Helper()
 	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund}))
 }
@@ -287,8 +288,8 @@ func (b *bank) events(hash string) (types []string) {
 		state = event.To
 		types = append(types, event.Type)
 	}
-	if t := b.tx(hash); state != string(t.Status) || t.RowVersion != int64(len(events)) {
-		b.t.Errorf("%s, version %d after %v", t.Status, t.RowVersion, types)
+	if t := b.tx(hash); state != string(t.State) || t.RowVersion != int64(len(events)) {
+		b.t.Errorf("%s, version %d after %v", t.State, t.RowVersion, types)
 	}
 	return types
 }

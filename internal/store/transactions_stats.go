@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/lifecycle"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,9 +20,9 @@ type TransactionStats struct {
 
 // StatusShare is how many transactions are in a status.
 type StatusShare struct {
-	Status  TransactionStatus `db:"status"`
-	Count   int64             `db:"count"`
-	Percent float64           `db:"percent"` // of all, with two decimals
+	Status  lifecycle.TransactionState `db:"status"`
+	Count   int64                      `db:"count"`
+	Percent float64                    `db:"percent"` // of all, with two decimals
 }
 
 // MessageCount is how often transactions failed with a message.
@@ -58,7 +59,7 @@ const category = `CASE
 func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.pool, asOfOneMoment, func(tx pgx.Tx) (err error) {
-		statuses := []string{transactions}
+		statuses := []string{lifecycle.WorkloadTransaction}
 		if stats.Statuses, err = listIn[StatusShare](ctx, tx, `SELECT key AS status, n AS count, round(100.0 * n / sum(n) OVER (), 2)::float8 AS percent
 			FROM (`+counted+`) c ORDER BY n DESC, key COLLATE "C"`, statuses); err != nil {
 			return err
@@ -98,6 +99,6 @@ func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
 	}
 
 	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = 'processed'), 0))::float8
-		FROM (`+counted+`) c`, []string{countMilliseconds, transactions}, countMilliseconds, transactions).Scan(&all)
+		FROM (`+counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction).Scan(&all)
 	return day, all, err
 }

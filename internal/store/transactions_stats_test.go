@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -44,40 +45,40 @@ func TestStatsOfTransactions(t *testing.T) {
 	var rows []store.Transaction
 	for i := range 200 {
 		hash := digest("statistic", i)
-		row := store.Transaction{Status: store.TransactionStatuses[draw.IntN(4)]}
+		row := store.Transaction{State: lifecycle.TransactionStates[draw.IntN(4)]}
 		// Within the last 24 hours or clearly not: the database's clock goes on meanwhile.
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)
 		attempt, since, paid := 1, &row.CreatedAt, ""
-		switch row.Status {
-		case store.TransactionPending:
+		switch row.State {
+		case lifecycle.TransactionPending:
 			attempt, since = 0, nil
-		case store.TransactionProcessed:
+		case lifecycle.TransactionProcessed:
 			paid = hash
-		case store.TransactionFailed:
+		case lifecycle.TransactionFailed:
 			row.ErrorMessage = messages[draw.IntN(len(messages))]
-			row.ErrorClass = store.UnknownError
-		case store.TransactionProcessing:
+			row.ErrorClass = lifecycle.UnknownError
+		case lifecycle.TransactionProcessing:
 		}
 		b.exec(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, error_message, error_class,
 			fragment_transaction_hash, processing_since, created_at, updated_at) VALUES ($1, $2, $3, 1, 's', '', $4, $5, $6, $7, $8, $9, $10, $11)`,
-			hash, b.wallet, i+1, row.Status, attempt, row.ErrorMessage, row.ErrorClass, paid, since, row.CreatedAt, row.UpdatedAt)
+			hash, b.wallet, i+1, row.State, attempt, row.ErrorMessage, row.ErrorClass, paid, since, row.CreatedAt, row.UpdatedAt)
 		rows = append(rows, row)
 	}
 	got, err := b.StatsOfTransactions(t.Context(), 5)
 	b.must(err)
 
-	statuses, errors, kinds, days, good := map[store.TransactionStatus]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}
+	statuses, errors, kinds, days, good := map[lifecycle.TransactionState]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}
 	var seconds, quick, allSeconds, all float64
 	for _, row := range rows {
-		statuses[row.Status]++
+		statuses[row.State]++
 		day := row.CreatedAt.Truncate(24 * time.Hour)
 		days[day]++
-		switch row.Status {
-		case store.TransactionFailed:
+		switch row.State {
+		case lifecycle.TransactionFailed:
 			errors[row.ErrorMessage]++
 			kinds[categories[row.ErrorMessage]]++
-		case store.TransactionProcessed:
+		case lifecycle.TransactionProcessed:
 			good[day]++
 			allSeconds += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
 			all++
@@ -85,7 +86,7 @@ func TestStatsOfTransactions(t *testing.T) {
 				seconds += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
 				quick++
 			}
-		case store.TransactionPending, store.TransactionProcessing:
+		case lifecycle.TransactionPending, lifecycle.TransactionProcessing:
 		}
 	}
 	percent := func(part, whole int64) float64 { return math.Round(1e4*float64(part)/float64(whole)) / 100 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -18,12 +19,12 @@ func TestGoodTransaction(t *testing.T) {
 	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
 
 	hash := b.deposit("ann", 3*coin)
-	if got := b.tx(hash); got.Status != store.TransactionPending || got.AmountNano != 3*coin || got.Sender != address("ann") || got.Comment != "durov 50" {
+	if got := b.tx(hash); got.State != lifecycle.TransactionPending || got.AmountNano != 3*coin || got.Sender != address("ann") || got.Comment != "durov 50" {
 		t.Errorf("%+v", got)
 	}
 	b.quoted(hash, 2*coin)
-	standing := b.ok(b.StandingOf(t.Context(), hash))
-	if standing.Status != store.TransactionProcessing || standing.Attempt != 1 || !standing.Quoted || *standing.UserID != user.ID || standing.Turn != nil {
+	standing := b.ok(b.SnapshotOfTransaction(t.Context(), hash))
+	if standing.State != lifecycle.TransactionProcessing || standing.Attempt != 1 || !standing.Quoted || *standing.UserID != user.ID || standing.Turn != nil {
 		t.Errorf("%+v", standing)
 	}
 	payment := b.signed(hash, store.Purchase)
@@ -41,7 +42,7 @@ func TestGoodTransaction(t *testing.T) {
 	}
 	b.ok(b.FinishTransaction(t.Context(), hash, 1))
 	got := b.tx(hash)
-	if got.Status != store.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
+	if got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
 		t.Errorf("%+v", got)
 	}
 	money := b.balanced()
@@ -70,54 +71,56 @@ func TestWritesRepeat(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	admin := b.user(1)
-	twice := func(name, hash string, write func() (store.Standing, error)) {
+	twice := func(name, hash string, write func() (store.TransactionSnapshot, error)) {
 		t.Helper()
 		first := b.ok(write())
 		before := b.tx(hash)
 		second := b.ok(write())
-		if after := b.tx(hash); after.RowVersion != before.RowVersion || after.Status != before.Status || first.Status != second.Status || first.Attempt != second.Attempt {
+		if after := b.tx(hash); after.RowVersion != before.RowVersion || after.State != before.State || first.State != second.State || first.Attempt != second.Attempt {
 			t.Errorf("%s: %+v, then %+v", name, first, second)
 		}
 	}
 	good := b.deposit("ann", 3*coin)
-	twice("lock", good, func() (store.Standing, error) { return b.LockTransaction(ctx, good) })
+	twice("lock", good, func() (store.TransactionSnapshot, error) { return b.LockTransaction(ctx, good) })
 	b.quoted(good, 2*coin)
 	payment := b.paid(good)
-	twice("kept", good, func() (store.Standing, error) {
+	twice("kept", good, func() (store.TransactionSnapshot, error) {
 		b.settle(payment.ID, store.Destination{Kept: true})
-		return b.StandingOf(ctx, good)
+		return b.SnapshotOfTransaction(ctx, good)
 	})
-	twice("finish", good, func() (store.Standing, error) { return b.FinishTransaction(ctx, good, 1) })
-	twice("fail what is processed", good, func() (store.Standing, error) {
-		return b.FailTransaction(ctx, store.Failure{Hash: good, Attempt: 1, Message: "m", Class: store.UnknownError})
+	twice("finish", good, func() (store.TransactionSnapshot, error) { return b.FinishTransaction(ctx, good, 1) })
+	twice("fail what is processed", good, func() (store.TransactionSnapshot, error) {
+		return b.FailTransaction(ctx, store.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 	})
 
 	bad := b.ordered("bob", 3*coin)
-	failure := store.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: store.Retryable}
-	twice("fail", bad, func() (store.Standing, error) { return b.FailTransaction(ctx, failure) })
+	failure := store.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: lifecycle.Retryable}
+	twice("fail", bad, func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) })
 	again := store.TransactionRequest{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
-	twice("retry", bad, func() (store.Standing, error) { return b.RetryTransaction(ctx, again) })
-	if got := b.tx(bad); got.Status != store.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
+	twice("retry", bad, func() (store.TransactionSnapshot, error) { return b.RetryTransaction(ctx, again) })
+	if got := b.tx(bad); got.State != lifecycle.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
 		t.Errorf("%+v", got)
 	}
-	twice("a late failure of the attempt before", bad, func() (store.Standing, error) { return b.FailTransaction(ctx, failure) })
-	if b.tx(bad).Status != store.TransactionProcessing {
+	twice("a late failure of the attempt before", bad, func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) })
+	if b.tx(bad).State != lifecycle.TransactionProcessing {
 		t.Error("a late failure ended the attempt after it")
 	}
-	twice("a late quote", bad, func() (store.Standing, error) { return b.SaveQuote(ctx, store.Quote{Hash: bad, Attempt: 1, Stars: 99}) })
+	twice("a late quote", bad, func() (store.TransactionSnapshot, error) {
+		return b.SaveQuote(ctx, store.Quote{Hash: bad, Attempt: 1, Stars: 99})
+	})
 	if b.tx(bad).Stars == 99 {
 		t.Error("a late quote was taken")
 	}
-	twice("stuck", bad, func() (store.Standing, error) {
+	twice("stuck", bad, func() (store.TransactionSnapshot, error) {
 		if stuck, err := b.MarkStuck(ctx, bad, 2); err != nil || !stuck {
 			t.Errorf("%v, %v", stuck, err)
 		}
-		return b.StandingOf(ctx, bad)
+		return b.SnapshotOfTransaction(ctx, bad)
 	})
-	twice("review", bad, func() (store.Standing, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
+	twice("review", bad, func() (store.TransactionSnapshot, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
 	resolve := store.TransactionRequest{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
-	twice("resolve", bad, func() (store.Standing, error) {
-		return b.ResolveTransaction(ctx, resolve, store.TransactionFailed, "Resolved")
+	twice("resolve", bad, func() (store.TransactionSnapshot, error) {
+		return b.ResolveTransaction(ctx, resolve, lifecycle.TransactionFailed, "Resolved")
 	})
 	want := []string{"detected", "locked", "failed", "retried", "stuck", "needs_review", "resolved"}
 	if events := b.events(bad); !slices.Equal(events, want) {
@@ -150,9 +153,9 @@ func TestAnswersOfTransactions(t *testing.T) {
 		{store.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // somebody else names it so
 		{"by hand", "c", &admin.ID, false},
 	} {
-		b.fail(hash, "Failed to fetch: Network error", store.Retryable, false)
+		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id}))
-		kept := answered(store.TransactionAsked(admin.ID, c.key, store.TransactionActionRetry, hash, "", "", "again"))
+		kept := answered(store.TransactionAsked(admin.ID, c.key, lifecycle.TransactionActionRetry, hash, "", "", "again"))
 		if (kept != nil) != c.kept || kept != nil && (kept.Attempt != attempt+2 || !kept.UpdatedAt.Equal(b.tx(hash).UpdatedAt) || kept.RowVersion != b.tx(hash).RowVersion) {
 			t.Errorf("%s: %+v, the record has %+v", c.id, kept, b.tx(hash))
 		}
@@ -161,8 +164,8 @@ func TestAnswersOfTransactions(t *testing.T) {
 	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{
 		Hash: hash, Attempt: 4, ActorID: &admin.ID, Comment: "no",
 		RequestID: store.TransactionAsked(admin.ID, "d", "", "", "", "", "").ID(),
-	}, store.TransactionFailed, "m"))
-	if kept := answered(store.TransactionAsked(admin.ID, "d", store.TransactionActionResolve, hash, store.TransactionFailed, "", "no")); kept == nil || kept.Status != store.TransactionFailed {
+	}, lifecycle.TransactionFailed, "m"))
+	if kept := answered(store.TransactionAsked(admin.ID, "d", lifecycle.TransactionActionResolve, hash, lifecycle.TransactionFailed, "", "no")); kept == nil || kept.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -185,7 +188,7 @@ func TestRefusals(t *testing.T) {
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.EnterQueue(ctx, pending, store.Purchase)
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.ResolveTransaction(ctx, request(pending, 0), store.TransactionFailed, "m")
+	_, err = b.ResolveTransaction(ctx, request(pending, 0), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
 
 	b.quoted(pending, 2*coin)
@@ -193,7 +196,7 @@ func TestRefusals(t *testing.T) {
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.EnterQueue(ctx, pending, store.Refund)
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionPending, "m")
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionPending, "m")
 	b.refused(err, fault.Validation)
 
 	payment := b.signed(pending, store.Purchase)
@@ -201,7 +204,7 @@ func TestRefusals(t *testing.T) {
 		t.Helper()
 		_, err := b.FinishTransaction(ctx, pending, 1)
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.FailTransaction(ctx, store.Failure{Hash: pending, Attempt: 1, Message: "m", Class: store.UnknownError})
+		_, err = b.FailTransaction(ctx, store.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)
 		_, err = b.EnterQueue(ctx, pending, store.Purchase)
 		b.refused(err, fault.PaymentUndecided)
@@ -215,7 +218,7 @@ func TestRefusals(t *testing.T) {
 	b.refused(b.ReturnTurn(ctx, pending, store.Purchase), fault.PaymentUndecided)
 	b.refused(b.LeaveQueue(ctx, pending, store.Purchase), fault.PaymentUndecided)
 	b.ok(b.ReviewTransaction(ctx, pending, 1, "r"))
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionFailed, "m")
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.PaymentUndecided)
 
 	b.accept(payment)
@@ -224,19 +227,19 @@ func TestRefusals(t *testing.T) {
 	b.settle(payment.ID, store.Destination{Kept: true})
 	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: coin})
 	b.refused(err, fault.PaymentDecided)
-	_, err = b.ResolveTransaction(ctx, request(pending, 2), store.TransactionFailed, "m")
+	_, err = b.ResolveTransaction(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
-	b.ok(b.ResolveTransaction(ctx, request(pending, 1), store.TransactionProcessed, ""))
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), store.TransactionFailed, "m")
+	b.ok(b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionProcessed, ""))
+	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.RetryTransaction(ctx, request(pending, 1))
 	b.refused(err, fault.InvalidTransition)
-	if got := b.tx(pending); got.Status != store.TransactionProcessed || got.FragmentTransactionHash != b.payment(payment.ID).ChainHash || got.NeedsReview {
+	if got := b.tx(pending); got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.payment(payment.ID).ChainHash || got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
 
 	hopeless := b.ordered("bob", 3*coin)
-	b.fail(hopeless, "Username not found", store.NonRetryable, false)
+	b.fail(hopeless, "Username not found", lifecycle.NonRetryable, false)
 	_, err = b.RetryTransaction(ctx, request(hopeless, 1))
 	b.refused(err, fault.InvalidTransition)
 	if b.tx(hopeless).RefundDueNano != 0 {
@@ -245,7 +248,7 @@ func TestRefusals(t *testing.T) {
 
 	unbought := b.ordered("cid", 3*coin)
 	b.ok(b.ReviewTransaction(ctx, unbought, 1, "r"))
-	_, err = b.ResolveTransaction(ctx, request(unbought, 1), store.TransactionProcessed, "")
+	_, err = b.ResolveTransaction(ctx, request(unbought, 1), lifecycle.TransactionProcessed, "")
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.EnterQueue(ctx, unbought, store.Purchase)
 	b.refused(err, fault.InvalidTransition)
@@ -282,9 +285,9 @@ func TestLists(t *testing.T) {
 	}
 	b.quoted(hashes[1], coin)
 	b.quoted(hashes[2], coin)
-	b.fail(hashes[2], "Failed to fetch: Network error", store.Retryable, false)
+	b.fail(hashes[2], "Failed to fetch: Network error", lifecycle.Retryable, false)
 	b.quoted(hashes[3], coin)
-	b.fail(hashes[3], "Username not found", store.NonRetryable, true)
+	b.fail(hashes[3], "Username not found", lifecycle.NonRetryable, true)
 	b.quoted(hashes[4], coin)
 	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
 	seen := b.tx(hashes[2]).CreatedAt
@@ -304,7 +307,7 @@ func TestLists(t *testing.T) {
 	}{
 		"all":          {store.TransactionFilter{}, []int{4, 3, 2, 1, 0}},
 		"a page":       {store.TransactionFilter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
-		"failed":       {store.TransactionFilter{Status: store.TransactionFailed}, []int{3, 2}},
+		"failed":       {store.TransactionFilter{Status: lifecycle.TransactionFailed}, []int{3, 2}},
 		"may be tried": {store.TransactionFilter{MayRetry: true}, []int{2}},
 		"so":           {store.TransactionFilter{MayRetry: true, Error: "Failed to fetch: Network error"}, []int{2}},
 		"not so":       {store.TransactionFilter{MayRetry: true, Error: "Unknown error"}, nil},

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write gives
@@ -22,7 +23,7 @@ type writing struct {
 }
 
 // write lets change do its work under the wallet's lock and gives where the record stands then.
-func (s *Store) write(ctx context.Context, hash string, change func(w *writing) error) (standing Standing, err error) {
+func (s *Store) write(ctx context.Context, hash string, change func(w *writing) error) (standing TransactionSnapshot, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		w, err := writeIn(ctx, tx, hash)
 		if err != nil {
@@ -31,7 +32,7 @@ func (s *Store) write(ctx context.Context, hash string, change func(w *writing) 
 		if err := change(w); err != nil {
 			return err
 		}
-		standing, err = standingOf(ctx, tx, w.Transaction)
+		standing, err = snapshotOf(ctx, tx, w.Transaction)
 		return err
 	})
 	return standing, err
@@ -52,25 +53,25 @@ func writeIn(ctx context.Context, tx pgx.Tx, hash string) (*writing, error) {
 
 // during says whether the transaction is still in processing, in that attempt.
 func (w *writing) during(attempt int) bool {
-	return w.Status == TransactionProcessing && w.Attempt == attempt
+	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
 }
 
 // become changes the status and records it.
-func (w *writing) become(ctx context.Context, to TransactionStatus, e Event) error {
-	e.From, e.To = string(w.Status), string(to)
-	w.Status = to
+func (w *writing) become(ctx context.Context, to lifecycle.TransactionState, e Event) error {
+	e.From, e.To = string(w.State), string(to)
+	w.State = to
 	return w.save(ctx, e)
 }
 
 // note records a fact that leaves the status as it is.
 func (w *writing) note(ctx context.Context, event string) error {
-	return w.save(ctx, Event{Type: event, From: string(w.Status), To: string(w.Status)})
+	return w.save(ctx, Event{Type: event, From: string(w.State), To: string(w.State)})
 }
 
 func (w *writing) save(ctx context.Context, e Event) error {
 	w.RowVersion++
 	batch := &pgx.Batch{}
-	queueNamedEvent(batch, transactions, w.Hash, w.RowVersion, w.UserID, e)
+	queueNamedEvent(batch, lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, w.UserID, e)
 	w.queueRow(batch)
 	if w.news && w.UserID != nil {
 		queueNotice(batch, TransactionNotices, w.Hash, w.RowVersion, *w.UserID, e.ActorID, 0)
@@ -85,7 +86,7 @@ func (w *writing) queueRow(batch *pgx.Batch) {
 		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
 		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25
 		WHERE hash = $1`,
-		w.Hash, w.Username, w.UserID, w.Stars, w.QuoteNano, w.Recipient, w.Status, w.Attempt, w.ErrorMessage, w.ErrorClass,
+		w.Hash, w.Username, w.UserID, w.Stars, w.QuoteNano, w.Recipient, w.State, w.Attempt, w.ErrorMessage, w.ErrorClass,
 		w.FragmentTransactionHash, w.RefundDueNano, w.NeedsReview, w.ReviewReason, w.ProcessingSince, w.StuckAlertedAt, w.RowVersion, w.now,
 		w.RefundApproved, w.DustNano, w.RetryOf, w.FailingSince, w.Retries, w.RetryAt, w.GivenUpAt)
 }
@@ -95,11 +96,11 @@ func (w *writing) process(ctx context.Context, e Event) error {
 	w.Attempt++
 	w.ProcessingSince, w.StuckAlertedAt = &w.now, nil
 	w.ErrorMessage, w.ErrorClass = "", ""
-	return w.become(ctx, TransactionProcessing, e)
+	return w.become(ctx, lifecycle.TransactionProcessing, e)
 }
 
 // end leaves processing: the review is over and the place in the queue free.
-func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error {
+func (w *writing) end(ctx context.Context, to lifecycle.TransactionState, e Event) error {
 	var err error
 	if w.news, err = w.isNews(ctx, to); err != nil {
 		return err
@@ -113,12 +114,12 @@ func (w *writing) end(ctx context.Context, to TransactionStatus, e Event) error 
 
 // isNews says whether the user is told of an end. Of failures that may pass only the first one is news: an operator tries again
 // as often as it takes.
-func (w *writing) isNews(ctx context.Context, to TransactionStatus) (news bool, err error) {
-	if w.UserID == nil || to != TransactionFailed || w.ErrorClass == NonRetryable {
+func (w *writing) isNews(ctx context.Context, to lifecycle.TransactionState) (news bool, err error) {
+	if w.UserID == nil || to != lifecycle.TransactionFailed || w.ErrorClass == lifecycle.NonRetryable {
 		return w.UserID != nil, nil
 	}
 	err = w.tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND type = $3)`,
-		transactions, w.Hash, TransactionFailure).Scan(&news)
+		lifecycle.WorkloadTransaction, w.Hash, lifecycle.TransactionFailure).Scan(&news)
 	return news, err
 }
 
@@ -145,18 +146,18 @@ func undecided(p Payment) error {
 	return fault.New(fault.PaymentUndecided, "a %s of this transaction is %s", p.Kind, p.State).With("state", p.State)
 }
 
-func (w *writing) impossible(action TransactionAction, why string) error {
-	return fault.New(fault.InvalidTransition, "transaction is %s: %s is not possible: %s", w.Status, action, why).
-		With("current", w.Status).With("requested", action)
+func (w *writing) impossible(action lifecycle.TransactionAction, why string) error {
+	return fault.New(fault.InvalidTransition, "transaction is %s: %s is not possible: %s", w.State, action, why).
+		With("current", w.State).With("requested", action)
 }
 
 // LockTransaction takes a pending transaction into processing, as attempt 1. Any other it leaves as it is.
-func (s *Store) LockTransaction(ctx context.Context, hash string) (Standing, error) {
+func (s *Store) LockTransaction(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.Status != TransactionPending {
+		if w.State != lifecycle.TransactionPending {
 			return nil
 		}
-		return w.process(ctx, Event{Type: TransactionLocked})
+		return w.process(ctx, Event{Type: lifecycle.TransactionLocked})
 	})
 }
 
@@ -172,7 +173,7 @@ type Quote struct {
 
 // SaveQuote keeps what was found out about an order: all of it, or as much as there is before the order is refused. It
 // moves no money. Once a purchase is signed the order stays as it is.
-func (s *Store) SaveQuote(ctx context.Context, q Quote) (Standing, error) {
+func (s *Store) SaveQuote(ctx context.Context, q Quote) (TransactionSnapshot, error) {
 	return s.write(ctx, q.Hash, func(w *writing) error {
 		spent, err := w.spent(ctx)
 		if err != nil || spent != nil || !w.during(q.Attempt) {
@@ -191,7 +192,7 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Standing, error) {
 
 // FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One that needs
 // review stays as it is: only a person ends that.
-func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Standing, error) {
+func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil
@@ -201,14 +202,14 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		case err != nil:
 			return err
 		case spent == nil:
-			return w.impossible(TransactionActionFinish, "nothing was bought")
+			return w.impossible(lifecycle.TransactionActionFinish, "nothing was bought")
 		case spent.KeptAt == nil:
 			return undecided(*spent)
 		case w.NeedsReview:
 			return nil
 		}
 		w.FragmentTransactionHash = spent.ChainHash
-		return w.end(ctx, TransactionProcessed, Event{Type: TransactionFinished})
+		return w.end(ctx, lifecycle.TransactionProcessed, Event{Type: lifecycle.TransactionFinished})
 	})
 }
 
@@ -217,7 +218,7 @@ type Failure struct {
 	Hash    string
 	Attempt int
 	Message string // for people, spelled as the specification spells it
-	Class   ErrorClass
+	Class   lifecycle.ErrorClass
 	Refund  bool // owe the amount to the sender, when the class is non-retryable
 	Retry   RetryPolicy
 }
@@ -225,7 +226,7 @@ type Failure struct {
 // FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
 // purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what nobody
 // knows the outcome of must not become one that may be tried again, or is given back.
-func (s *Store) FailTransaction(ctx context.Context, f Failure) (Standing, error) {
+func (s *Store) FailTransaction(ctx context.Context, f Failure) (TransactionSnapshot, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
 		if !w.during(f.Attempt) {
 			return nil
@@ -234,15 +235,15 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (Standing, error
 			return err
 		}
 		w.ErrorMessage, w.ErrorClass = f.Message, f.Class
-		if f.Refund && f.Class == NonRetryable {
+		if f.Refund && f.Class == lifecycle.NonRetryable {
 			if err := w.oweDeposit(ctx); err != nil {
 				return err
 			}
 		}
-		if f.Class != NonRetryable {
+		if f.Class != lifecycle.NonRetryable {
 			w.planRetry(f.Retry)
 		}
-		if err := w.end(ctx, TransactionFailed, Event{Type: TransactionFailure, Comment: f.Message}); err != nil {
+		if err := w.end(ctx, lifecycle.TransactionFailed, Event{Type: lifecycle.TransactionFailure, Comment: f.Message}); err != nil {
 			return err
 		}
 		return w.noteGivenUp(ctx)
@@ -285,7 +286,7 @@ type TransactionRequest struct {
 // RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
 // failure, and while a purchase is signed or paid. The same request again changes nothing, and so does the system's when that is
 // not planned any more.
-func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Standing, error) {
+func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (TransactionSnapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		if r.System {
 			if due, err := w.retryBySystem(ctx, r.Attempt); err != nil || !due {
@@ -296,25 +297,25 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Sta
 		switch {
 		case w.during(r.Attempt + 1):
 			return nil
-		case w.Status != TransactionFailed || w.Attempt != r.Attempt:
-			return w.impossible(TransactionActionRetry, "it has not failed in this attempt")
-		case w.ErrorClass == NonRetryable:
-			return w.impossible(TransactionActionRetry, "the failure is non-retryable")
+		case w.State != lifecycle.TransactionFailed || w.Attempt != r.Attempt:
+			return w.impossible(lifecycle.TransactionActionRetry, "it has not failed in this attempt")
+		case w.ErrorClass == lifecycle.NonRetryable:
+			return w.impossible(lifecycle.TransactionActionRetry, "the failure is non-retryable")
 		}
 		if err := w.nothingSpent(ctx); err != nil {
 			return err
 		}
 		w.startRetry(r.System)
-		if err := w.process(ctx, Event{Type: TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil || r.System {
+		if err := w.process(ctx, Event{Type: lifecycle.TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil || r.System {
 			return err
 		}
-		return w.fulfil(ctx, r, TransactionActionRetry, "")
+		return w.fulfil(ctx, r, lifecycle.TransactionActionRetry, "")
 	})
 }
 
 // ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
 // reason stays.
-func (s *Store) ReviewTransaction(ctx context.Context, hash string, attempt int, reason string) (Standing, error) {
+func (s *Store) ReviewTransaction(ctx context.Context, hash string, attempt int, reason string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil
@@ -336,7 +337,7 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	if err := w.leave(ctx, Purchase, Refund); err != nil {
 		return err
 	}
-	return w.save(ctx, Event{Type: TransactionReviewed, From: string(w.Status), To: string(w.Status), Comment: reason})
+	return w.save(ctx, Event{Type: lifecycle.TransactionReviewed, From: string(w.State), To: string(w.State), Comment: reason})
 }
 
 // MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
@@ -347,7 +348,7 @@ func (s *Store) MarkStuck(ctx context.Context, hash string, attempt int) (stuck 
 			return nil
 		}
 		w.StuckAlertedAt = &w.now
-		return w.note(ctx, TransactionStuck)
+		return w.note(ctx, lifecycle.TransactionStuck)
 	})
 	return stuck, err
 }

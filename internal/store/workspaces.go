@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // Workspace is where agents share tasks.
@@ -17,7 +18,7 @@ type Workspace struct {
 	Name    string `db:"name"`
 	OwnerID int64  `db:"owner_id"` // may change it and let others in
 	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are allowed.
-	StatusDeadlines map[TaskStatus]float64 `db:"status_deadlines"`
+	StatusDeadlines map[lifecycle.TaskState]float64 `db:"status_deadlines"`
 	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until somebody acts.
 	StuckReleaseAfter float64 `db:"stuck_release_after"`
 	// NewDeadlineWaitsForBlockers lets the deadline of a NEW task begin only when its last blocker is DONE.
@@ -27,8 +28,8 @@ type Workspace struct {
 }
 
 // DefaultStatusDeadlines are those of a workspace that does not say otherwise, in minutes.
-func DefaultStatusDeadlines() map[TaskStatus]float64 {
-	return map[TaskStatus]float64{TaskNew: 120, TaskInProgress: 1440, TaskBlocked: 2880}
+func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
+	return map[lifecycle.TaskState]float64{lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880}
 }
 
 const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, created_at, updated_at`

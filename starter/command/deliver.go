@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
@@ -98,7 +98,7 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 	} else if !wait {
 		fmt.Fprintf(out, "see how it goes: starter deliver show %s\n", job.ID)
 	}
-	if err == nil && wait && job.State != store.JobDelivered {
+	if err == nil && wait && job.State != lifecycle.DeliveryDelivered {
 		return errNotDelivered{job}
 	}
 	return err
@@ -209,7 +209,7 @@ func showDelivery(cmd *cobra.Command, d Delivery) error {
 		{"state", string(d.State)},
 		{"file", fmt.Sprintf("%s (id %s)", d.FileName, d.FileID)},
 		{"sent", fmt.Sprintf("%s of %s", terminal.BytesText(d.BytesSent), terminal.BytesText(d.Size))},
-		{"tries failed", fmt.Sprintf("%d of %d", d.Attempt, store.JobTries)},
+		{"tries failed", fmt.Sprintf("%d of %d", d.Attempt, lifecycle.DeliveryTries)},
 		{"asked for", terminal.When(d.CreatedAt)},
 		{"changed", terminal.When(d.UpdatedAt)},
 		{"workflow", d.WorkflowID},

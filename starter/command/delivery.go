@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
@@ -17,25 +17,25 @@ const lookAtDelivery = 300 * time.Millisecond
 
 // Delivery is a delivery job as the API shows it.
 type Delivery struct {
-	ID          string         `json:"id"`
-	State       store.JobState `json:"state"`
-	Attempt     int            `json:"attempt"`
-	FileID      string         `json:"file_id"`
-	FileName    string         `json:"file_name"`
-	Size        int64          `json:"size"`
-	BytesSent   int64          `json:"bytes_sent"`
-	PlaceInLine int            `json:"place_in_line"`
-	LastError   string         `json:"last_error"`
-	NextAt      time.Time      `json:"next_attempt_at"` // zero: at once
-	DeadlineAt  time.Time      `json:"deadline_at"`     // zero: none
-	CreatedAt   time.Time      `json:"created_at"`
-	UpdatedAt   time.Time      `json:"updated_at"`
-	WorkflowID  string         `json:"workflow_id"`
+	ID          string                  `json:"id"`
+	State       lifecycle.DeliveryState `json:"state"`
+	Attempt     int                     `json:"attempt"`
+	FileID      string                  `json:"file_id"`
+	FileName    string                  `json:"file_name"`
+	Size        int64                   `json:"size"`
+	BytesSent   int64                   `json:"bytes_sent"`
+	PlaceInLine int                     `json:"place_in_line"`
+	LastError   string                  `json:"last_error"`
+	NextAt      time.Time               `json:"next_attempt_at"` // zero: at once
+	DeadlineAt  time.Time               `json:"deadline_at"`     // zero: none
+	CreatedAt   time.Time               `json:"created_at"`
+	UpdatedAt   time.Time               `json:"updated_at"`
+	WorkflowID  string                  `json:"workflow_id"`
 }
 
 func (d Delivery) Ended() bool {
 	switch d.State {
-	case store.JobDelivered, store.JobFailed, store.JobCancelled, store.JobExpired:
+	case lifecycle.DeliveryDelivered, lifecycle.DeliveryFailed, lifecycle.DeliveryCancelled, lifecycle.DeliveryExpired:
 		return true
 	default:
 		return false
@@ -69,7 +69,7 @@ type Speedometer struct {
 // second, so between two such moments the speed stays.
 func (s *Speedometer) Look(d Delivery) float64 {
 	switch {
-	case d.State != store.JobStreaming || d.BytesSent < s.until:
+	case d.State != lifecycle.DeliveryStreaming || d.BytesSent < s.until:
 		*s = Speedometer{}
 	case s.since.IsZero():
 		*s = Speedometer{since: time.Now(), from: d.BytesSent, until: d.BytesSent}
@@ -86,13 +86,13 @@ func ProgressLine(d Delivery, perSecond float64) string {
 	name := terminal.Shorten(terminal.Printable(d.FileName), nameWidth)
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
 	switch {
-	case d.State == store.JobQueued && d.Attempt > 0:
+	case d.State == lifecycle.DeliveryQueued && d.Attempt > 0:
 		line += fmt.Sprintf("waits to be tried again after %s", terminal.Printable(d.LastError))
-	case d.State == store.JobQueued && d.PlaceInLine > 0:
+	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine > 0:
 		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
-	case d.State == store.JobQueued:
+	case d.State == lifecycle.DeliveryQueued:
 		line += "waits"
-	case d.State != store.JobStreaming || d.Size <= 0:
+	case d.State != lifecycle.DeliveryStreaming || d.Size <= 0:
 		line += "opens the file"
 	case d.BytesSent >= d.Size:
 		line += terminal.Bar(1) + " 100 %  Telegram takes it in"
@@ -111,7 +111,7 @@ func (d Delivery) Stage() string { return string(d.State) }
 func (d Delivery) ChangeLine() string {
 	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
 	switch {
-	case d.State == store.JobDelivered:
+	case d.State == lifecycle.DeliveryDelivered:
 		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.UpdatedAt.Sub(d.CreatedAt)))
 	case d.LastError != "":
 		line += ": " + terminal.Printable(d.LastError)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/starter/terminal"
 )
@@ -99,7 +100,7 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 	} else if !o.wait {
 		fmt.Fprintf(out, "see how it goes: starter download show %s\n", job.ID)
 	}
-	if err == nil && o.wait && job.Status != store.DownloadCompleted {
+	if err == nil && o.wait && job.Status != lifecycle.DownloadCompleted {
 		return errNotCompleted{job}
 	}
 	return err

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
@@ -14,35 +14,35 @@ const lookAtDownload = time.Second
 
 // Download is a download job as the API shows it.
 type Download struct {
-	ID              string               `json:"id"`
-	BookID          string               `json:"book_id"`
-	BookTitle       string               `json:"book_title"`
-	MediaType       string               `json:"media_type"`
-	Status          store.DownloadStatus `json:"status"`
-	Source          string               `json:"source"`
-	SourceURL       string               `json:"source_url"`
-	ExternalJobID   string               `json:"external_job_id"` // empty: qBittorrent has not shown it yet
-	Progress        float64              `json:"progress"`        // 0 … 1
-	Size            int64                `json:"size"`            // bytes; 0: unknown
-	Speed           float64              `json:"speed"`           // bytes per second
-	ETASeconds      *int64               `json:"eta_seconds"`     // nil: unknown
-	FailureReason   string               `json:"failure_reason"`
-	LastError       string               `json:"last_error"`
-	Attention       string               `json:"attention"`
-	CancelRequested bool                 `json:"cancel_requested"`
-	Actions         []string             `json:"allowed_actions"`
-	WorkflowID      string               `json:"workflow_id"`
-	CreatedAt       time.Time            `json:"created_at_utc"`
-	UpdatedAt       time.Time            `json:"updated_at_utc"`
-	CompletedAt     time.Time            `json:"completed_at_utc"`       // zero: it is not completed
-	FirstNotFoundAt time.Time            `json:"first_not_found_at_utc"` // zero: qBittorrent has it
+	ID              string                  `json:"id"`
+	BookID          string                  `json:"book_id"`
+	BookTitle       string                  `json:"book_title"`
+	MediaType       string                  `json:"media_type"`
+	Status          lifecycle.DownloadState `json:"status"`
+	Source          string                  `json:"source"`
+	SourceURL       string                  `json:"source_url"`
+	ExternalJobID   string                  `json:"external_job_id"` // empty: qBittorrent has not shown it yet
+	Progress        float64                 `json:"progress"`        // 0 … 1
+	Size            int64                   `json:"size"`            // bytes; 0: unknown
+	Speed           float64                 `json:"speed"`           // bytes per second
+	ETASeconds      *int64                  `json:"eta_seconds"`     // nil: unknown
+	FailureReason   string                  `json:"failure_reason"`
+	LastError       string                  `json:"last_error"`
+	Attention       string                  `json:"attention"`
+	CancelRequested bool                    `json:"cancel_requested"`
+	Actions         []string                `json:"allowed_actions"`
+	WorkflowID      string                  `json:"workflow_id"`
+	CreatedAt       time.Time               `json:"created_at_utc"`
+	UpdatedAt       time.Time               `json:"updated_at_utc"`
+	CompletedAt     time.Time               `json:"completed_at_utc"`       // zero: it is not completed
+	FirstNotFoundAt time.Time               `json:"first_not_found_at_utc"` // zero: qBittorrent has it
 }
 
 func DownloadPath(id string) string { return "/v1/downloads/" + url.PathEscape(id) }
 
 func (d Download) Ended() bool {
 	switch d.Status {
-	case store.DownloadCompleted, store.DownloadFailed, store.DownloadCanceled:
+	case lifecycle.DownloadCompleted, lifecycle.DownloadFailed, lifecycle.DownloadCanceled:
 		return true
 	default:
 		return false
@@ -63,7 +63,7 @@ func (d Download) what() string {
 func (d Download) ChangeLine() string {
 	line := fmt.Sprintf("download %s  %-11s  %s", d.ID, d.Status, d.what())
 	switch {
-	case d.Status == store.DownloadCompleted:
+	case d.Status == lifecycle.DownloadCompleted:
 		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.CompletedAt.Sub(d.CreatedAt)))
 	case d.FailureReason != "":
 		line += ": " + terminal.Printable(d.why())
@@ -88,9 +88,9 @@ func (d Download) ProgressLine() string {
 		return line + "is being cancelled"
 	case !d.FirstNotFoundAt.IsZero():
 		return line + "qBittorrent does not have it now: it is looked for again"
-	case d.Status == store.DownloadQueued && d.LastError != "":
+	case d.Status == lifecycle.DownloadQueued && d.LastError != "":
 		return line + "waits: " + terminal.Printable(d.LastError)
-	case d.Status == store.DownloadQueued:
+	case d.Status == lifecycle.DownloadQueued:
 		return line + "waits for qBittorrent"
 	}
 	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))

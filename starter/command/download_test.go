@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 const (
@@ -14,14 +14,14 @@ const (
 	downloadJSON = `{"id":"9","user_id":"3","book_id":"4","book_title":"On Wheels","media_type":"text","status":"STATUS","source":"magnet","source_url":"magnet:?a&b","external_job_id":"c12fe1","progress":0.9999,"size":2097152,"speed":1200000,"eta_seconds":355,"failure_reason":REASON,"last_error":null,"attention":null,"cancel_requested":false,"allowed_actions":["cancel"],"workflow_id":"download/3/4/text","created_at_utc":"2026-03-01T12:00:00Z","updated_at_utc":"2026-03-01T12:00:03Z","completed_at_utc":COMPLETED,"first_not_found_at_utc":null}`
 )
 
-func downloadIn(status store.DownloadStatus) string {
+func downloadIn(status lifecycle.DownloadState) string {
 	reason, completed := "null", "null"
 	switch status {
-	case store.DownloadFailed:
+	case lifecycle.DownloadFailed:
 		reason = `"missing_external_job"`
-	case store.DownloadCompleted:
+	case lifecycle.DownloadCompleted:
 		completed = `"2026-03-01T12:01:05Z"`
-	case store.DownloadQueued, store.DownloadDownloading, store.DownloadCanceled:
+	case lifecycle.DownloadQueued, lifecycle.DownloadDownloading, lifecycle.DownloadCanceled:
 	}
 	return strings.NewReplacer("STATUS", string(status), "REASON", reason, "COMPLETED", completed).Replace(downloadJSON)
 }
@@ -76,8 +76,8 @@ func TestDownloadsThatExist(t *testing.T) {
 
 func TestDownloadsThatDoNotComplete(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[store.DownloadStatus]string{
-		store.DownloadFailed: "download 9 ended failed: missing_external_job", store.DownloadCanceled: "download 9 ended canceled",
+	for status, want := range map[lifecycle.DownloadState]string{
+		lifecycle.DownloadFailed: "download 9 ended failed: missing_external_job", lifecycle.DownloadCanceled: "download 9 ended canceled",
 	} {
 		api := newFakeAPI(t, map[string][]string{
 			"POST /v1/downloads":  {"201 " + downloadIn("queued")},
@@ -137,16 +137,16 @@ func TestDownloadLines(t *testing.T) {
 	eta := int64(125)
 	now := time.Now()
 	for want, d := range map[string]Download{
-		"waits for qBittorrent":           {Status: store.DownloadQueued},
-		"waits: PROVIDER_UNAVAILABLE":     {Status: store.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
-		"is being cancelled":              {Status: store.DownloadDownloading, CancelRequested: true},
-		"does not have it now":            {Status: store.DownloadDownloading, FirstNotFoundAt: now},
-		"99 %  2.5 MB/s, 2 min 05 s left": {Status: store.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
-		"████████████░░░░░░░░░░░░  50 %": {Status: store.DownloadDownloading, Progress: 0.5},
-		"50 %  stalled": {Status: store.DownloadDownloading, Progress: 0.5, Attention: "stalled", Speed: 1},
-		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: store.DownloadFailed, FailureReason: "enqueue_failed", LastError: "X"},
-		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: store.DownloadFailed, FailureReason: "provider_error"},
-		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: store.DownloadCanceled},
+		"waits for qBittorrent":           {Status: lifecycle.DownloadQueued},
+		"waits: PROVIDER_UNAVAILABLE":     {Status: lifecycle.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
+		"is being cancelled":              {Status: lifecycle.DownloadDownloading, CancelRequested: true},
+		"does not have it now":            {Status: lifecycle.DownloadDownloading, FirstNotFoundAt: now},
+		"99 %  2.5 MB/s, 2 min 05 s left": {Status: lifecycle.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
+		"████████████░░░░░░░░░░░░  50 %": {Status: lifecycle.DownloadDownloading, Progress: 0.5},
+		"50 %  stalled": {Status: lifecycle.DownloadDownloading, Progress: 0.5, Attention: "stalled", Speed: 1},
+		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "enqueue_failed", LastError: "X"},
+		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "provider_error"},
+		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: lifecycle.DownloadCanceled},
 	} {
 		line := d.ProgressLine()
 		if d.Ended() {

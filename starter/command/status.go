@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
 // wholeStatus is how the service is doing, as the API shows it. Times are seconds.
 type wholeStatus struct {
-	QueueDepth          int64                    `json:"queue_depth"`
-	JobsInState         map[store.JobState]int64 `json:"jobs_in_state"`
-	WorkerHeartbeatAge  *float64                 `json:"worker_heartbeat_age_seconds"`
-	OAuthTokenExpiresIn *float64                 `json:"oauth_token_expires_in_seconds"`
+	QueueDepth          int64                             `json:"queue_depth"`
+	JobsInState         map[lifecycle.DeliveryState]int64 `json:"jobs_in_state"`
+	WorkerHeartbeatAge  *float64                          `json:"worker_heartbeat_age_seconds"`
+	OAuthTokenExpiresIn *float64                          `json:"oauth_token_expires_in_seconds"`
 	TopErrors           []struct {
 		Code  string `json:"code"`
 		Count int64  `json:"count"`
@@ -32,16 +32,16 @@ type wholeStatus struct {
 		Count   int64  `json:"count"`
 	} `json:"above_limits"`
 
-	DownloadsInStatus map[store.DownloadStatus]int64 `json:"downloads_in_status"`
+	DownloadsInStatus map[lifecycle.DownloadState]int64 `json:"downloads_in_status"`
 	QBittorrent       *struct {
 		Answers   bool     `json:"answers"`
 		AnswerAge *float64 `json:"last_answer_age_seconds"`
 		Error     string   `json:"error"`
 	} `json:"qbittorrent"` // nil: downloads are off
 
-	TasksInStatus        map[store.TaskStatus]int64        `json:"tasks_in_status"`
-	TransactionsInStatus map[store.TransactionStatus]int64 `json:"transactions_in_status"`
-	NeedsReview          int64                             `json:"transactions_needing_review"`
+	TasksInStatus        map[lifecycle.TaskState]int64        `json:"tasks_in_status"`
+	TransactionsInStatus map[lifecycle.TransactionState]int64 `json:"transactions_in_status"`
+	NeedsReview          int64                                `json:"transactions_needing_review"`
 	Queues               []struct {
 		Name      string  `json:"name"`
 		Kind      string  `json:"kind"`
@@ -124,10 +124,10 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 		{"storage token", secondsText(s.OAuthTokenExpiresIn, "ends in %s", "no end known")},
 		{"qBittorrent", qbittorrentText(s)},
 		{"stuck", stuck},
-		{"deliveries", countsText(store.JobStates, s.JobsInState)},
-		{"tasks", countsText(store.TaskStatuses, s.TasksInStatus)},
-		{"downloads", countsText(store.DownloadStatuses, s.DownloadsInStatus)},
-		{"transactions", countsText(store.TransactionStatuses, s.TransactionsInStatus)},
+		{"deliveries", countsText(lifecycle.DeliveryStates, s.JobsInState)},
+		{"tasks", countsText(lifecycle.TaskStates, s.TasksInStatus)},
+		{"downloads", countsText(lifecycle.DownloadStates, s.DownloadsInStatus)},
+		{"transactions", countsText(lifecycle.TransactionStates, s.TransactionsInStatus)},
 		{"need review", fmt.Sprint(s.NeedsReview)},
 		{"open findings", fmt.Sprint(s.OpenFindings)},
 	}

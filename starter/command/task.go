@@ -8,42 +8,44 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
 // Task is a task as the API shows it.
 type Task struct {
-	ID          string           `json:"id"`
-	WorkspaceID string           `json:"workspace_id"`
-	Title       string           `json:"title"`
-	Description string           `json:"description"`
-	Visibility  string           `json:"visibility"`
-	Priority    string           `json:"priority"`
-	Labels      []string         `json:"labels"`
-	Status      store.TaskStatus `json:"status"`
-	Since       time.Time        `json:"status_since"`
-	DeadlineAt  time.Time        `json:"status_deadline_at"` // zero: none
-	ReleaseAt   time.Time        `json:"release_at"`         // zero: never
-	CreatorID   string           `json:"creator_id"`
-	AssigneeID  string           `json:"assignee_id"` // empty: nobody
-	Blockers    []blocker        `json:"blockers"`
-	Ready       bool             `json:"ready"`
-	Actions     []string         `json:"allowed_actions"`
-	Statuses    []string         `json:"allowed_statuses"`
-	WorkflowID  string           `json:"workflow_id"`
-	CreatedAt   time.Time        `json:"created_at"`
-	UpdatedAt   time.Time        `json:"updated_at"`
-	FinishedAt  time.Time        `json:"finished_at"` // zero: it is not over
+	ID          string              `json:"id"`
+	WorkspaceID string              `json:"workspace_id"`
+	Title       string              `json:"title"`
+	Description string              `json:"description"`
+	Visibility  string              `json:"visibility"`
+	Priority    string              `json:"priority"`
+	Labels      []string            `json:"labels"`
+	Status      lifecycle.TaskState `json:"status"`
+	Since       time.Time           `json:"status_since"`
+	DeadlineAt  time.Time           `json:"status_deadline_at"` // zero: none
+	ReleaseAt   time.Time           `json:"release_at"`         // zero: never
+	CreatorID   string              `json:"creator_id"`
+	AssigneeID  string              `json:"assignee_id"` // empty: nobody
+	Blockers    []blocker           `json:"blockers"`
+	Ready       bool                `json:"ready"`
+	Actions     []string            `json:"allowed_actions"`
+	Statuses    []string            `json:"allowed_statuses"`
+	WorkflowID  string              `json:"workflow_id"`
+	CreatedAt   time.Time           `json:"created_at"`
+	UpdatedAt   time.Time           `json:"updated_at"`
+	FinishedAt  time.Time           `json:"finished_at"` // zero: it is not over
 }
 
 // blocker is a task that has to be DONE before another may begin.
 type blocker struct {
-	ID     string           `json:"id"`
-	Status store.TaskStatus `json:"status"`
+	ID     string              `json:"id"`
+	Status lifecycle.TaskState `json:"status"`
 }
 
-func (t Task) Ended() bool { return t.Status == store.TaskDone || t.Status == store.TaskCancelled }
+func (t Task) Ended() bool {
+	return t.Status == lifecycle.TaskDone || t.Status == lifecycle.TaskCancelled
+}
 
 func TaskPath(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
@@ -58,9 +60,9 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 	},
 		newTaskCreate(&t), newTaskBatch(&t), newTaskList(&t), newTaskReady(&t), newTaskShow(&t),
 		taskAction(&t, "claim", "Take a task that is ready", "claim", ""),
-		taskAction(&t, "done", "Say that your task is DONE", "status", store.TaskDone),
-		taskAction(&t, "release", "Give a task back: it is NEW and nobody's", "status", store.TaskNew),
-		taskAction(&t, "block", "Say that something is in your task's way", "status", store.TaskBlocked),
+		taskAction(&t, "done", "Say that your task is DONE", "status", lifecycle.TaskDone),
+		taskAction(&t, "release", "Give a task back: it is NEW and nobody's", "status", lifecycle.TaskNew),
+		taskAction(&t, "block", "Say that something is in your task's way", "status", lifecycle.TaskBlocked),
 		taskAction(&t, "escalate", "Block a task that somebody else works on", "escalate", ""),
 		taskAction(&t, "takeover", "Take a STUCK task and work on it", "takeover", ""),
 		newTaskStatus(&t), newTaskComment(&t), newTaskEvents(&t), newTaskDep(&t),
@@ -81,7 +83,7 @@ func showTasks(cmd *cobra.Command, tasks []Task) error {
 func waitsFor(t Task) string {
 	var open []string
 	for _, b := range t.Blockers {
-		if b.Status != store.TaskDone {
+		if b.Status != lifecycle.TaskDone {
 			open = append(open, b.ID)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
@@ -17,7 +17,7 @@ import (
 func words(least int) cobra.PositionalArgs { return terminal.Between(least, math.MaxInt) }
 
 // taskAction is a command that does something to a task, for the reason that follows the ID. to is for the action status.
-func taskAction(t *target, name, short, action string, to store.TaskStatus) *cobra.Command {
+func taskAction(t *target, name, short, action string, to lifecycle.TaskState) *cobra.Command {
 	var key string
 	cmd := asking(t, name+" ID COMMENT…", short, words(1), func(args []string) (client.Call, error) {
 		return ActOn(args[0], action, to, args[1:], key), nil
@@ -29,8 +29,8 @@ func taskAction(t *target, name, short, action string, to store.TaskStatus) *cob
 func newTaskStatus(t *target) *cobra.Command {
 	var key string
 	cmd := asking(t, "status ID STATUS COMMENT…", "Give a task any status that it may have next", words(2), func(args []string) (client.Call, error) {
-		to := store.TaskStatus(strings.ToUpper(args[1]))
-		if !slices.Contains(store.TaskStatuses, to) {
+		to := lifecycle.TaskState(strings.ToUpper(args[1]))
+		if !slices.Contains(lifecycle.TaskStates, to) {
 			return client.Call{}, terminal.UsageError("there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED")
 		}
 		return ActOn(args[0], "status", to, args[2:], key), nil
@@ -48,7 +48,7 @@ func newTaskComment(t *target) *cobra.Command {
 	return cmd
 }
 
-func ActOn(id, action string, to store.TaskStatus, comment []string, key string) client.Call {
+func ActOn(id, action string, to lifecycle.TaskState, comment []string, key string) client.Call {
 	body := map[string]string{"comment": strings.Join(comment, " ")}
 	if to != "" {
 		body["to"] = string(to)

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
 // dependency is a task in a tree of those that wait for each other.
 type dependency struct {
-	ID     string           `json:"id"`
-	Status store.TaskStatus `json:"status"`
-	Title  string           `json:"title,omitempty"` // empty: it may not be seen
+	ID     string              `json:"id"`
+	Status lifecycle.TaskState `json:"status"`
+	Title  string              `json:"title,omitempty"` // empty: it may not be seen
 	// Below are the next ones. A task that several wait for has them at its first place only.
 	Below []dependency `json:"below,omitempty"`
 	Again bool         `json:"again,omitempty"`

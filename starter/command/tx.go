@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store"
 	"stagecoach/starter/terminal"
@@ -19,27 +20,27 @@ import (
 
 // Transaction is a purchase of Stars as the API shows it. Amounts are nanoTON.
 type Transaction struct {
-	Hash                    string                  `json:"hash"`
-	Status                  store.TransactionStatus `json:"status"`
-	AmountNano              int64                   `json:"amount_nano"`
-	Sender                  string                  `json:"sender"`
-	Username                string                  `json:"username"` // empty: unknown
-	Stars                   int64                   `json:"stars"`    // 0: unknown
-	QuoteNano               int64                   `json:"quote_nano"`
-	Attempt                 int                     `json:"attempt"`
-	ErrorMessage            string                  `json:"error_message"`
-	ErrorClass              store.ErrorClass        `json:"error_class"`
-	FragmentTransactionHash string                  `json:"fragment_transaction_hash"`
-	RefundDueNano           int64                   `json:"refund_due_nano"`
-	DustNano                int64                   `json:"dust_nano"`
-	NeedsReview             bool                    `json:"needs_review"`
-	ReviewReason            string                  `json:"review_reason"`
-	RetryAt                 *time.Time              `json:"retry_at"`    // by the system
-	GivenUpAt               *time.Time              `json:"given_up_at"` // by the system
-	Actions                 []string                `json:"allowed_actions"`
-	WorkflowID              string                  `json:"workflow_id"`
-	CreatedAt               time.Time               `json:"created_at"`
-	UpdatedAt               time.Time               `json:"updated_at"`
+	Hash                    string                     `json:"hash"`
+	Status                  lifecycle.TransactionState `json:"status"`
+	AmountNano              int64                      `json:"amount_nano"`
+	Sender                  string                     `json:"sender"`
+	Username                string                     `json:"username"` // empty: unknown
+	Stars                   int64                      `json:"stars"`    // 0: unknown
+	QuoteNano               int64                      `json:"quote_nano"`
+	Attempt                 int                        `json:"attempt"`
+	ErrorMessage            string                     `json:"error_message"`
+	ErrorClass              lifecycle.ErrorClass       `json:"error_class"`
+	FragmentTransactionHash string                     `json:"fragment_transaction_hash"`
+	RefundDueNano           int64                      `json:"refund_due_nano"`
+	DustNano                int64                      `json:"dust_nano"`
+	NeedsReview             bool                       `json:"needs_review"`
+	ReviewReason            string                     `json:"review_reason"`
+	RetryAt                 *time.Time                 `json:"retry_at"`    // by the system
+	GivenUpAt               *time.Time                 `json:"given_up_at"` // by the system
+	Actions                 []string                   `json:"allowed_actions"`
+	WorkflowID              string                     `json:"workflow_id"`
+	CreatedAt               time.Time                  `json:"created_at"`
+	UpdatedAt               time.Time                  `json:"updated_at"`
 }
 
 // WholeTransaction is one with all that happened to it.
@@ -64,14 +65,14 @@ type payment struct {
 func TxPath(hash string) string { return "/v1/transactions/" + url.PathEscape(strings.ToLower(hash)) }
 
 func (t Transaction) Ended() bool {
-	return t.Status == store.TransactionProcessed || t.Status == store.TransactionFailed
+	return t.Status == lifecycle.TransactionProcessed || t.Status == lifecycle.TransactionFailed
 }
 
 // StarsText says what is bought, and for whom.
 func (t Transaction) StarsText() string {
 	switch {
 	case t.Stars > 0 || t.Username != "":
-	case t.Status == store.TransactionPending:
+	case t.Status == lifecycle.TransactionPending:
 		return "not read yet"
 	default:
 		return "no order: the comment names nobody"
@@ -162,8 +163,8 @@ func newTxList(t *target) *cobra.Command {
 func newTxResolve(t *target) *cobra.Command {
 	var key, payment string
 	cmd := askingAs(t.asAdmin, "resolve HASH processed|failed|processing [COMMENT]", "End a transaction that needs review as you have found out; processing: its deposit is right, it goes on", terminal.Between(2, 1000), func(args []string) (client.Call, error) {
-		outcome := store.TransactionStatus(strings.ToLower(args[1]))
-		if !slices.Contains(store.TransactionOutcomes, outcome) {
+		outcome := lifecycle.TransactionState(strings.ToLower(args[1]))
+		if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
 			return client.Call{}, terminal.UsageError("the outcome is processed, failed or processing, not " + args[1])
 		}
 		body := map[string]string{"outcome": string(outcome), "comment": strings.Join(args[2:], " ")}

@@ -3,7 +3,7 @@ package command
 import (
 	"testing"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestWhatIsBought names the order of a transfer, also where there is none.
@@ -13,7 +13,7 @@ func TestWhatIsBought(t *testing.T) {
 		"50 Stars for durov":                 {Stars: 50, Username: "durov"},
 		"? Stars for durov":                  {Username: "durov"},
 		"no order: the comment names nobody": {},
-		"not read yet":                       {Status: store.TransactionPending},
+		"not read yet":                       {Status: lifecycle.TransactionPending},
 	} {
 		if got := tx.StarsText(); got != want {
 			t.Errorf("got %q, want %q", got, want)

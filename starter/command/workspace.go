@@ -12,19 +12,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
 // Workspace is where agents share tasks, as the API shows it. Times are minutes; 0 means none.
 type Workspace struct {
-	ID                string                       `json:"id"`
-	Name              string                       `json:"name"`
-	OwnerID           string                       `json:"owner_id"`
-	StatusDeadlines   map[store.TaskStatus]float64 `json:"status_deadlines"`
-	StuckReleaseAfter float64                      `json:"stuck_release_after"`
-	NewWaits          bool                         `json:"new_deadline_waits_for_blockers"`
-	CreatedAt         time.Time                    `json:"created_at"`
+	ID                string                          `json:"id"`
+	Name              string                          `json:"name"`
+	OwnerID           string                          `json:"owner_id"`
+	StatusDeadlines   map[lifecycle.TaskState]float64 `json:"status_deadlines"`
+	StuckReleaseAfter float64                         `json:"stuck_release_after"`
+	NewWaits          bool                            `json:"new_deadline_waits_for_blockers"`
+	CreatedAt         time.Time                       `json:"created_at"`
 }
 
 // member is a user in a workspace.
@@ -204,8 +204,8 @@ func showWorkspaces(cmd *cobra.Command, workspaces []Workspace) error {
 	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
 	for _, w := range workspaces {
 		rows = append(rows, []string{
-			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[store.TaskNew]), minutesText(w.StatusDeadlines[store.TaskInProgress]),
-			minutesText(w.StatusDeadlines[store.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits), terminal.When(w.CreatedAt),
+			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[lifecycle.TaskNew]), minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
+			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits), terminal.When(w.CreatedAt),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)

@@ -15,10 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // Client is how the doors ask for deliveries and stop them.
@@ -71,7 +71,7 @@ func (c *Client) Request(ctx context.Context, user store.User, fileID int64, non
 	if err != nil {
 		return store.Job{}, false, err
 	}
-	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.State) {
+	if job.WorkflowStartedAt == nil && !lifecycle.Delivery.Terminal(job.State) {
 		if err := c.Start(ctx, job.ID, job.WorkflowID(), job.UserID); err != nil {
 			c.Log.Warn("delivery is recorded, its workflow will be started later", "job", job.ID, "error", err)
 		}
@@ -98,9 +98,9 @@ func (c *Client) create(ctx context.Context, user store.User, fileID int64, key,
 		IdempotencyKey: key, UserID: user.ID, UserStatus: user.Status,
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
-	rule, err := Rules.Decide("", lifecycle.Request[store.JobState, store.JobAction]{
-		Action: store.JobActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
-	}, job)
+	rule, err := lifecycle.Delivery.Decide("", lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{
+		Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
+	}, job.Facts())
 	if err != nil {
 		return store.Job{}, false, err
 	}
@@ -119,37 +119,37 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            title(jobID),
+		StaticSummary:            lifecycle.DeliveryTitle(jobID),
 		Priority:                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			lifecycle.StageAttribute.ValueSet(string(store.JobQueued)),
-			lifecycle.OwnerAttribute.ValueSet(owner),
+			temporalio.StageAttribute.ValueSet(string(lifecycle.DeliveryQueued)),
+			temporalio.OwnerAttribute.ValueSet(owner),
 		),
-	}, WorkflowType, jobID)
+	}, lifecycle.DeliveryType, jobID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return lifecycle.Unreachable(err)
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkJobStarted(ctx, jobID)
 }
 
 // Show tells a job's workflow the state that the record has, so that operators see it.
-func (c *Client) Show(ctx context.Context, workflowID string, state store.JobState) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", StageSignal, state)
+func (c *Client) Show(ctx context.Context, workflowID string, state lifecycle.DeliveryState) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryStageSignal, state)
 }
 
 // Tell tells a job's workflow of an attempt that has not ended the job.
-func (c *Client) Tell(ctx context.Context, workflowID string, attempt activities.Attempt) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", AttemptSignal, attempt)
+func (c *Client) Tell(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error {
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryAttemptSignal, attempt)
 }
 
 // End lets the workflow of a job that has its end in the record close: asked to cancel, it finds that end.
 func (c *Client) End(ctx context.Context, workflowID string) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", CancelSignal, nil)
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.CancelSignal, nil)
 }
 
 // Actions lists what the user may do with the job now.
-func Actions(user store.User, job store.Job) []store.JobAction {
-	return Rules.Actions(job.State, rolesOf(user, job), job)
+func Actions(user store.User, job store.Job) []lifecycle.DeliveryAction {
+	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job), job.Facts())
 }
 
 // Cancel stops a live job. It answers with the job as it ended; a stream may take one heartbeat to stop, then the job
@@ -159,17 +159,17 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 	if err != nil {
 		return store.Job{}, err
 	}
-	request := lifecycle.Request[store.JobState, store.JobAction]{Action: store.JobActionCancel, Roles: rolesOf(user, job)}
-	if _, err := Rules.Decide(job.State, request, job); err != nil {
+	request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job)}
+	if _, err := lifecycle.Delivery.Decide(job.State, request, job.Facts()); err != nil {
 		return store.Job{}, err
 	}
-	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, nil)
+	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		// No workflow: it ended this moment, or was never started. The record tells which.
 		return c.cancelWithoutWorkflow(ctx, jobID, request)
 	}
 	if err != nil {
-		return store.Job{}, lifecycle.Unreachable(err)
+		return store.Job{}, temporalio.Unreachable(err)
 	}
 	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
 		return store.Job{}, err
@@ -177,7 +177,7 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 	deadline := time.Now().Add(c.CancelPatience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		job, err = c.Store.JobByID(ctx, jobID)
-		if err != nil || Rules.Terminal(job.State) || time.Now().After(deadline) {
+		if err != nil || lifecycle.Delivery.Terminal(job.State) || time.Now().After(deadline) {
 			return job, err
 		}
 		select {
@@ -190,16 +190,16 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 
 // Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
 func (c *Client) Stop(ctx context.Context, job store.Job) error {
-	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, nil)
+	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		request := lifecycle.Request[store.JobState, store.JobAction]{Action: store.JobActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
+		request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
 		if _, err = c.cancelWithoutWorkflow(ctx, job.ID, request); fault.CodeOf(err) == fault.InvalidTransition {
 			err = nil
 		}
 		return err
 	}
 	if err != nil {
-		return lifecycle.Unreachable(err)
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.RequestJobCancel(ctx, job.ID)
 }
@@ -213,9 +213,9 @@ func (c *Client) Find(ctx context.Context, user store.User, jobID int64) (store.
 	return job, err
 }
 
-func (c *Client) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[store.JobState, store.JobAction]) (store.Job, error) {
+func (c *Client) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]) (store.Job, error) {
 	return c.Store.ChangeJob(ctx, jobID, func(job *store.Job) ([]store.Event, error) {
-		rule, err := Rules.Decide(job.State, request, *job)
+		rule, err := lifecycle.Delivery.Decide(job.State, request, job.Facts())
 		if err != nil {
 			return nil, err
 		}

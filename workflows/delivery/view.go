@@ -7,38 +7,31 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/record"
 )
 
-// View is what the state query answers.
-type View struct {
-	lifecycle.StateView
-	Attempt       int        `json:"attempt"` // attempts that have failed, of three
-	LastError     fault.Code `json:"last_error,omitempty"`
-	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
-}
-
 // enter keeps the query's answer and the Web UI's current details.
-func (r *run) enter(ctx workflow.Context, state store.JobState) {
-	r.view = View{
+func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
+	r.view = lifecycle.DeliveryView{
 		StateView: lifecycle.StateView{
 			State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state], DeadlineAt: r.deadline(ctx, state),
 		},
 		Attempt: r.attempt.Failed, LastError: r.attempt.Reason,
 	}
-	if state == store.JobQueued {
+	if state == lifecycle.DeliveryQueued {
 		r.view.NextAttemptAt = r.attempt.NextAt
 		if r.attempt.Reason == fault.PausedByOperator {
 			r.view.WaitsFor = "an operator, who has paused it"
 		}
 	}
-	lifecycle.ShowDetails(ctx, title(r.id), r.view.details()...)
+	record.ShowDetails(ctx, lifecycle.DeliveryTitle(r.id), details(r.view)...)
 }
 
 // deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has it exactly: a stage that lasts
 // is told a moment after the claim.
-func (r *run) deadline(ctx workflow.Context, state store.JobState) *time.Time {
+func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
 	since := workflow.Now(ctx)
 	limits := Limits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
 	return limits.Deadline(store.Job{
@@ -56,14 +49,14 @@ func (r *run) claimed() int {
 }
 
 // details are what the Web UI and the temporal program show, below the title.
-func (v View) details() []string {
+func details(v lifecycle.DeliveryView) []string {
 	state := fmt.Sprintf("**%s** since %s", v.State, v.Since.Format(time.RFC3339))
-	if Rules.Terminal(store.JobState(v.State)) {
+	if lifecycle.Delivery.Terminal(lifecycle.DeliveryState(v.State)) {
 		return []string{state}
 	}
 
 	paragraphs := []string{
-		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, store.JobTries), "", "", lifecycle.WaitsFor(v.WaitsFor), lifecycle.EndsAt(v.DeadlineAt),
+		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, lifecycle.DeliveryTries), "", "", record.WaitsFor(v.WaitsFor), record.EndsAt(v.DeadlineAt),
 	}
 	if v.LastError != "" {
 		paragraphs[1] = fmt.Sprintf("The attempt before ended with `%s`.", v.LastError)
@@ -74,14 +67,11 @@ func (v View) details() []string {
 	return paragraphs
 }
 
-// title names a job's workflow for operators.
-func title(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
-
-var waitsFor = map[store.JobState]string{
-	store.JobQueued:      "a free worker",
-	store.JobClaimed:     "the storage",
-	store.JobDownloading: "the storage",
-	store.JobStreaming:   "Telegram",
+var waitsFor = map[lifecycle.DeliveryState]string{
+	lifecycle.DeliveryQueued:      "a free worker",
+	lifecycle.DeliveryClaimed:     "the storage",
+	lifecycle.DeliveryDownloading: "the storage",
+	lifecycle.DeliveryStreaming:   "Telegram",
 }
 
 // Limits are how long a job may wait and be worked on.
@@ -94,9 +84,9 @@ type Limits struct {
 func (l Limits) Deadline(job store.Job) *time.Time {
 	var at time.Time
 	switch {
-	case Rules.Terminal(job.State), job.State == store.JobQueued && job.LastError == string(fault.PausedByOperator):
+	case lifecycle.Delivery.Terminal(job.State), job.State == lifecycle.DeliveryQueued && job.LastError == string(fault.PausedByOperator):
 		return nil
-	case job.State != store.JobQueued:
+	case job.State != lifecycle.DeliveryQueued:
 		at = job.ClaimedAt.Add(l.JobTimeout - job.Busy)
 	case job.Claim == 0:
 		at = job.CreatedAt.Add(l.TTL)

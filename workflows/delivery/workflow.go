@@ -1,3 +1,11 @@
+// Package delivery is the first workload: a file goes from the storage to a Telegram chat.
+//
+// A job is one workflow. The Deliver activity waits in its task queue (QUEUED), is taken by one worker (CLAIMED),
+// opens the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED).
+// A try that fails and may be repeated goes back to the queue by the activity's retry policy; a worker that dies is
+// noticed by its heartbeat; a job nobody takes ends by the schedule-to-start time-out; a cancel reaches the stream
+// through the heartbeat. The activity writes the stages that it passes, fenced by the number of its claim; the
+// workflow writes the end.
 package delivery
 
 import (
@@ -11,8 +19,9 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/record"
 )
 
 // Settings are the limits that the workflow gives to its activity.
@@ -25,7 +34,7 @@ type Settings struct {
 
 // maximumAttempts is more than a job's tries, which the courier counts in the record: a frozen or cut-off worker's polls
 // can swallow attempts that never became a try, and those must not cost the job its life.
-const maximumAttempts = 4 * store.JobTries
+const maximumAttempts = 4 * lifecycle.DeliveryTries
 
 // Workflow drives delivery jobs.
 type Workflow struct{ Settings Settings }
@@ -40,10 +49,10 @@ var (
 // fails with the reason's code otherwise, so that operators find each kind by its status.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome, error) {
 	job := &run{id: jobID, settings: w.Settings}
-	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (View, error) { return job.view, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil }); err != nil {
 		return activities.JobOutcome{}, err
 	}
-	job.enter(ctx, store.JobQueued)
+	job.enter(ctx, lifecycle.DeliveryQueued)
 
 	riding, cancel := workflow.WithCancel(ctx)
 	job.listen(ctx, cancel)
@@ -69,7 +78,7 @@ func (w *Workflow) ride(ctx workflow.Context, jobID int64) workflow.Future {
 // users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its heartbeat, tries are counted.
 func (w *Workflow) rideOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue:              Queue,
+		TaskQueue:              lifecycle.DeliveryQueue,
 		ScheduleToStartTimeout: w.Settings.TTL,
 		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // the courier keeps the exact limit itself
 		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
@@ -86,8 +95,8 @@ func (w *Workflow) rideOptions() workflow.ActivityOptions {
 type run struct {
 	id        int64
 	settings  Settings
-	attempt   activities.Attempt // as it was told last
-	view      View
+	attempt   lifecycle.Attempt // as it was told last
+	view      lifecycle.DeliveryView
 	cancelled bool
 }
 
@@ -98,14 +107,14 @@ const attemptVersion = "attempt-signal"
 // listen takes a cancel from a person, and from the activity stages that last and attempts that have not ended the job.
 func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, CancelSignal).Receive(ctx, nil)
+		workflow.GetSignalChannel(ctx, lifecycle.CancelSignal).Receive(ctx, nil)
 		r.cancelled = true
 		cancel()
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var stage store.JobState
-			workflow.GetSignalChannel(ctx, StageSignal).Receive(ctx, &stage)
+			var stage lifecycle.DeliveryState
+			workflow.GetSignalChannel(ctx, lifecycle.DeliveryStageSignal).Receive(ctx, &stage)
 			if !r.cancelled && string(stage) != r.view.State {
 				r.enter(ctx, stage)
 				showStage(ctx, stage)
@@ -114,8 +123,8 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var attempt activities.Attempt
-			workflow.GetSignalChannel(ctx, AttemptSignal).Receive(ctx, &attempt)
+			var attempt lifecycle.Attempt
+			workflow.GetSignalChannel(ctx, lifecycle.DeliveryAttemptSignal).Receive(ctx, &attempt)
 			if !r.cancelled {
 				r.goOn(ctx, attempt)
 			}
@@ -124,7 +133,7 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 }
 
 // goOn shows how the attempts stand.
-func (r *run) goOn(ctx workflow.Context, attempt activities.Attempt) {
+func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	shown := r.view.State
 	r.attempt = attempt
 	r.enter(ctx, attempt.State)
@@ -134,40 +143,40 @@ func (r *run) goOn(ctx workflow.Context, attempt activities.Attempt) {
 }
 
 // showStage lets operators find the workflow by its stage. An attribute that cannot be set must not stop a delivery.
-func showStage(ctx workflow.Context, stage store.JobState) {
-	_ = workflow.UpsertTypedSearchAttributes(ctx, lifecycle.StageAttribute.ValueSet(string(stage)))
+func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
+	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(stage)))
 }
 
 // finish waits for the ride's end and writes it, unless the courier has.
 func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.JobOutcome, error) {
 	var receipt activities.Receipt
 	err := ride.Get(ctx, &receipt)
-	if err == nil && receipt.State == store.JobDelivered {
+	if err == nil && receipt.State == lifecycle.DeliveryDelivered {
 		return activities.JobOutcome{State: receipt.State}, nil
 	}
-	end := activities.JobEnd{JobID: r.id, Action: store.JobActionFail, Reason: fault.WorkerLost}
+	end := activities.JobEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
 	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 	switch {
 	case r.cancelled || temporal.IsCanceledError(err) || ctx.Err() != nil && timedOut:
-		end.Action, end.Reason = store.JobActionCancel, fault.CancelledByUser
+		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START,
 		failed && failure.Type() == string(fault.NotClaimedInTime):
-		end.Action, end.Reason = store.JobActionExpire, fault.NotClaimedInTime
+		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
 		end.Reason = fault.JobTimeout
 	case failed:
 		end.Reason = fault.Code(failure.Type())
 	}
-	return lifecycle.Do(ctx, records.FinishJob, end)
+	return record.Do(ctx, records.FinishJob, end)
 }
 
 // close shows the end to operators.
 func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
 	r.enter(ctx, outcome.State)
-	updates := []temporal.SearchAttributeUpdate{lifecycle.StageAttribute.ValueSet(string(outcome.State))}
+	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(outcome.State))}
 	if outcome.Reason == fault.OutcomeUnknown {
-		updates = append(updates, lifecycle.AttentionAttribute.ValueSet(true))
+		updates = append(updates, temporalio.AttentionAttribute.ValueSet(true))
 	}
 	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
 }
@@ -175,11 +184,11 @@ func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
 // ending is how the workflow closes.
 func ending(outcome activities.JobOutcome) error {
 	switch outcome.State {
-	case store.JobDelivered:
+	case lifecycle.DeliveryDelivered:
 		return nil
-	case store.JobCancelled:
+	case lifecycle.DeliveryCancelled:
 		return temporal.NewCanceledError()
 	default:
-		return lifecycle.Failed(fmt.Sprintf("the job ended %s", outcome.State), string(outcome.Reason))
+		return temporalio.Failed(fmt.Sprintf("the job ended %s", outcome.State), string(outcome.Reason))
 	}
 }

@@ -14,8 +14,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
 )
 
 var settings = Settings{TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second}
@@ -28,7 +27,7 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	env.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType})
 	env.RegisterActivity(&activities.Courier{})
 	env.RegisterActivity(&activities.Records{})
 	env.OnActivity(courier.Deliver, mock.Anything, jobID).Return(deliver)
@@ -37,7 +36,7 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 }
 
 // wantEnd lets the workflow write exactly this end, which the record accepts.
-func wantEnd(env *testsuite.TestWorkflowEnvironment, action store.JobAction, reason fault.Code, state store.JobState) {
+func wantEnd(env *testsuite.TestWorkflowEnvironment, action lifecycle.DeliveryAction, reason fault.Code, state lifecycle.DeliveryState) {
 	env.OnActivity(records.FinishJob, mock.Anything, activities.JobEnd{JobID: jobID, Action: action, Reason: reason}).
 		Return(activities.JobOutcome{State: state, Reason: reason}, nil).Once()
 }
@@ -45,11 +44,11 @@ func wantEnd(env *testsuite.TestWorkflowEnvironment, action store.JobAction, rea
 func TestDelivered(t *testing.T) {
 	t.Parallel()
 	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
-		return activities.Receipt{State: store.JobDelivered}, nil
+		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
 	})
-	env.ExecuteWorkflow(WorkflowType, jobID)
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	var outcome activities.JobOutcome
-	if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != store.JobDelivered {
+	if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != lifecycle.DeliveryDelivered {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
 }
@@ -60,24 +59,24 @@ func TestEnds(t *testing.T) {
 	timeout := func(kind enumspb.TimeoutType) error { return temporal.NewTimeoutError(kind, nil) }
 	for name, c := range map[string]struct {
 		ride   error
-		action store.JobAction
+		action lifecycle.DeliveryAction
 		reason fault.Code
-		state  store.JobState
+		state  lifecycle.DeliveryState
 	}{
-		"nobody took it":                    {timeout(enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START), store.JobActionExpire, fault.NotClaimedInTime, store.JobExpired},
-		"it waited too long for any worker": {temporal.NewApplicationError("x", string(fault.NotClaimedInTime)), store.JobActionExpire, fault.NotClaimedInTime, store.JobExpired},
-		"its time is up":                    {timeout(enumspb.TIMEOUT_TYPE_START_TO_CLOSE), store.JobActionFail, fault.JobTimeout, store.JobFailed},
-		"worker lost":                       {timeout(enumspb.TIMEOUT_TYPE_HEARTBEAT), store.JobActionFail, fault.WorkerLost, store.JobFailed},
+		"nobody took it":                    {timeout(enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START), lifecycle.DeliveryActionExpire, fault.NotClaimedInTime, lifecycle.DeliveryExpired},
+		"it waited too long for any worker": {temporal.NewApplicationError("x", string(fault.NotClaimedInTime)), lifecycle.DeliveryActionExpire, fault.NotClaimedInTime, lifecycle.DeliveryExpired},
+		"its time is up":                    {timeout(enumspb.TIMEOUT_TYPE_START_TO_CLOSE), lifecycle.DeliveryActionFail, fault.JobTimeout, lifecycle.DeliveryFailed},
+		"worker lost":                       {timeout(enumspb.TIMEOUT_TYPE_HEARTBEAT), lifecycle.DeliveryActionFail, fault.WorkerLost, lifecycle.DeliveryFailed},
 		"a reason": {
 			temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil),
-			store.JobActionFail, fault.FileNotFound, store.JobFailed,
+			lifecycle.DeliveryActionFail, fault.FileNotFound, lifecycle.DeliveryFailed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) { return activities.Receipt{}, c.ride })
 			wantEnd(env, c.action, c.reason, c.state)
-			env.ExecuteWorkflow(WorkflowType, jobID)
+			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError())
 			if !ok || failure.Type() != string(c.reason) || !failure.NonRetryable() {
 				t.Errorf("the workflow ended with %v", env.GetWorkflowError())
@@ -104,11 +103,11 @@ func TestPauses(t *testing.T) {
 			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
 				tries++
 				return activities.Receipt{}, temporal.NewApplicationErrorWithOptions("x", string(fault.TelegramRateLimited),
-					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked, NonRetryable: tries == store.JobTries})
+					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked, NonRetryable: tries == lifecycle.DeliveryTries})
 			})
-			wantEnd(env, store.JobActionFail, fault.TelegramRateLimited, store.JobFailed)
+			wantEnd(env, lifecycle.DeliveryActionFail, fault.TelegramRateLimited, lifecycle.DeliveryFailed)
 			start := env.Now()
-			env.ExecuteWorkflow(WorkflowType, jobID)
+			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			if took := env.Now().Sub(start); took < c.want || took > c.want+time.Minute {
 				t.Errorf("%d tries in %s, want 3 in %s", tries, took, c.want)
 			}
@@ -121,7 +120,7 @@ func TestPauses(t *testing.T) {
 func TestCancels(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*testsuite.TestWorkflowEnvironment){
-		"signal":          func(env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(CancelSignal, nil) },
+		"signal":          func(env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(lifecycle.CancelSignal, nil) },
 		"workflow cancel": func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,9 +129,9 @@ func TestCancels(t *testing.T) {
 				<-ctx.Done()
 				return activities.Receipt{}, temporal.NewCanceledError()
 			})
-			wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
+			wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
 			env.RegisterDelayedCallback(func() { cancel(env) }, time.Second)
-			env.ExecuteWorkflow(WorkflowType, jobID)
+			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
 				t.Errorf("the workflow ended with %v", err)
 			}
@@ -153,9 +152,9 @@ func TestRecordAway(t *testing.T) {
 			if calls++; calls < 10 {
 				return activities.JobOutcome{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
 			}
-			return activities.JobOutcome{State: store.JobFailed, Reason: end.Reason}, nil
+			return activities.JobOutcome{State: lifecycle.DeliveryFailed, Reason: end.Reason}, nil
 		})
-	env.ExecuteWorkflow(WorkflowType, jobID)
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	if failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError()); !ok || failure.Type() != string(fault.FileNotFound) {
 		t.Errorf("the workflow ended with %v after %d calls", env.GetWorkflowError(), calls)
 	}
@@ -168,9 +167,9 @@ func TestStateQuery(t *testing.T) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
-	wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
+	wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
 	state := func() (view lifecycle.StateView) {
-		value, err := env.QueryWorkflow(StateQuery)
+		value, err := env.QueryWorkflow(lifecycle.StateQuery)
 		if err == nil {
 			err = value.Get(&view)
 		}
@@ -183,15 +182,15 @@ func TestStateQuery(t *testing.T) {
 		if got := state(); got.State != "QUEUED" || got.WaitsFor == "" {
 			t.Errorf("at first: %+v", got)
 		}
-		env.SignalWorkflow(StageSignal, store.JobStreaming)
+		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)
 	}, time.Second)
 	env.RegisterDelayedCallback(func() {
 		if got := state(); got.State != "STREAMING" {
 			t.Errorf("then: %+v", got)
 		}
-		env.SignalWorkflow(CancelSignal, nil)
+		env.SignalWorkflow(lifecycle.CancelSignal, nil)
 	}, 2*time.Second)
-	env.ExecuteWorkflow(WorkflowType, jobID)
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	if got := state(); got.State != "CANCELLED" {
 		t.Errorf("in the end: %+v", got)
 	}
@@ -212,9 +211,9 @@ func TestAttemptsAreShown(t *testing.T) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
-	wantEnd(env, store.JobActionCancel, fault.CancelledByUser, store.JobCancelled)
-	state := func() (view View) {
-		value, err := env.QueryWorkflow(StateQuery)
+	wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
+	state := func() (view lifecycle.DeliveryView) {
+		value, err := env.QueryWorkflow(lifecycle.StateQuery)
 		if err == nil {
 			err = value.Get(&view)
 		}
@@ -229,8 +228,8 @@ func TestAttemptsAreShown(t *testing.T) {
 		if got := state(); got.DeadlineAt == nil || got.Attempt != 0 {
 			t.Errorf("at first: %+v", got)
 		}
-		env.SignalWorkflow(AttemptSignal, activities.Attempt{
-			State: store.JobQueued, Failed: 1, Reason: fault.TelegramTimeout, NextAt: &next, Busy: 5 * time.Minute,
+		env.SignalWorkflow(lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{
+			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramTimeout, NextAt: &next, Busy: 5 * time.Minute,
 		})
 	}, time.Second)
 	env.RegisterDelayedCallback(func() {
@@ -238,20 +237,20 @@ func TestAttemptsAreShown(t *testing.T) {
 		if got.State != "QUEUED" || got.Attempt != 1 || got.LastError != fault.TelegramTimeout || !got.NextAttemptAt.Equal(next) || !got.DeadlineAt.Equal(next.Add(settings.TTL)) {
 			t.Errorf("after a failure: %+v", got)
 		}
-		env.SignalWorkflow(StageSignal, store.JobStreaming)
+		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)
 	}, 2*time.Second)
 	env.RegisterDelayedCallback(func() {
 		got := state()
 		if left := got.DeadlineAt.Sub(got.Since); got.State != "STREAMING" || got.Attempt != 1 || got.NextAttemptAt != nil || left != settings.JobTimeout-5*time.Minute {
 			t.Errorf("in the second attempt: %+v", got)
 		}
-		env.SignalWorkflow(AttemptSignal, activities.Attempt{State: store.JobQueued, Failed: 1, Reason: fault.PausedByOperator})
+		env.SignalWorkflow(lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.PausedByOperator})
 	}, 3*time.Second)
 	env.RegisterDelayedCallback(func() {
 		if got := state(); got.State != "QUEUED" || got.DeadlineAt != nil || got.WaitsFor != "an operator, who has paused it" {
 			t.Errorf("paused: %+v", got)
 		}
-		env.SignalWorkflow(CancelSignal, nil)
+		env.SignalWorkflow(lifecycle.CancelSignal, nil)
 	}, 4*time.Second)
-	env.ExecuteWorkflow(WorkflowType, jobID)
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 }

@@ -18,11 +18,11 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
-	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
-	"stagecoach/workflows/lifecycle"
 )
 
 // Client is how the doors ask for downloads and stop them.
@@ -40,7 +40,7 @@ type Client struct {
 
 // Deadline is when a download fails unless its torrent is found again; nil: it is not missing.
 func (c *Client) Deadline(job store.Download) *time.Time {
-	if job.FirstNotFoundAt == nil || Rules.Terminal(job.Status) {
+	if job.FirstNotFoundAt == nil || lifecycle.Download.Terminal(job.State) {
 		return nil
 	}
 	at := job.FirstNotFoundAt.Add(c.Grace).UTC()
@@ -75,7 +75,7 @@ func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store
 		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
 	}
-	rule, err := Rules.Decide("", request{Action: store.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}, wanted)
+	rule, err := lifecycle.Download.Decide("", lifecycle.DownloadRequest{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}, wanted.Facts())
 	if err != nil {
 		return store.Download{}, false, err
 	}
@@ -86,15 +86,13 @@ func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store
 	if created && c.OnStarted != nil {
 		c.OnStarted(job.MediaType)
 	}
-	if job.WorkflowStartedAt == nil && !Rules.Terminal(job.Status) {
+	if job.WorkflowStartedAt == nil && !lifecycle.Download.Terminal(job.State) {
 		if err := c.Launch(ctx, job); err != nil {
 			c.Log.Warn("download is recorded, its workflow will be started later", "download", job.ID, "error", err)
 		}
 	}
 	return job, created, nil
 }
-
-type request = lifecycle.Request[store.DownloadStatus, store.DownloadAction]
 
 // check says what is wrong with a wish, with the field at fault.
 func (a Ask) check() (torrent.Source, error) {
@@ -115,11 +113,11 @@ func startOptions(job store.Download) client.StartWorkflowOptions {
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            title(job.ID, job.WorkflowID()),
+		StaticSummary:                            lifecycle.DownloadTitle(job.ID, job.WorkflowID()),
 		Priority:                                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			lifecycle.StageAttribute.ValueSet(string(job.Status)),
-			lifecycle.OwnerAttribute.ValueSet(owner),
+			temporalio.StageAttribute.ValueSet(string(job.State)),
+			temporalio.OwnerAttribute.ValueSet(owner),
 		),
 	}
 }
@@ -128,8 +126,8 @@ func startOptions(job store.Download) client.StartWorkflowOptions {
 func (c *Client) Restart(ctx context.Context, job store.Download) error {
 	options := startOptions(job)
 	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
-	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, job.ID); err != nil {
-		return lifecycle.Unreachable(err)
+	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.DownloadType, job.ID); err != nil {
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkDownloadStarted(ctx, job.ID)
 }
@@ -143,15 +141,15 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	for {
-		_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(job), WorkflowType, job.ID)
+		_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(job), lifecycle.DownloadType, job.ID)
 		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
 		if err != nil && !isTaken {
-			return lifecycle.Unreachable(err)
+			return temporalio.Unreachable(err)
 		}
 		driven := job.ID
 		if isTaken {
 			if driven, err = c.drivenBy(ctx, job.WorkflowID(), taken.RunId); err != nil {
-				return lifecycle.Unreachable(err)
+				return temporalio.Unreachable(err)
 			}
 		}
 		if driven == job.ID {
@@ -159,7 +157,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 		}
 		// How it ends is told elsewhere.
 		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
-			return lifecycle.Unreachable(err)
+			return temporalio.Unreachable(err)
 		}
 	}
 }
@@ -185,8 +183,8 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 	if err != nil {
 		return store.Download{}, err
 	}
-	wanted := request{Action: store.DownloadActionCancel, Roles: rolesOf(user, job)}
-	if _, err := Rules.Decide(job.Status, wanted, job); err != nil {
+	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job)}
+	if _, err := lifecycle.Download.Decide(job.State, wanted, job.Facts()); err != nil {
 		return job, err
 	}
 	if err := c.Store.RequestDownloadCancel(ctx, jobID, &user.ID, keepFiles); err != nil {
@@ -201,10 +199,10 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 			return store.Download{}, err
 		}
 		switch {
-		case job.Status == store.DownloadCanceled:
+		case job.State == lifecycle.DownloadCanceled:
 			return job, nil
-		case Rules.Terminal(job.Status):
-			_, err := Rules.Decide(job.Status, wanted, job)
+		case lifecycle.Download.Terminal(job.State):
+			_, err := lifecycle.Download.Decide(job.State, wanted, job.Facts())
 			return job, err
 		case job.CancelError != "":
 			return job, fault.New(fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed").
@@ -231,9 +229,9 @@ func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
 			return err
 		}
 	}
-	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", CancelSignal, job.ID)
+	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone { // gone: it ends this moment, or the reconciler sees to it
-		return lifecycle.Unreachable(err)
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
 }
@@ -244,11 +242,11 @@ func (c *Client) Refresh(ctx context.Context, job store.Download) error {
 	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
 		return err
 	}
-	if job.Status != store.DownloadDownloading || job.FirstNotFoundAt != nil {
+	if job.State != lifecycle.DownloadDownloading || job.FirstNotFoundAt != nil {
 		return nil
 	}
-	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", ObservedSignal,
-		activities.Observation{JobID: job.ID, State: activities.ObservedDownloading, Stalled: job.Attention != ""})
+	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.DownloadObservedSignal,
+		lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention != ""})
 }
 
 // Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
@@ -269,8 +267,8 @@ func (c *Client) List(ctx context.Context, user store.User, f store.DownloadFilt
 }
 
 // Actions lists what the user may do with the job now.
-func Actions(user store.User, job store.Download) []store.DownloadAction {
-	return Rules.Actions(job.Status, rolesOf(user, job), job)
+func Actions(user store.User, job store.Download) []lifecycle.DownloadAction {
+	return lifecycle.Download.Actions(job.State, rolesOf(user, job), job.Facts())
 }
 
 func rolesOf(user store.User, job store.Download) []lifecycle.Role {

@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -50,7 +51,7 @@ func TestAsks(t *testing.T) {
 	named := good
 	named.Source = " my indexer "
 	first, created, err := w.jobs.Start(ctx, w.reader, named)
-	if err != nil || !created || first.Source != "my indexer" || first.InfohashV1 != magnet(1)[20:] || first.WorkflowStartedAt != nil && first.Status != store.DownloadQueued {
+	if err != nil || !created || first.Source != "my indexer" || first.InfohashV1 != magnet(1)[20:] || first.WorkflowStartedAt != nil && first.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v, %v", first, err)
 	}
 	other, _, err := w.jobs.Start(ctx, w.user(store.RoleUser), good)

@@ -8,7 +8,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
-	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestFetchAttempts fetches a file that no worker survives: three are lost over it, and the job fails.
@@ -16,7 +16,7 @@ func TestFetchAttempts(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.fetch = func(int) error { return temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_HEARTBEAT, nil) }
-	p.ExecuteWorkflow(WorkflowType, jobID, nil)
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, nil)
 	if want := []string{"fetch", "fetch", "fetch", "fail enqueue_failed"}; !slices.Equal(p.done, want) {
 		t.Errorf("%q, want %q", p.done, want)
 	}
@@ -27,8 +27,8 @@ func TestFetchBeforeAdding(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.fetch = func(int) error { return nil }
-	p.saw(time.Minute, activities.ObservedComplete)
-	p.ExecuteWorkflow(WorkflowType, jobID, nil)
+	p.saw(time.Minute, lifecycle.ObservedComplete)
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, nil)
 	if len(p.done) < 2 || p.done[0] != "fetch" || p.done[1] != "add" {
 		t.Errorf("%q", p.done)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -28,7 +29,7 @@ func TestBomb(t *testing.T) {
 		_, _ = rw.Write(bomb())
 	}))
 	t.Cleanup(site.Close)
-	got := w.becomes(w.start(site.URL+"/bomb.torrent"), store.DownloadFailed)
+	got := w.becomes(w.start(site.URL+"/bomb.torrent"), lifecycle.DownloadFailed)
 	if *got.FailureReason != string(fault.EnqueueFailed) || got.LastError != string(fault.SourceNotTorrent) {
 		t.Errorf("%+v", got)
 	}
@@ -68,8 +69,8 @@ func TestHundredFetches(t *testing.T) {
 	w.eventually("two are being fetched", func() bool { mu.Lock(); defer mu.Unlock(); return now == 2 })
 
 	w.book, w.reader = w.newBook(), w.user(store.RoleUser)
-	w.becomes(w.start(magnet(5)), store.DownloadCompleted)
-	live, err := w.store.Downloads(t.Context(), store.DownloadFilter{Status: store.DownloadQueued, Limit: 1000})
+	w.becomes(w.start(magnet(5)), lifecycle.DownloadCompleted)
+	live, err := w.store.Downloads(t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 1000})
 	w.must(err)
 	mu.Lock()
 	defer mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -28,7 +29,7 @@ func TestRecordHistoriesOfFiles(t *testing.T) {
 		made, err := seed.Add(sim.TorrentSpec{Name: name, Size: 1000})
 		w.must(err)
 		w.book = w.newBook()
-		return w.becomes(w.start(made.URL), store.DownloadDownloading)
+		return w.becomes(w.start(made.URL), lifecycle.DownloadDownloading)
 	}
 	completes := func(job store.Download) {
 		state := "stalledUP"
@@ -44,7 +45,7 @@ func TestRecordHistoriesOfFiles(t *testing.T) {
 	version.Save(t, "", "file-fetched", w.history(job.WorkflowID(), ""))
 
 	w.book = w.newBook()
-	job = w.becomes(w.start(site.URL+"/bomb.torrent"), store.DownloadFailed)
+	job = w.becomes(w.start(site.URL+"/bomb.torrent"), lifecycle.DownloadFailed)
 	w.closed(job)
 	version.Save(t, "", "file-refused", w.history(job.WorkflowID(), ""))
 

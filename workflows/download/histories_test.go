@@ -14,9 +14,9 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 )
 
 // TestRecordHistories saves the histories that are replayed.
@@ -36,7 +36,7 @@ func TestRecordHistories(t *testing.T) {
 		t.Helper()
 		n++
 		w.book = w.newBook()
-		return w.becomes(w.start(magnet(n)), store.DownloadDownloading)
+		return w.becomes(w.start(magnet(n)), lifecycle.DownloadDownloading)
 	}
 	shows := func(job store.Download, state string) {
 		t.Helper()
@@ -103,11 +103,11 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.TerminateWorkflow(ctx, w.syncID(), "", "the next one is to be recorded"))
 	w.stopWorker()
 	hasty := worker.New(w.client, lifecycle.MainQueue, worker.Options{})
-	hasty.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
+	hasty.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	hasty.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "SyncDownloads"})
 	w.must(hasty.Start())
 	defer hasty.Stop()
-	sync, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, download.SyncType)
+	sync, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, lifecycle.DownloadSyncType)
 	w.must(err)
 	w.eventually("the watcher has begun anew", func() bool {
 		watcher := w.history(w.syncID(), sync.GetRunID())

@@ -6,8 +6,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestRecordHistoriesOfWaits saves histories of jobs that wait for qBittorrent and are sent many signals meanwhile.
@@ -18,7 +18,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	ctx := t.Context()
 	cancel := func(job store.Download, times int) {
 		for range times {
-			w.must(w.client.SignalWorkflow(ctx, job.WorkflowID(), "", download.CancelSignal, job.ID))
+			w.must(w.client.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID))
 			time.Sleep(150 * time.Millisecond)
 		}
 	}
@@ -33,7 +33,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		return w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
 
-	job := w.becomes(w.start(magnet(1)), store.DownloadDownloading)
+	job := w.becomes(w.start(magnet(1)), lifecycle.DownloadDownloading)
 	first := run(job)
 	w.qb.AddFault(sim.Fault{Match: "delete", Kind: "500"})
 	cancel(job, 12)

@@ -13,6 +13,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -26,7 +27,7 @@ func TestLife(t *testing.T) {
 		w.book = w.newBook()
 		w.qb.SetPlan(sim.TorrentPlan{Meta: time.Second / 2, Duration: takes, Size: 1 << 30})
 		job := w.start(magnet(int64(i)))
-		w.becomes(job, store.DownloadDownloading)
+		w.becomes(job, lifecycle.DownloadDownloading)
 		for step := range 9 {
 			w.must(w.qb.Advance(takes / 10))
 			least := float64(step+1) / 10
@@ -36,7 +37,7 @@ func TestLife(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		w.must(w.qb.Advance(takes))
-		got := w.becomes(job, store.DownloadCompleted)
+		got := w.becomes(job, lifecycle.DownloadCompleted)
 		if end := w.closed(job); end != "Completed" || got.CompletedAt == nil || got.Progress != 1 || got.FailureReason != nil {
 			t.Errorf("%s, %+v", end, got)
 		}
@@ -76,7 +77,7 @@ func TestParallelStarts(t *testing.T) {
 	if len(slices.Compact(ids)) != 1 || len(slices.DeleteFunc(made, func(m bool) bool { return !m })) != 1 {
 		t.Errorf("jobs %v, made %v", ids, made)
 	}
-	job := w.becomes(store.Download{ID: ids[0]}, store.DownloadDownloading)
+	job := w.becomes(store.Download{ID: ids[0]}, lifecycle.DownloadDownloading)
 	if n := len(w.qb.Torrents()); n != 1 {
 		t.Errorf("%d torrents", n)
 	}
@@ -109,7 +110,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	}
 	w.must(starting.Wait())
 	for _, job := range jobs {
-		w.becomes(job, store.DownloadDownloading)
+		w.becomes(job, lifecycle.DownloadDownloading)
 	}
 	complete := "stalledUP"
 	racing := errgroup.Group{}
@@ -121,29 +122,29 @@ func TestCancelAgainstCompletion(t *testing.T) {
 			}
 			time.Sleep(rand.N(5 * pollEvery)) // the end comes a few polls later when the machine is busy
 			cancelled, err := w.jobs.Cancel(ctx, w.reader, job.ID, false)
-			if err == nil && cancelled.Status != store.DownloadCanceled || err != nil && fault.CodeOf(err) != fault.InvalidTransition {
-				return fmt.Errorf("race %d: %s, %w", i, cancelled.Status, err)
+			if err == nil && cancelled.State != lifecycle.DownloadCanceled || err != nil && fault.CodeOf(err) != fault.InvalidTransition {
+				return fmt.Errorf("race %d: %s, %w", i, cancelled.State, err)
 			}
 			return nil
 		})
 	}
 	w.must(racing.Wait())
-	ends := map[store.DownloadStatus]int{}
+	ends := map[lifecycle.DownloadState]int{}
 	for i, job := range jobs {
 		var got store.Download
-		w.eventually("the job is over", func() bool { got = w.reload(job); return download.Rules.Terminal(got.Status) })
-		ends[got.Status]++
-		want := map[store.DownloadStatus]string{store.DownloadCompleted: "Completed", store.DownloadCanceled: "Canceled"}[got.Status]
+		w.eventually("the job is over", func() bool { got = w.reload(job); return lifecycle.Download.Terminal(got.State) })
+		ends[got.State]++
+		want := map[lifecycle.DownloadState]string{lifecycle.DownloadCompleted: "Completed", lifecycle.DownloadCanceled: "Canceled"}[got.State]
 		if end := w.closed(job); end != want {
-			t.Errorf("race %d: the record says %s, Temporal %s", i, got.Status, end)
+			t.Errorf("race %d: the record says %s, Temporal %s", i, got.State, end)
 		}
 		w.eventually("qBittorrent agrees", func() bool {
 			torrent := w.torrent(job)
-			return (torrent == nil) == (got.Status == store.DownloadCanceled) && (torrent == nil || torrent.Category == "done")
+			return (torrent == nil) == (got.State == lifecycle.DownloadCanceled) && (torrent == nil || torrent.Category == "done")
 		})
 		book, err := w.jobs.Book(ctx, job.BookID)
-		if err != nil || (book.State == store.BookLibrary) != (got.Status == store.DownloadCompleted) {
-			t.Errorf("race %d: %s, and the book %+v, %v", i, got.Status, book, err)
+		if err != nil || (book.State == store.BookLibrary) != (got.State == lifecycle.DownloadCompleted) {
+			t.Errorf("race %d: %s, and the book %+v, %v", i, got.State, book, err)
 		}
 		if n := len(w.events(job)); n != 3 {
 			t.Errorf("race %d: events %v", i, w.events(job))
@@ -159,11 +160,11 @@ func TestCancels(t *testing.T) {
 	ctx, admin, stranger := t.Context(), w.user(store.RoleAdmin), w.user(store.RoleUser)
 
 	job := w.start(magnet(1))
-	w.becomes(job, store.DownloadDownloading)
+	w.becomes(job, lifecycle.DownloadDownloading)
 	_, err := w.jobs.Cancel(ctx, stranger, job.ID, false)
 	w.wantCode(err, fault.DownloadNotFound)
 	cancelled, err := w.jobs.Cancel(ctx, admin, job.ID, true)
-	if err != nil || cancelled.Status != store.DownloadCanceled || cancelled.FailureReason != nil {
+	if err != nil || cancelled.State != lifecycle.DownloadCanceled || cancelled.FailureReason != nil {
 		t.Errorf("%+v, %v", cancelled, err)
 	}
 	if end := w.closed(job); end != "Canceled" || len(w.qb.Torrents()) != 0 || w.qb.Deletions()[0].Files {
@@ -177,18 +178,18 @@ func TestCancels(t *testing.T) {
 	}
 
 	again := w.start(magnet(1)) // another job, under the same id of a workflow
-	w.becomes(again, store.DownloadDownloading)
+	w.becomes(again, lifecycle.DownloadDownloading)
 	w.qb.AddFault(sim.Fault{Kind: "503"})
 	kept, err := w.jobs.Cancel(ctx, w.reader, again.ID, false)
 	w.wantCode(err, fault.ProviderUnavailable)
-	if kept.Status != store.DownloadDownloading || kept.CancelRequestedAt == nil {
+	if kept.State != lifecycle.DownloadDownloading || kept.CancelRequestedAt == nil {
 		t.Errorf("%+v", kept)
 	}
 	if running, created, err := w.jobs.Start(ctx, w.reader, download.Ask{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
 		t.Errorf("%+v, %v, %v", running, created, err)
 	}
 	w.qb.ClearFaults()
-	w.becomes(again, store.DownloadCanceled)
+	w.becomes(again, lifecycle.DownloadCanceled)
 	if end := w.closed(again); end != "Canceled" || len(w.qb.Torrents()) != 0 {
 		t.Errorf("%s, %+v", end, w.qb.Torrents())
 	}
@@ -198,19 +199,19 @@ func TestCancels(t *testing.T) {
 	w.eventually("qBittorrent is asked", func() bool {
 		return slices.ContainsFunc(w.qb.Requests(), func(r sim.Request) bool { return r.Path == "/api/v2/torrents/add" && !r.Done })
 	})
-	if got, err := w.jobs.Cancel(ctx, w.reader, early.ID, false); err != nil || got.Status != store.DownloadCanceled || w.closed(early) != "Canceled" {
+	if got, err := w.jobs.Cancel(ctx, w.reader, early.ID, false); err != nil || got.State != lifecycle.DownloadCanceled || w.closed(early) != "Canceled" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	w.qb.ClearFaults()
 
 	byOperator := w.start(magnet(2))
-	w.becomes(byOperator, store.DownloadDownloading)
+	w.becomes(byOperator, lifecycle.DownloadDownloading)
 	w.must(w.client.CancelWorkflow(ctx, byOperator.WorkflowID(), ""))
-	w.becomes(byOperator, store.DownloadCanceled)
+	w.becomes(byOperator, lifecycle.DownloadCanceled)
 	bySignal := w.start(magnet(3))
-	w.becomes(bySignal, store.DownloadDownloading)
-	w.must(w.client.SignalWorkflow(ctx, bySignal.WorkflowID(), "", download.CancelSignal, nil))
-	w.becomes(bySignal, store.DownloadCanceled)
+	w.becomes(bySignal, lifecycle.DownloadDownloading)
+	w.must(w.client.SignalWorkflow(ctx, bySignal.WorkflowID(), "", lifecycle.CancelSignal, nil))
+	w.becomes(bySignal, lifecycle.DownloadCanceled)
 	for _, job := range []store.Download{byOperator, bySignal} {
 		if end := w.closed(job); end != "Canceled" || w.torrent(job) != nil {
 			t.Errorf("%s", end)
@@ -223,10 +224,10 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
 	job := w.start(magnet(1))
-	w.becomes(job, store.DownloadDownloading)
+	w.becomes(job, lifecycle.DownloadDownloading)
 	w.must(w.qb.Remove(job.Tag()))
 	w.eventually("it is missing", func() bool { return w.reload(job).FirstNotFoundAt != nil })
-	got := w.becomes(job, store.DownloadFailed)
+	got := w.becomes(job, lifecycle.DownloadFailed)
 	if end := w.closed(job); end != "Failed" || *got.FailureReason != "missing_external_job" || got.FirstNotFoundAt == nil {
 		t.Errorf("%s, %+v", end, got)
 	}
@@ -235,13 +236,13 @@ func TestMissing(t *testing.T) {
 	}
 
 	lost := w.start(magnet(2))
-	w.becomes(lost, store.DownloadDownloading)
+	w.becomes(lost, lifecycle.DownloadDownloading)
 	w.must(w.qb.Restart(1))
 	w.eventually("it was missed", func() bool { return slices.Contains(w.events(lost), "went_missing") })
 	w.eventually("it is there again", func() bool { return w.torrent(lost) != nil && w.reload(lost).FirstNotFoundAt == nil })
 	complete := "uploading"
 	w.must(w.qb.Change(lost.Tag(), sim.TorrentChange{State: &complete}))
-	w.becomes(lost, store.DownloadCompleted)
+	w.becomes(lost, lifecycle.DownloadCompleted)
 	if got := fmt.Sprint(w.events(lost)); got != "[enqueued started went_missing found_again completed]" {
 		t.Errorf("events %s", got)
 	}
@@ -253,7 +254,7 @@ func TestFailures(t *testing.T) {
 	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
 	fails := func(job store.Download, reason fault.Code) store.Download {
 		t.Helper()
-		got := w.becomes(job, store.DownloadFailed)
+		got := w.becomes(job, lifecycle.DownloadFailed)
 		if end := w.closed(job); end != "Failed" || *got.FailureReason != string(reason) {
 			t.Errorf("%s, %+v; want %s", end, got, reason)
 		}
@@ -262,12 +263,12 @@ func TestFailures(t *testing.T) {
 	}
 	broken, gone := "error", "missingFiles"
 	job := w.start(magnet(1))
-	w.becomes(job, store.DownloadDownloading)
+	w.becomes(job, lifecycle.DownloadDownloading)
 	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &gone}))
 	fails(job, fault.ProviderError)
 
 	job = w.start(magnet(2))
-	w.becomes(job, store.DownloadDownloading)
+	w.becomes(job, lifecycle.DownloadDownloading)
 	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &broken}))
 	w.eventually("it is told to go on", func() bool { return w.reload(job).ResumedAt != nil })
 	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &broken}))

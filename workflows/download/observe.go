@@ -2,7 +2,6 @@ package download
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -10,12 +9,13 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/record"
 )
 
 // observe does what a change of the torrent asks for. What comes twice, or too late, changes nothing.
-func (r *run) observe(life workflow.Context, seen activities.Observation) error {
+func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	if seen.Stalled != r.Stalled {
 		if err := r.stall(life, seen.Stalled); err != nil {
 			return err
@@ -25,22 +25,22 @@ func (r *run) observe(life workflow.Context, seen activities.Observation) error 
 			return nil
 		}
 	}
-	if seen.State != activities.ObservedAbsent && seen.State != "" {
+	if seen.State != lifecycle.ObservedAbsent && seen.State != "" {
 		if err := r.found(life); err != nil {
 			return err
 		}
 	}
 	switch seen.State {
-	case activities.ObservedAbsent:
+	case lifecycle.ObservedAbsent:
 		return r.lose(life, seen.Restarted)
-	case activities.ObservedDownloading:
-		return r.move(life, store.DownloadActionBegin, "")
-	case activities.ObservedComplete:
-		return r.move(life, store.DownloadActionComplete, "")
-	case activities.ObservedBroken:
+	case lifecycle.ObservedDownloading:
+		return r.move(life, lifecycle.DownloadActionBegin, "")
+	case lifecycle.ObservedComplete:
+		return r.move(life, lifecycle.DownloadActionComplete, "")
+	case lifecycle.ObservedBroken:
 		return r.mend(life, seen.Resumed)
-	case activities.ObservedLost:
-		return r.move(life, store.DownloadActionFail, fault.ProviderError)
+	case lifecycle.ObservedLost:
+		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
 	default:
 		return nil
 	}
@@ -49,7 +49,7 @@ func (r *run) observe(life workflow.Context, seen activities.Observation) error 
 // lose begins the grace of a torrent that is not found. One that qBittorrent may have lost in a restart is added once more.
 func (r *run) lose(life workflow.Context, restarted bool) error {
 	if r.GraceEnds == nil {
-		if err := r.note(life, store.DownloadWentMissing); err != nil {
+		if err := r.note(life, lifecycle.DownloadWentMissing); err != nil {
 			return err
 		}
 		r.arm(life, r.Settings.Grace)
@@ -81,7 +81,7 @@ func (r *run) found(life workflow.Context) error {
 	r.disarm()
 	r.grace, r.GraceEnds = nil, nil
 	r.describe(life)
-	return r.note(life, store.DownloadFoundAgain)
+	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
 // lookAgain decides at the end of the grace, by a look that qBittorrent has answered: what it cannot be asked is not missing.
@@ -103,7 +103,7 @@ func (r *run) lookAgain(life workflow.Context) error {
 		r.arm(life, time.Second)
 		return nil
 	default:
-		return r.move(life, store.DownloadActionFail, fault.MissingExternalJob)
+		return r.move(life, lifecycle.DownloadActionFail, fault.MissingExternalJob)
 	}
 }
 
@@ -111,7 +111,7 @@ func (r *run) lookAgain(life workflow.Context) error {
 func (r *run) mend(life workflow.Context, again bool) error {
 	switch {
 	case r.Resumed && again:
-		return r.move(life, store.DownloadActionFail, fault.ProviderError)
+		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
 	case r.Resumed:
 		return nil // the first one, told twice
 	}
@@ -126,19 +126,19 @@ func (r *run) mend(life workflow.Context, again bool) error {
 // stall records that nothing moves, or that it does again.
 func (r *run) stall(life workflow.Context, stalled bool) error {
 	r.Stalled = stalled
-	note := store.DownloadRecovered
+	note := lifecycle.DownloadRecovered
 	if stalled {
-		note = store.DownloadStalled
+		note = lifecycle.DownloadStalled
 	}
 	// An attribute that cannot be set must not stop a download.
-	_ = workflow.UpsertTypedSearchAttributes(life, lifecycle.AttentionAttribute.ValueSet(stalled))
+	_ = workflow.UpsertTypedSearchAttributes(life, temporalio.AttentionAttribute.ValueSet(stalled))
 	r.describe(life)
 	return r.note(life, note)
 }
 
 // note writes a fact that moves the job nowhere.
 func (r *run) note(ctx workflow.Context, note string) error {
-	record, err := lifecycle.Do(ctx, downloads.NoteDownload, activities.DownloadNote{JobID: r.id, Type: note})
+	record, err := record.Do(ctx, downloads.NoteDownload, activities.DownloadNote{JobID: r.id, Type: note})
 	if err != nil {
 		return err
 	}
@@ -147,11 +147,11 @@ func (r *run) note(ctx workflow.Context, note string) error {
 }
 
 // move makes a transition: the record first, then the workflow takes over what the record has.
-func (r *run) move(ctx workflow.Context, action store.DownloadAction, reason fault.Code) error {
-	if action == store.DownloadActionBegin && r.Status != store.DownloadQueued {
+func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason fault.Code) error {
+	if action == lifecycle.DownloadActionBegin && r.Status != lifecycle.DownloadQueued {
 		return nil
 	}
-	record, err := lifecycle.Do(ctx, downloads.MoveDownload, activities.DownloadMove{JobID: r.id, Action: action, Reason: reason})
+	record, err := record.Do(ctx, downloads.MoveDownload, activities.DownloadMove{JobID: r.id, Action: action, Reason: reason})
 	if err != nil {
 		return err
 	}
@@ -168,9 +168,9 @@ func (r *run) enter(ctx workflow.Context, record activities.DownloadRecord) {
 		return
 	}
 	r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
-	updates := []temporal.SearchAttributeUpdate{lifecycle.StageAttribute.ValueSet(string(r.Status))}
-	if r.Stalled && Rules.Terminal(r.Status) {
-		updates = append(updates, lifecycle.AttentionAttribute.ValueSet(false))
+	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(r.Status))}
+	if r.Stalled && lifecycle.Download.Terminal(r.Status) {
+		updates = append(updates, temporalio.AttentionAttribute.ValueSet(false))
 	}
 	// An attribute that cannot be set must not stop a download.
 	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
@@ -183,7 +183,7 @@ func (r *run) view() lifecycle.StateView {
 
 func (r *run) waitsFor() string {
 	switch {
-	case Rules.Terminal(r.Status):
+	case lifecycle.Download.Terminal(r.Status):
 		return ""
 	case r.canceled != "":
 		return "qBittorrent, to remove the torrent"
@@ -198,27 +198,18 @@ func (r *run) waitsFor() string {
 
 // describe keeps the Web UI's current details.
 func (r *run) describe(ctx workflow.Context) {
-	lifecycle.ShowDetails(ctx, title(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
-		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), lifecycle.WaitsFor(r.waitsFor()), lifecycle.EndsAt(r.GraceEnds))
-}
-
-// title names a job's workflow for operators. The workflow's id is download/<user>/<book>/<media type>.
-func title(jobID int64, workflowID string) string {
-	parts := strings.Split(workflowID, "/")
-	if len(parts) != 4 {
-		return fmt.Sprintf("Download %d", jobID)
-	}
-	return fmt.Sprintf("Download %d: %s of book %s", jobID, parts[3], parts[2])
+	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
 }
 
 // ending is how the workflow closes.
 func (r *run) ending() error {
 	switch r.Status {
-	case store.DownloadCompleted:
+	case lifecycle.DownloadCompleted:
 		return nil
-	case store.DownloadCanceled:
+	case lifecycle.DownloadCanceled:
 		return temporal.NewCanceledError()
 	default:
-		return lifecycle.Failed(fmt.Sprintf("the job ended %s", r.Status), string(r.reason))
+		return temporalio.Failed(fmt.Sprintf("the job ended %s", r.Status), string(r.reason))
 	}
 }

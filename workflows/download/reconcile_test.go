@@ -8,6 +8,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -21,7 +22,7 @@ func TestReconcile(t *testing.T) {
 	begin := func(n int64) store.Download {
 		w.book = w.newBook()
 		job := w.start(magnet(n))
-		return w.becomes(job, store.DownloadDownloading)
+		return w.becomes(job, lifecycle.DownloadDownloading)
 	}
 	running, terminated, untold := begin(1), begin(2), begin(3)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
@@ -40,11 +41,11 @@ func TestReconcile(t *testing.T) {
 		Downloads: w.jobs, DownloadRecords: w.acts, Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
-	w.becomes(unstarted, store.DownloadDownloading)
-	got := w.becomes(terminated, store.DownloadFailed)
-	w.becomes(untold, store.DownloadCanceled)
+	w.becomes(unstarted, lifecycle.DownloadDownloading)
+	got := w.becomes(terminated, lifecycle.DownloadFailed)
+	w.becomes(untold, lifecycle.DownloadCanceled)
 	stop()
-	if *got.FailureReason != "terminated_by_operator" || w.reload(running).Status != store.DownloadDownloading {
+	if *got.FailureReason != "terminated_by_operator" || w.reload(running).State != lifecycle.DownloadDownloading {
 		t.Errorf("%+v", got)
 	}
 	w.eventually("its torrent is put aside", func() bool {
@@ -61,7 +62,7 @@ func TestReconcile(t *testing.T) {
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
-	w.becomes(next, store.DownloadDownloading)
+	w.becomes(next, lifecycle.DownloadDownloading)
 	if torrent := w.torrent(next); torrent == nil || torrent.SavePath != "/books/"+terminated.Tag() {
 		t.Errorf("%+v", torrent)
 	}

@@ -23,11 +23,11 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
@@ -80,7 +80,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOpti
 		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
 	w.acts = &activities.Downloads{
-		Store: w.store, Rules: download.Rules, Torrents: w.torrents, Metrics: metrics.New(), Log: quiet,
+		Store: w.store, Rules: lifecycle.Download, Torrents: w.torrents, Metrics: metrics.New(), Log: quiet,
 		Fetcher:  fetch.New(fetch.Options{AllowPrivate: true}),
 		Settings: activities.DownloadSettings{SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute},
 	}
@@ -96,13 +96,13 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOpti
 
 var firstID atomic.Int64
 
-func (w *world) syncID() string { return download.SyncID + "/" + w.Name() }
+func (w *world) syncID() string { return lifecycle.DownloadSyncID + "/" + w.Name() }
 
 // startSync starts the watcher, unless it runs.
 func (w *world) startSync(ctx context.Context) error {
 	_, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: w.syncID(), TaskQueue: lifecycle.MainQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, download.SyncType)
+	}, lifecycle.DownloadSyncType)
 	return err
 }
 
@@ -113,15 +113,15 @@ func (w *world) startWorker() {
 		// As in production: two pollers may both wait at the sticky queue while a new workflow lies in the common one.
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 	})
-	w.worker.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run, workflow.RegisterOptions{Name: download.WorkflowType})
-	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: download.SyncType})
+	w.worker.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType})
+	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	w.worker.RegisterActivity(w.acts)
 	w.worker.RegisterActivity(&activities.DownloadSync{
 		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New(), Log: w.jobs.Log,
-		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour, ObservedSignal: download.ObservedSignal},
+		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour, ObservedSignal: lifecycle.DownloadObservedSignal},
 	})
 	w.must(w.worker.Start())
-	files := worker.New(w.client, download.FileQueue, worker.Options{
+	files := worker.New(w.client, lifecycle.TorrentQueue, worker.Options{
 		WorkerStopTimeout: 2 * time.Second, MaxConcurrentActivityExecutionSize: 2, DisableWorkflowWorker: true, MaxHeartbeatThrottleInterval: time.Second,
 	})
 	activities.RegisterFiles(files, w.acts)
@@ -175,11 +175,11 @@ func (w *world) reload(job store.Download) store.Download {
 }
 
 // becomes waits for a status, and gives the job as it is then.
-func (w *world) becomes(job store.Download, status store.DownloadStatus) (got store.Download) {
+func (w *world) becomes(job store.Download, status lifecycle.DownloadState) (got store.Download) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("download %d is %s", job.ID, status), func() bool {
 		got = w.reload(job)
-		return got.Status == status
+		return got.State == status
 	})
 	return got
 }

@@ -7,7 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 var downloadSync *activities.DownloadSync
@@ -22,9 +23,9 @@ func Sync(ctx workflow.Context) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "watch over all downloads",
 	})
-	lifecycle.ShowDetails(ctx, SyncTitle, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
+	record.ShowDetails(ctx, lifecycle.DownloadSyncTitle, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
 	if err := workflow.ExecuteActivity(watching, downloadSync.SyncDownloads).Get(ctx, nil); err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(ctx, SyncType)
+	return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadSyncType)
 }

@@ -1,3 +1,10 @@
+// Package download is the third workload: a torrent is downloaded by qBittorrent for a book of the library.
+//
+// A job is one workflow. It hands the torrent to qBittorrent, then waits: one watcher for all jobs, the workflow
+// download-sync, polls qBittorrent and signals a job only when its torrent has changed state, so that a download of ten
+// hours costs no more events than one of a minute. What the torrent went through, the workflow decides by the table and
+// writes into the record; what completes is in the library by the same transaction. A torrent that is not found starts
+// a durable timer, at whose end a fresh look decides; a cancel ends the job when the torrent is known to be gone.
 package download
 
 import (
@@ -11,8 +18,8 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // Settings are the limits of the workflow.
@@ -28,14 +35,14 @@ var downloads *activities.Downloads
 
 // Carried is what a job's workflow hands to its next run.
 type Carried struct {
-	Status    store.DownloadStatus `json:"status"`
-	Since     time.Time            `json:"since"`
-	GraceEnds *time.Time           `json:"grace_ends,omitempty"` // while the torrent is missing
-	Readded   bool                 `json:"readded,omitempty"`
-	Resumed   bool                 `json:"resumed,omitempty"`
-	Stalled   bool                 `json:"stalled,omitempty"`
-	Canceled  fault.Code           `json:"canceled,omitempty"`  // why the torrent is being removed; empty: it is not
-	FromFile  bool                 `json:"from_file,omitempty"` // not from a magnet link
+	Status    lifecycle.DownloadState `json:"status"`
+	Since     time.Time               `json:"since"`
+	GraceEnds *time.Time              `json:"grace_ends,omitempty"` // while the torrent is missing
+	Readded   bool                    `json:"readded,omitempty"`
+	Resumed   bool                    `json:"resumed,omitempty"`
+	Stalled   bool                    `json:"stalled,omitempty"`
+	Canceled  fault.Code              `json:"canceled,omitempty"`  // why the torrent is being removed; empty: it is not
+	FromFile  bool                    `json:"from_file,omitempty"` // not from a magnet link
 }
 
 // run is what the workflow knows of its job.
@@ -58,10 +65,10 @@ type run struct {
 func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (activities.DownloadRecord, error) {
 	life, stop := workflow.WithCancel(ctx)
 	r := &run{
-		Workflow: w, id: jobID, Carried: Carried{Status: store.DownloadQueued, Since: workflow.Now(ctx).UTC()}, stop: stop,
-		cancels: workflow.GetSignalChannel(ctx, CancelSignal), news: workflow.GetSignalChannel(ctx, ObservedSignal),
+		Workflow: w, id: jobID, Carried: Carried{Status: lifecycle.DownloadQueued, Since: workflow.Now(ctx).UTC()}, stop: stop,
+		cancels: workflow.GetSignalChannel(ctx, lifecycle.CancelSignal), news: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
 	}
-	if err := workflow.SetQueryHandler(ctx, StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
 		return activities.DownloadRecord{}, err
 	}
 	var err error
@@ -71,13 +78,13 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (act
 	} else {
 		r.goOn(life, *carried)
 	}
-	for err == nil && !Rules.Terminal(r.Status) && !r.stopping(ctx) {
+	for err == nil && !lifecycle.Download.Terminal(r.Status) && !r.stopping(ctx) {
 		if r.mayContinue(ctx) {
-			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, WorkflowType, jobID, &r.Carried)
+			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, jobID, &r.Carried)
 		}
 		err = r.step(life)
 	}
-	if err == nil && !Rules.Terminal(r.Status) {
+	if err == nil && !lifecycle.Download.Terminal(r.Status) {
 		err = r.remove(ctx)
 	}
 	if err != nil {
@@ -119,7 +126,7 @@ func (r *run) enqueue(life workflow.Context) error {
 		record, err = r.add(life)
 	}
 	switch {
-	case err == nil && Rules.Terminal(record.Status): // it was over before this run began
+	case err == nil && lifecycle.Download.Terminal(record.Status): // it was over before this run began
 		r.enter(life, record)
 		return nil
 	case err == nil && record.CancelRequested:
@@ -132,7 +139,7 @@ func (r *run) enqueue(life workflow.Context) error {
 	if failure, told := errors.AsType[*temporal.ApplicationError](err); told && slices.Contains(otherReasons, fault.Code(failure.Type())) {
 		reason = fault.Code(failure.Type())
 	}
-	return r.move(life, store.DownloadActionFail, reason)
+	return r.move(life, lifecycle.DownloadActionFail, reason)
 }
 
 // otherReasons are why a job is not begun, besides enqueue_failed.
@@ -144,13 +151,13 @@ func (r *run) fetch(life workflow.Context) error {
 	if workflow.GetVersion(life, "fetch-torrent", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil // AddTorrent fetches it
 	}
-	record, err := lifecycle.Do(life, downloads.LoadDownload, r.id)
+	record, err := record.Do(life, downloads.LoadDownload, r.id)
 	if err != nil || !record.NeedsFile {
 		return err
 	}
 	r.FromFile = true
 	fetching := workflow.WithActivityOptions(life, workflow.ActivityOptions{
-		TaskQueue:           FileQueue,
+		TaskQueue:           lifecycle.TorrentQueue,
 		StartToCloseTimeout: 3 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -166,7 +173,7 @@ const fetchAttempts = 3
 func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err error) {
 	queue := lifecycle.MainQueue
 	if r.FromFile {
-		queue = FileQueue
+		queue = lifecycle.TorrentQueue
 	}
 	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           queue,
@@ -201,7 +208,7 @@ func (r *run) step(life workflow.Context) error {
 	case err != nil:
 		return err
 	case r.news.Len() > 0:
-		var seen activities.Observation
+		var seen lifecycle.Observation
 		if r.news.ReceiveAsync(&seen); seen.JobID == r.id {
 			return r.observe(life, seen)
 		}
@@ -238,17 +245,17 @@ func (r *run) remove(ctx workflow.Context) error {
 		r.dropSignals()
 		if !removal.IsReady() && r.handsOverRemoval(ctx, signals) {
 			r.Carried.Canceled = r.canceled
-			return workflow.NewContinueAsNewError(ctx, WorkflowType, r.id, &r.Carried)
+			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)
 		}
 	}
 	if err := removal.Get(ctx, &record); err != nil {
 		return err
 	}
-	if Rules.Terminal(record.Status) { // it had its end before
+	if lifecycle.Download.Terminal(record.Status) { // it had its end before
 		r.enter(ctx, record)
 		return nil
 	}
-	return r.move(ctx, store.DownloadActionCancel, r.canceled)
+	return r.move(ctx, lifecycle.DownloadActionCancel, r.canceled)
 }
 
 // dropSignals takes away what comes while the torrent is being removed: nothing changes that any more.

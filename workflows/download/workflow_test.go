@@ -18,8 +18,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
 )
 
 const jobID = int64(42)
@@ -48,14 +47,14 @@ func newPlay(t *testing.T) *play {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	p := &play{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, counts: map[string]int{}}
-	p.record.Status = store.DownloadQueued
+	p.record.Status = lifecycle.DownloadQueued
 	p.add = func(context.Context, int) (activities.DownloadRecord, error) { return p.record, nil }
 	p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{}, nil }
 	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
 	p.move = func() error { return nil }
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
 	p.SetWorkflowRunTimeout(1000 * time.Hour)
-	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType})
 	p.RegisterActivity(&activities.Downloads{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
@@ -92,14 +91,14 @@ func newPlay(t *testing.T) *play {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		switch m.Action {
-		case store.DownloadActionBegin:
-			p.record.Status = store.DownloadDownloading
-		case store.DownloadActionComplete:
-			p.record.Status = store.DownloadCompleted
-		case store.DownloadActionCancel:
-			p.record.Status = store.DownloadCanceled
+		case lifecycle.DownloadActionBegin:
+			p.record.Status = lifecycle.DownloadDownloading
+		case lifecycle.DownloadActionComplete:
+			p.record.Status = lifecycle.DownloadCompleted
+		case lifecycle.DownloadActionCancel:
+			p.record.Status = lifecycle.DownloadCanceled
 		default:
-			p.record.Status, p.record.Reason = store.DownloadFailed, m.Reason
+			p.record.Status, p.record.Reason = lifecycle.DownloadFailed, m.Reason
 		}
 		return p.record, nil
 	}).Maybe()
@@ -120,17 +119,17 @@ func (p *play) did(what, reason string) int {
 func (p *play) after(d time.Duration, do func()) { p.RegisterDelayedCallback(do, d) }
 
 // seen lets the watcher tell something so long after the start.
-func (p *play) seen(d time.Duration, o activities.Observation) {
+func (p *play) seen(d time.Duration, o lifecycle.Observation) {
 	o.JobID = jobID
-	p.after(d, func() { p.SignalWorkflow(ObservedSignal, o) })
+	p.after(d, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, o) })
 }
 
 // saw is seen without more.
-func (p *play) saw(d time.Duration, state string) { p.seen(d, activities.Observation{State: state}) }
+func (p *play) saw(d time.Duration, state string) { p.seen(d, lifecycle.Observation{State: state}) }
 
 func (p *play) run(want ...string) {
 	p.t.Helper()
-	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	if !p.IsWorkflowCompleted() {
 		p.t.Error("the workflow has not ended")
 	}
@@ -167,7 +166,7 @@ func (p *play) wantCanceled() {
 func (p *play) wantCompleted() {
 	p.t.Helper()
 	var record activities.DownloadRecord
-	if err := p.GetWorkflowResult(&record); err != nil || record.Status != store.DownloadCompleted {
+	if err := p.GetWorkflowResult(&record); err != nil || record.Status != lifecycle.DownloadCompleted {
 		p.t.Errorf("got %+v, %v", record, err)
 	}
 }
@@ -175,8 +174,8 @@ func (p *play) wantCompleted() {
 func TestCompletes(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
-	p.saw(15*time.Second, activities.ObservedDownloading)
-	p.saw(10*time.Hour, activities.ObservedComplete)
+	p.saw(15*time.Second, lifecycle.ObservedDownloading)
+	p.saw(10*time.Hour, lifecycle.ObservedComplete)
 	p.run("add", "begin", "complete")
 	p.wantCompleted()
 }
@@ -185,7 +184,7 @@ func TestCompletes(t *testing.T) {
 func TestCompleteAtFirstSight(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
-	p.saw(time.Second, activities.ObservedComplete)
+	p.saw(time.Second, lifecycle.ObservedComplete)
 	p.run("add", "complete")
 	p.wantCompleted()
 }
@@ -208,16 +207,16 @@ func TestMissing(t *testing.T) {
 	t.Run("59 seconds, and back", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
-		p.saw(69*time.Second, activities.ObservedPresent)
-		p.saw(time.Hour, activities.ObservedComplete)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
+		p.saw(69*time.Second, lifecycle.ObservedPresent)
+		p.saw(time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "went_missing", "found_again", "complete")
 		p.wantCompleted()
 	})
 	t.Run("60 seconds", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.run("add", "went_missing", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 		p.took(70*time.Second, 71*time.Second)
@@ -225,15 +224,15 @@ func TestMissing(t *testing.T) {
 	t.Run("while downloading", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedDownloading)
-		p.saw(20*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedDownloading)
+		p.saw(20*time.Second, lifecycle.ObservedAbsent)
 		p.run("add", "begin", "went_missing", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
 	t.Run("an outage of an hour", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.look = func(int) (activities.DownloadLook, error) {
 			if p.Now().Sub(p.began) < time.Hour {
 				return activities.DownloadLook{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
@@ -241,8 +240,8 @@ func TestMissing(t *testing.T) {
 			}
 			return activities.DownloadLook{Found: true}, nil
 		}
-		p.saw(2*time.Hour, activities.ObservedComplete)
-		p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+		p.saw(2*time.Hour, lifecycle.ObservedComplete)
+		p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 		p.wantCompleted()
 		if p.counts["fail"] > 0 || p.counts["found_again"] != 1 || p.counts["look"] != 7 {
 			t.Errorf("did %v", p.counts)
@@ -251,7 +250,7 @@ func TestMissing(t *testing.T) {
 	t.Run("only answered polls count", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		left := []time.Duration{50 * time.Second, minute, 0}
 		p.look = func(nth int) (activities.DownloadLook, error) { return activities.DownloadLook{Wait: left[nth-1]}, nil }
 		p.run("add", "went_missing", "look", "look", "look", "fail missing_external_job")
@@ -260,20 +259,20 @@ func TestMissing(t *testing.T) {
 	t.Run("found by the last look", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{Found: true}, nil }
-		p.saw(100*time.Second, activities.ObservedPresent)
-		p.saw(200*time.Second, activities.ObservedAbsent) // a grace of its own
-		p.saw(230*time.Second, activities.ObservedComplete)
+		p.saw(100*time.Second, lifecycle.ObservedPresent)
+		p.saw(200*time.Second, lifecycle.ObservedAbsent) // a grace of its own
+		p.saw(230*time.Second, lifecycle.ObservedComplete)
 		p.run("add", "went_missing", "look", "found_again", "went_missing", "found_again", "complete")
 		p.wantCompleted()
 	})
 	t.Run("lost in a restart: added once more", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.seen(10*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
-		p.saw(25*time.Second, activities.ObservedDownloading)
-		p.seen(40*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
+		p.seen(10*time.Second, lifecycle.Observation{State: lifecycle.ObservedAbsent, Restarted: true})
+		p.saw(25*time.Second, lifecycle.ObservedDownloading)
+		p.seen(40*time.Second, lifecycle.Observation{State: lifecycle.ObservedAbsent, Restarted: true})
 		p.run("add", "went_missing", "add", "found_again", "begin", "went_missing", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
@@ -286,17 +285,17 @@ func TestMissing(t *testing.T) {
 			}
 			return p.record, nil
 		}
-		p.seen(10*time.Second, activities.Observation{State: activities.ObservedAbsent, Restarted: true})
+		p.seen(10*time.Second, lifecycle.Observation{State: lifecycle.ObservedAbsent, Restarted: true})
 		p.run("add", "went_missing", "add", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
 	t.Run("news at the last moment", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(10*time.Second, activities.ObservedAbsent)
+		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.look = func(nth int) (activities.DownloadLook, error) {
 			if nth == 1 {
-				p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID, State: activities.ObservedComplete})
+				p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete})
 			}
 			return activities.DownloadLook{}, nil
 		}
@@ -308,14 +307,14 @@ func TestMissing(t *testing.T) {
 // TestErrors resumes a torrent once.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	broken := activities.Observation{State: activities.ObservedBroken}
-	again := activities.Observation{State: activities.ObservedBroken, Resumed: true}
+	broken := lifecycle.Observation{State: lifecycle.ObservedBroken}
+	again := lifecycle.Observation{State: lifecycle.ObservedBroken, Resumed: true}
 	t.Run("mended", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.seen(time.Second, broken)
-		p.saw(20*time.Second, activities.ObservedDownloading)
-		p.saw(time.Hour, activities.ObservedComplete)
+		p.saw(20*time.Second, lifecycle.ObservedDownloading)
+		p.saw(time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "resume", "begin", "complete")
 	})
 	t.Run("broken again", func(t *testing.T) {
@@ -329,7 +328,7 @@ func TestErrors(t *testing.T) {
 	t.Run("files gone", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(time.Second, activities.ObservedLost)
+		p.saw(time.Second, lifecycle.ObservedLost)
 		p.run("add", "fail provider_error")
 		p.wantFailed(fault.ProviderError)
 	})
@@ -343,7 +342,7 @@ func TestErrors(t *testing.T) {
 			}
 			return nil
 		}
-		p.saw(time.Hour, activities.ObservedComplete)
+		p.saw(time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "resume", "resume", "resume", "complete")
 	})
 }
@@ -368,7 +367,7 @@ func TestNotBegun(t *testing.T) {
 	t.Run("over before it began", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.record = activities.DownloadRecord{Status: store.DownloadFailed, Reason: fault.WorkflowLost}
+		p.record = activities.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.WorkflowLost}
 		p.run("add")
 		p.wantFailed(fault.WorkflowLost)
 	})
@@ -387,23 +386,23 @@ func TestCancels(t *testing.T) {
 	t.Parallel()
 	away := temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
 	for name, cancel := range map[string]func(*play){
-		"signal":          func(p *play) { p.SignalWorkflow(CancelSignal, nil) },
-		"named signal":    func(p *play) { p.SignalWorkflow(CancelSignal, jobID) },
-		"odd signal":      func(p *play) { p.SignalWorkflow(CancelSignal, map[string]string{"why": "so"}) },
+		"signal":          func(p *play) { p.SignalWorkflow(lifecycle.CancelSignal, nil) },
+		"named signal":    func(p *play) { p.SignalWorkflow(lifecycle.CancelSignal, jobID) },
+		"odd signal":      func(p *play) { p.SignalWorkflow(lifecycle.CancelSignal, map[string]string{"why": "so"}) },
 		"workflow cancel": func(p *play) { p.CancelWorkflow() },
 	} {
 		for place, c := range map[string]struct {
 			set  func(*play)
 			want []string
 		}{
-			"downloading": {func(p *play) { p.saw(time.Millisecond, activities.ObservedDownloading) }, []string{"add", "begin", "remove", "cancel cancelled_by_user"}},
+			"downloading": {func(p *play) { p.saw(time.Millisecond, lifecycle.ObservedDownloading) }, []string{"add", "begin", "remove", "cancel cancelled_by_user"}},
 			"handing over": {func(p *play) {
 				p.add = func(ctx context.Context, _ int) (activities.DownloadRecord, error) {
 					<-ctx.Done()
 					return p.record, ctx.Err()
 				}
 			}, []string{"add", "remove", "cancel cancelled_by_user"}},
-			"missing": {func(p *play) { p.saw(time.Millisecond, activities.ObservedAbsent) }, []string{"add", "went_missing", "remove", "cancel cancelled_by_user"}},
+			"missing": {func(p *play) { p.saw(time.Millisecond, lifecycle.ObservedAbsent) }, []string{"add", "went_missing", "remove", "cancel cancelled_by_user"}},
 			"qBittorrent is away": {func(p *play) {
 				p.remove = func(nth int) error {
 					if nth < 3 {
@@ -415,7 +414,7 @@ func TestCancels(t *testing.T) {
 			"complete meanwhile": {func(p *play) {
 				p.remove = func(nth int) error {
 					if nth == 1 {
-						p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID, State: activities.ObservedComplete})
+						p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete})
 						return away
 					}
 					return nil
@@ -438,11 +437,11 @@ func TestCancels(t *testing.T) {
 func TestForOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
-	p.after(time.Second, func() { p.SignalWorkflow(CancelSignal, jobID-1) })
+	p.after(time.Second, func() { p.SignalWorkflow(lifecycle.CancelSignal, jobID-1) })
 	p.after(time.Second, func() {
-		p.SignalWorkflow(ObservedSignal, activities.Observation{JobID: jobID - 1, State: activities.ObservedLost})
+		p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID - 1, State: lifecycle.ObservedLost})
 	})
-	p.saw(2*time.Second, activities.ObservedComplete)
+	p.saw(2*time.Second, lifecycle.ObservedComplete)
 	p.run("add", "complete")
 	p.wantCompleted()
 }
@@ -450,13 +449,13 @@ func TestForOthers(t *testing.T) {
 // TestCancelAndCompletion lets both come at the same moment, in either order: one end.
 func TestCancelAndCompletion(t *testing.T) {
 	t.Parallel()
-	complete := activities.Observation{JobID: jobID, State: activities.ObservedComplete}
+	complete := lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete}
 	t.Run("cancel first", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.after(time.Second, func() {
-			p.SignalWorkflow(CancelSignal, nil)
-			p.SignalWorkflow(ObservedSignal, complete)
+			p.SignalWorkflow(lifecycle.CancelSignal, nil)
+			p.SignalWorkflow(lifecycle.DownloadObservedSignal, complete)
 		})
 		p.run("add", "remove", "cancel cancelled_by_user")
 		p.wantCanceled()
@@ -465,10 +464,10 @@ func TestCancelAndCompletion(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.after(time.Second, func() {
-			p.SignalWorkflow(ObservedSignal, complete)
+			p.SignalWorkflow(lifecycle.DownloadObservedSignal, complete)
 		})
-		p.after(time.Second, func() { p.SignalWorkflow(CancelSignal, nil) })
-		p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+		p.after(time.Second, func() { p.SignalWorkflow(lifecycle.CancelSignal, nil) })
+		p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 		if p.counts["complete"]+p.counts["cancel"] != 1 || p.counts["remove"] != p.counts["cancel"] {
 			t.Errorf("did %q", p.done)
 		}
@@ -481,18 +480,18 @@ func TestStalls(t *testing.T) {
 	t.Run("and goes on", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.saw(time.Second, activities.ObservedDownloading)
-		p.seen(time.Hour, activities.Observation{State: activities.ObservedDownloading, Stalled: true})
-		p.seen(2*time.Hour, activities.Observation{State: activities.ObservedDownloading, Stalled: true})
-		p.saw(3*time.Hour, activities.ObservedDownloading)
-		p.saw(4*time.Hour, activities.ObservedComplete)
+		p.saw(time.Second, lifecycle.ObservedDownloading)
+		p.seen(time.Hour, lifecycle.Observation{State: lifecycle.ObservedDownloading, Stalled: true})
+		p.seen(2*time.Hour, lifecycle.Observation{State: lifecycle.ObservedDownloading, Stalled: true})
+		p.saw(3*time.Hour, lifecycle.ObservedDownloading)
+		p.saw(4*time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "begin", "stalled", "recovered", "complete")
 		p.wantCompleted()
 	})
 	t.Run("and is cancelled", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.seen(time.Hour, activities.Observation{Stalled: true, Cancel: true})
+		p.seen(time.Hour, lifecycle.Observation{Stalled: true, Cancel: true})
 		p.run("add", "stalled", "remove", "cancel stalled")
 		p.wantCanceled()
 	})
@@ -503,8 +502,8 @@ func TestForgottenCompletion(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.after(time.Second, func() {
-		p.record = activities.DownloadRecord{Status: store.DownloadCompleted}
-		p.SignalWorkflow(CancelSignal, nil)
+		p.record = activities.DownloadRecord{Status: lifecycle.DownloadCompleted}
+		p.SignalWorkflow(lifecycle.CancelSignal, nil)
 	})
 	p.run("add", "remove")
 	p.wantCompleted()
@@ -515,9 +514,9 @@ func TestEndsElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.after(time.Second, func() {
-		p.record = activities.DownloadRecord{Status: store.DownloadFailed, Reason: fault.TerminatedByOperator}
+		p.record = activities.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.TerminatedByOperator}
 	})
-	p.saw(2*time.Second, activities.ObservedAbsent)
+	p.saw(2*time.Second, lifecycle.ObservedAbsent)
 	p.run("add", "went_missing")
 	p.wantFailed(fault.TerminatedByOperator)
 }
@@ -526,11 +525,11 @@ func TestEndsElsewhere(t *testing.T) {
 func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
-	p.saw(time.Second, activities.ObservedDownloading)
-	p.saw(2*time.Second, activities.ObservedAbsent)
+	p.saw(time.Second, lifecycle.ObservedDownloading)
+	p.saw(2*time.Second, lifecycle.ObservedAbsent)
 	p.after(10*time.Second, func() { p.SetContinueAsNewSuggested(true) })
-	p.after(11*time.Second, func() { p.SignalWorkflow(ObservedSignal, activities.Observation{}) }) // wakes it
-	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	p.after(11*time.Second, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{}) }) // wakes it
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	next, ok := errors.AsType[*workflow.ContinueAsNewError](p.GetWorkflowError())
 	if !ok {
 		t.Fatalf("ended with %v", p.GetWorkflowError())
@@ -542,14 +541,14 @@ func TestContinuesAsNew(t *testing.T) {
 	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried.ID, &carried.Carried); err != nil {
 		t.Fatal(err)
 	}
-	if carried.ID != jobID || carried.Carried.Status != store.DownloadDownloading || carried.Carried.GraceEnds == nil {
+	if carried.ID != jobID || carried.Carried.Status != lifecycle.DownloadDownloading || carried.Carried.GraceEnds == nil {
 		t.Fatalf("carried %+v", carried)
 	}
 	second := newPlay(t)
-	second.record.Status = store.DownloadDownloading
+	second.record.Status = lifecycle.DownloadDownloading
 	second.SetStartTime(carried.Carried.GraceEnds.Add(-30 * time.Second))
 	second.began = carried.Carried.GraceEnds.Add(-30 * time.Second)
-	second.ExecuteWorkflow(WorkflowType, jobID, carried.Carried)
+	second.ExecuteWorkflow(lifecycle.DownloadType, jobID, carried.Carried)
 	second.wantFailed(fault.MissingExternalJob)
 	second.took(30*time.Second, 31*time.Second)
 	if got := fmt.Sprint(second.done); got != "[look fail missing_external_job]" {
@@ -568,8 +567,8 @@ func TestRecordAway(t *testing.T) {
 		}
 		return nil
 	}
-	p.saw(time.Second, activities.ObservedComplete)
-	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	p.wantCompleted()
 }
 
@@ -580,7 +579,7 @@ func TestStateQuery(t *testing.T) {
 	state := func(status, waitsFor string) {
 		t.Helper()
 		var view lifecycle.StateView
-		value, err := p.QueryWorkflow(StateQuery)
+		value, err := p.QueryWorkflow(lifecycle.StateQuery)
 		if err == nil {
 			err = value.Get(&view)
 		}
@@ -589,19 +588,19 @@ func TestStateQuery(t *testing.T) {
 		}
 	}
 	p.after(time.Second, func() { state("queued", "qBittorrent") })
-	p.saw(2*time.Second, activities.ObservedDownloading)
+	p.saw(2*time.Second, lifecycle.ObservedDownloading)
 	p.after(3*time.Second, func() { state("downloading", "qBittorrent") })
-	p.saw(4*time.Second, activities.ObservedAbsent)
+	p.saw(4*time.Second, lifecycle.ObservedAbsent)
 	p.after(5*time.Second, func() { state("downloading", "the torrent, which is missing") })
-	p.saw(6*time.Second, activities.ObservedPresent)
-	p.seen(7*time.Second, activities.Observation{State: activities.ObservedPresent, Stalled: true})
+	p.saw(6*time.Second, lifecycle.ObservedPresent)
+	p.seen(7*time.Second, lifecycle.Observation{State: lifecycle.ObservedPresent, Stalled: true})
 	p.after(8*time.Second, func() { state("downloading", "progress") })
-	p.after(9*time.Second, func() { p.SignalWorkflow(CancelSignal, nil) })
+	p.after(9*time.Second, func() { p.SignalWorkflow(lifecycle.CancelSignal, nil) })
 	p.remove = func(nth int) error {
 		state("downloading", "qBittorrent, to remove")
 		return nil
 	}
-	p.ExecuteWorkflow(WorkflowType, jobID, (*Carried)(nil))
+	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	state("canceled", "")
 }
 
@@ -611,7 +610,7 @@ func TestSync(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterWorkflowWithOptions(Sync, workflow.RegisterOptions{Name: SyncType})
+	env.RegisterWorkflowWithOptions(Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	env.RegisterActivity(&activities.DownloadSync{})
 	tries := 0
 	env.OnActivity(downloadSync.SyncDownloads, mock.Anything).Return(func(context.Context) error {
@@ -620,7 +619,7 @@ func TestSync(t *testing.T) {
 		}
 		return nil
 	})
-	env.ExecuteWorkflow(SyncType)
+	env.ExecuteWorkflow(lifecycle.DownloadSyncType)
 	if _, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || tries != 4 {
 		t.Errorf("ended with %v after %d tries", env.GetWorkflowError(), tries)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/reconciler"
 )
 

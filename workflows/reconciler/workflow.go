@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // Names that operators use.
@@ -34,14 +35,14 @@ func Run(ctx workflow.Context, last *activities.Sweep) error {
 		WaitForCancellation: true,
 		Summary:             "compare the record with Temporal",
 	})
-	lifecycle.ShowDetails(ctx, Title, details(last))
+	record.ShowDetails(ctx, Title, details(last))
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for told := 0; ; told++ {
 			var sweep activities.Sweep
 			workflow.GetSignalChannel(ctx, SweptSignal).Receive(ctx, &sweep)
 			last = &sweep
-			lifecycle.ShowDetails(ctx, Title, details(last))
+			record.ShowDetails(ctx, Title, details(last))
 			long = long || handsOver(ctx, told)
 		}
 	})

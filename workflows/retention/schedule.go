@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one that is there

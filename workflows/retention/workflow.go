@@ -9,8 +9,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // Names that operators use. The id of a run is the schedule's with the time of its start behind it.
@@ -33,7 +34,7 @@ func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error)
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:             "delete old rows",
 	})
-	lifecycle.ShowDetails(ctx, title, "Deletes what the retention policy does not keep, once a day.")
+	record.ShowDetails(ctx, title, "Deletes what the retention policy does not keep, once a day.")
 	var deleted map[string]int64
 	err := workflow.ExecuteActivity(deleting, retention.DeleteOldRows, policy).Get(ctx, &deleted)
 	return deleted, err

@@ -16,8 +16,8 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/retention"
 )
 

@@ -13,8 +13,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // Client is how the doors create tasks and act on them.
@@ -74,40 +75,40 @@ func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.Work
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    closed,
 		WorkflowIDConflictPolicy: running,
-		StaticSummary:            title(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
+		StaticSummary:            lifecycle.TaskTitle(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
 		TypedSearchAttributes:    attributesOf(task),
-	}, WorkflowType, task.ID)
+	}, lifecycle.TaskType, task.ID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return lifecycle.Unreachable(err)
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkTaskStarted(ctx, task.ID)
 }
 
 // End gives up a task whose workflow is gone, unless it has changed since it was read.
 func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) error {
-	ask := Ask{Action: store.TaskActionCancel, To: store.TaskCancelled, Comment: string(reason), Caller: Caller{System: true}}
-	step, _, err := Decide(task.TaskState, ask, nil)
+	ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason), Caller: lifecycle.TaskCaller{System: true}}
+	step, _, err := lifecycle.DecideTask(FactsOf(task.TaskSnapshot, nil), ask)
 	if err != nil {
 		return err
 	}
-	_, err = c.Store.WriteTask(ctx, transitionOf(task.ID, task.TaskState, step, ask, itsOwn(ask.Action, task.Version+1), time.Now()))
+	_, err = c.Store.WriteTask(ctx, transitionOf(task.ID, task.TaskSnapshot, step, ask, itsOwn(ask.Action, task.Version+1), time.Now()))
 	return err
 }
 
 // Unblock tells a task's workflow that its last blocker is DONE.
 func (c *Client) Unblock(ctx context.Context, workflowID string) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", UnblockedSignal, nil)
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskUnblockedSignal, nil)
 }
 
 // Refresh lets a task's workflow take over what the record has.
 func (c *Client) Refresh(ctx context.Context, workflowID string) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", RefreshSignal, nil)
+	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)
 }
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
 // first answer, whatever has happened since: the record keeps it together with the transition.
-func (c *Client) act(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, key string) (store.Task, error) {
-	if err := checkInput(action, in); err != nil {
+func (c *Client) act(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string) (store.Task, error) {
+	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return store.Task{}, err
 	}
 	r := store.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
@@ -142,7 +143,7 @@ func told(answer store.TaskAnswer, err error) (store.Task, error) {
 
 // decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost a
 // claim is told so by the record, at once.
-func (c *Client) decide(ctx context.Context, user store.User, taskID int64, action store.TaskAction, in Input, id string) (store.Task, error) {
+func (c *Client) decide(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (store.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	task, err := c.findFor(ctx, user, taskID, action)
@@ -151,7 +152,7 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 	}
 	leave, waited, err := c.gates.enter(ctx, taskID)
 	if err != nil {
-		return store.Task{}, lifecycle.Unreachable(err)
+		return store.Task{}, temporalio.Unreachable(err)
 	}
 	defer leave()
 	if waited {
@@ -164,7 +165,7 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 		_, gone := errors.AsType[*serviceerror.NotFound](err)
 		switch {
 		case err == nil:
-			view.onto(&task)
+			applyView(view, &task)
 			return task, nil
 		case gone:
 			if task, err = c.Find(ctx, user, taskID); err != nil {
@@ -176,30 +177,30 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 			if err = c.withoutWorkflow(ctx, user, task, action, in); err != nil {
 				return store.Task{}, err
 			}
-		case lifecycle.RefusalIn(err) != nil:
-			return store.Task{}, lifecycle.RefusalIn(err)
-		case lifecycle.Invalid(err):
-			return store.Task{}, lifecycle.Unreachable(err)
+		case temporalio.RefusalIn(err) != nil:
+			return store.Task{}, temporalio.RefusalIn(err)
+		case temporalio.Invalid(err):
+			return store.Task{}, temporalio.Unreachable(err)
 		}
 		select {
 		case <-ctx.Done():
-			return store.Task{}, lifecycle.Unreachable(err)
+			return store.Task{}, temporalio.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
 }
 
 // findFor finds the task of an action, unless the action is a claim that is lost already.
-func (c *Client) findFor(ctx context.Context, user store.User, taskID int64, action store.TaskAction) (store.Task, error) {
+func (c *Client) findFor(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction) (store.Task, error) {
 	task, err := c.Find(ctx, user, taskID)
-	if err == nil && action == store.TaskActionClaim {
-		err = lostClaim(task.TaskState, user.ID)
+	if err == nil && action == lifecycle.TaskActionClaim {
+		err = FactsOf(task.TaskSnapshot, nil).LostClaim(user.ID)
 	}
 	return task, err
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Client) update(ctx context.Context, task store.Task, action store.TaskAction, in Input, id string) (view View, err error) {
+func (c *Client) update(ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (view lifecycle.TaskView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	handle, err := c.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
@@ -215,10 +216,10 @@ func (c *Client) update(ctx context.Context, task store.Task, action store.TaskA
 
 // withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
 // never started: then it is started now, and the action may be asked for again.
-func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action store.TaskAction, in Input) error {
+func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	switch {
-	case Rules.Terminal(task.Status):
-		_, _, err := Decide(task.TaskState, askOf(action, in, callerOf(user)), task.OpenBlockers())
+	case lifecycle.Task.Terminal(task.State):
+		_, _, err := lifecycle.DecideTask(FactsOf(task.TaskSnapshot, task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)))
 		return err
 	case task.WorkflowStartedAt == nil:
 		return c.Start(ctx, task)
@@ -227,9 +228,9 @@ func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task stor
 	}
 }
 
-// onto puts what an update answered over the task as it was found.
-func (v View) onto(task *store.Task) {
-	task.Status, task.Since, task.AssigneeID = store.TaskStatus(v.State), v.Since, v.AssigneeID
+// applyView puts what an update answered over the task as it was found.
+func applyView(v lifecycle.TaskView, task *store.Task) {
+	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
 	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
 	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt
 	if v.Version != task.Version {

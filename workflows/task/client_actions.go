@@ -6,27 +6,28 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
 func (c *Client) Claim(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, store.TaskActionClaim, Input{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Escalate blocks a task that somebody else works on.
 func (c *Client) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, store.TaskActionEscalate, Input{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
 func (c *Client) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, store.TaskActionTakeover, Input{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Status gives the task another status.
-func (c *Client) Status(ctx context.Context, user store.User, taskID int64, to store.TaskStatus, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, store.TaskActionStatus, Input{Actor: user.ID, Comment: comment, To: to}, key)
+func (c *Client) Status(ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string) (store.Task, error) {
+	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key)
 }
 
 // Comment adds a comment to a task that the user may see, in whatever status it is.
@@ -37,7 +38,7 @@ func (c *Client) Comment(ctx context.Context, user store.User, taskID int64, com
 	if strings.TrimSpace(comment) == "" {
 		return store.StreamedEvent{}, fault.New(fault.CommentRequired, "a comment says something").WithField("comment")
 	}
-	if err := checkComment(comment); err != nil {
+	if err := lifecycle.CheckComment(comment); err != nil {
 		return store.StreamedEvent{}, err
 	}
 	return c.Store.CommentTask(ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)})

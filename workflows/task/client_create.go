@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // Limits of what a task may hold.
@@ -67,7 +67,7 @@ func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID i
 			return nil, err
 		}
 	}
-	rule, err := Rules.Decide("", request{Action: store.TaskActionCreate, Roles: []lifecycle.Role{Anyone}}, Facts{})
+	rule, err := lifecycle.Task.Decide("", lifecycle.TaskRequest{Action: lifecycle.TaskActionCreate, Roles: []lifecycle.Role{lifecycle.Anyone}}, lifecycle.TaskFacts{})
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +128,8 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
 	case utf8.RuneCountInString(task.Description) > MaxDescription:
 		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
-	case !isText(task.Description):
-		return notText("description")
+	case !lifecycle.IsText(task.Description):
+		return lifecycle.NotText("description")
 	case !slices.Contains([]string{store.TaskPublic, store.TaskPrivate}, task.Visibility):
 		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
 	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):

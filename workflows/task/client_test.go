@@ -18,6 +18,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -26,7 +27,7 @@ import (
 func TestSixFaults(t *testing.T) {
 	t.Parallel()
 	seconds := func(n float64) float64 { return n / 60 }
-	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskInProgress: seconds(3), store.TaskBlocked: 0}})
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: seconds(3), lifecycle.TaskBlocked: 0}})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 
 	// 1. Who loses a claim is told so, not that the transition is impossible.
@@ -41,51 +42,51 @@ func TestSixFaults(t *testing.T) {
 
 	// 2. Nobody begins a task that is not theirs, a private one least of all.
 	free := w.task(nil)
-	_, err = w.tasks.Status(ctx, ann, free.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, free.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.InsufficientAccess)
 	private := w.task(func(n *store.NewTask) { n.Visibility = store.TaskPrivate })
-	_, err = w.tasks.Status(ctx, ann, private.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, private.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
-	if got := w.reload(free); got.AssigneeID != nil || got.Status != store.TaskNew {
-		t.Errorf("%+v", got.TaskState)
+	if got := w.reload(free); got.AssigneeID != nil || got.State != lifecycle.TaskNew {
+		t.Errorf("%+v", got.TaskSnapshot)
 	}
 
 	// 3. An assignee given at creation waits for the blockers like everybody.
 	waiting := w.task(func(n *store.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(free.ID)} })
-	if waiting.Status != store.TaskNew {
-		t.Errorf("created %s", waiting.Status)
+	if waiting.State != lifecycle.TaskNew {
+		t.Errorf("created %s", waiting.State)
 	}
-	_, err = w.tasks.Status(ctx, ann, waiting.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, waiting.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.UnresolvedBlockers)
 	_, err = w.tasks.Claim(ctx, ann, free.ID, "c", "")
 	w.must(err)
-	_, err = w.tasks.Status(ctx, ann, free.ID, store.TaskDone, "c", "")
+	_, err = w.tasks.Status(ctx, ann, free.ID, lifecycle.TaskDone, "c", "")
 	w.must(err)
-	_, err = w.tasks.Status(ctx, ann, waiting.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, waiting.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 
 	// 4. What one may not see one neither escalates nor takes over.
 	secret := w.task(func(n *store.NewTask) { n.Visibility, n.AssigneeID = store.TaskPrivate, &ann.ID })
-	_, err = w.tasks.Status(ctx, ann, secret.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, secret.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 	_, err = w.tasks.Escalate(ctx, bob, secret.ID, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
-	w.eventually(15*time.Second, "the secret task is STUCK", func() bool { return w.reload(secret).Status == store.TaskStuck })
+	w.eventually(15*time.Second, "the secret task is STUCK", func() bool { return w.reload(secret).State == lifecycle.TaskStuck })
 	_, err = w.tasks.Takeover(ctx, bob, secret.ID, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
 
 	// 5. Who left a status and came back has the new deadline, not the old one.
 	back := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
-	_, err = w.tasks.Status(ctx, ann, back.ID, store.TaskInProgress, "c", "")
+	_, err = w.tasks.Status(ctx, ann, back.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 	time.Sleep(2 * time.Second)
-	_, err = w.tasks.Status(ctx, ann, back.ID, store.TaskBlocked, "c", "")
+	_, err = w.tasks.Status(ctx, ann, back.ID, lifecycle.TaskBlocked, "c", "")
 	w.must(err)
-	again, err := w.tasks.Status(ctx, ann, back.ID, store.TaskInProgress, "c", "")
+	again, err := w.tasks.Status(ctx, ann, back.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 	time.Sleep(2 * time.Second) // past the first deadline
-	if got := w.reload(back); got.Status != store.TaskInProgress || !got.DeadlineAt.Equal(*again.DeadlineAt) {
-		t.Errorf("%+v", got.TaskState)
+	if got := w.reload(back); got.State != lifecycle.TaskInProgress || !got.DeadlineAt.Equal(*again.DeadlineAt) {
+		t.Errorf("%+v", got.TaskSnapshot)
 	}
 
 	// 6. A cycle is refused when it is made.
@@ -98,9 +99,9 @@ func TestSixFaults(t *testing.T) {
 // TestDeadlineOnTime lets one deadline pass on a real server: not early, and once.
 func TestDeadlineOnTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: 2.0 / 60}})
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60}})
 	due := w.task(nil)
-	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).Status == store.TaskStuck })
+	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).State == lifecycle.TaskStuck })
 	events, err := w.store.EventsOfTask(t.Context(), due.ID, 0, 10)
 	w.must(err)
 	late := events[1].CreatedAt.Sub(*due.DeadlineAt)
@@ -120,20 +121,20 @@ func TestSameKeySameAnswer(t *testing.T) {
 	w.must(err)
 	_, err = w.tasks.Claim(ctx, bob, wanted.ID, "mine", "a") // another user's key is another key
 	w.wantCode(err, fault.TaskAlreadyClaimed)
-	_, err = w.tasks.Status(ctx, ann, wanted.ID, store.TaskNew, "I give it back", "b")
+	_, err = w.tasks.Status(ctx, ann, wanted.ID, lifecycle.TaskNew, "I give it back", "b")
 	w.must(err)
 	_, err = w.tasks.Claim(ctx, bob, wanted.ID, "mine", "a") // it would be free now
 	w.wantCode(err, fault.TaskAlreadyClaimed)
 	again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a")
-	if err != nil || again.Version != first.Version || again.Status != store.TaskInProgress || !again.Since.Equal(first.Since) {
-		t.Errorf("got %+v, %v; first %+v", again.TaskState, err, first.TaskState)
+	if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
+		t.Errorf("got %+v, %v; first %+v", again.TaskSnapshot, err, first.TaskSnapshot)
 	}
 	_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", "a")
 	w.wantCode(err, fault.Validation)
-	_, err = w.tasks.Status(ctx, w.creator, wanted.ID, store.TaskCancelled, "over", "c")
+	_, err = w.tasks.Status(ctx, w.creator, wanted.ID, lifecycle.TaskCancelled, "over", "c")
 	w.must(err)
-	if over, err := w.tasks.Status(ctx, w.creator, wanted.ID, store.TaskCancelled, "over", "c"); err != nil || over.Status != store.TaskCancelled {
-		t.Errorf("%+v, %v", over.TaskState, err)
+	if over, err := w.tasks.Status(ctx, w.creator, wanted.ID, lifecycle.TaskCancelled, "over", "c"); err != nil || over.State != lifecycle.TaskCancelled {
+		t.Errorf("%+v, %v", over.TaskSnapshot, err)
 	}
 	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed status_changed status_changed]" {
 		t.Errorf("events %s", got)
@@ -144,18 +145,18 @@ func TestSameKeySameAnswer(t *testing.T) {
 // taken over, and finished, by somebody else: the first answer stands all the same.
 func TestRepeatAfterTheDoorDied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskInProgress: 0.5 / 60}})
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 0.5 / 60}})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	wanted := w.task(nil)
 	request := store.Request{UserID: ann.ID, Key: "a/key"}
 	handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: wanted.WorkflowID(), UpdateID: request.ID(), UpdateName: "claim",
-		Args: []any{task.Input{Actor: ann.ID, Comment: "mine"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{lifecycle.TaskInput{Actor: ann.ID, Comment: "mine"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	w.must(err)
 	w.must(handle.Get(ctx, nil))
 	claimed := w.reload(wanted)
-	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(wanted).Status == store.TaskStuck })
+	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(wanted).State == lifecycle.TaskStuck })
 	_, err = w.tasks.Takeover(ctx, bob, wanted.ID, "mine now", "")
 	w.must(err)
 	for range 2 {
@@ -163,7 +164,7 @@ func TestRepeatAfterTheDoorDied(t *testing.T) {
 		if err != nil || again.Version != claimed.Version || !again.HeldBy(ann.ID) || !again.UpdatedAt.Equal(claimed.UpdatedAt) || again.StartedAt == nil {
 			t.Errorf("got %+v, %v", again, err)
 		}
-		_, err = w.tasks.Status(ctx, bob, wanted.ID, store.TaskDone, "done", "over")
+		_, err = w.tasks.Status(ctx, bob, wanted.ID, lifecycle.TaskDone, "done", "over")
 		w.must(err)
 	}
 	_, err = w.tasks.Claim(ctx, ann, wanted.ID, "mine", "another key")
@@ -190,7 +191,7 @@ func TestAnswersTellTheWholeTask(t *testing.T) {
 			}
 		}
 		same(w.tasks.Claim(ctx, ann, wanted.ID, "c", key))
-		same(w.tasks.Status(ctx, ann, wanted.ID, store.TaskDone, "c", strings.Repeat(key, 2)))
+		same(w.tasks.Status(ctx, ann, wanted.ID, lifecycle.TaskDone, "c", strings.Repeat(key, 2)))
 	}
 }
 
@@ -198,7 +199,7 @@ func TestAnswersTellTheWholeTask(t *testing.T) {
 // task waits, and is not lost.
 func TestBrokenRecord(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskInProgress: 1.0 / 60}})
+	w := newWorld(t, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 1.0 / 60}})
 	ctx := t.Context()
 	claimed, asked := w.task(nil), w.task(func(n *store.NewTask) { n.Title = "cannot change" })
 	_, err := w.tasks.Claim(ctx, w.creator, claimed.ID, "c", "")
@@ -217,7 +218,7 @@ func TestBrokenRecord(t *testing.T) {
 	w.wantCode(err, fault.Internal) // who asks is told, and does not wait
 	_, err = conn.Exec(ctx, `ALTER TABLE tasks DROP CONSTRAINT broken`)
 	w.must(err)
-	w.eventually(time.Minute, "the task is STUCK", func() bool { return w.reload(claimed).Status == store.TaskStuck })
+	w.eventually(time.Minute, "the task is STUCK", func() bool { return w.reload(claimed).State == lifecycle.TaskStuck })
 }
 
 // TestClosedTasks asks for things of tasks whose workflows are over: the record answers.
@@ -228,11 +229,11 @@ func TestClosedTasks(t *testing.T) {
 	done, cancelled := w.task(nil), w.task(nil)
 	_, err := w.tasks.Claim(ctx, w.creator, done.ID, "c", "")
 	w.must(err)
-	_, err = w.tasks.Status(ctx, w.creator, done.ID, store.TaskDone, "c", "")
+	_, err = w.tasks.Status(ctx, w.creator, done.ID, lifecycle.TaskDone, "c", "")
 	w.must(err)
-	_, err = w.tasks.Status(ctx, w.creator, cancelled.ID, store.TaskCancelled, "c", "")
+	_, err = w.tasks.Status(ctx, w.creator, cancelled.ID, lifecycle.TaskCancelled, "c", "")
 	w.must(err)
-	_, err = w.tasks.Status(ctx, w.creator, done.ID, store.TaskNew, "c", "")
+	_, err = w.tasks.Status(ctx, w.creator, done.ID, lifecycle.TaskNew, "c", "")
 	w.wantCode(err, fault.InvalidTransition)
 	_, err = w.tasks.Claim(ctx, ann, cancelled.ID, "c", "")
 	w.wantCode(err, fault.InvalidTransition)
@@ -255,7 +256,7 @@ func TestEventsPerLife(t *testing.T) {
 	whole := w.task(nil)
 	_, err := w.tasks.Claim(ctx, ann, whole.ID, "c", "")
 	w.must(err)
-	for _, to := range []store.TaskStatus{store.TaskBlocked, store.TaskInProgress, store.TaskDone} {
+	for _, to := range []lifecycle.TaskState{lifecycle.TaskBlocked, lifecycle.TaskInProgress, lifecycle.TaskDone} {
 		_, err := w.tasks.Status(ctx, ann, whole.ID, to, "c", "")
 		w.must(err)
 	}
@@ -309,8 +310,8 @@ func TestLateWorkflow(t *testing.T) {
 		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
 	w.must(err)
 	claimed, err := w.tasks.Claim(ctx, w.member(), made[0].ID, "c", "k")
-	if err != nil || claimed.Status != store.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
-		t.Errorf("%+v, %v", claimed.TaskState, err)
+	if err != nil || claimed.State != lifecycle.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
+		t.Errorf("%+v, %v", claimed.TaskSnapshot, err)
 	}
 }
 
@@ -337,8 +338,8 @@ func TestWorkerAway(t *testing.T) {
 	all.Wait()
 	w.startWorker()
 	escalated, err := w.tasks.Escalate(ctx, ann, wanted.ID, "c", "k")
-	if err != nil || escalated.Status != store.TaskBlocked {
-		t.Errorf("%+v, %v", escalated.TaskState, err)
+	if err != nil || escalated.State != lifecycle.TaskBlocked {
+		t.Errorf("%+v, %v", escalated.TaskSnapshot, err)
 	}
 	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed escalated]" {
 		t.Errorf("events %s", got)
@@ -357,7 +358,7 @@ func TestManyTransitionsAndComments(t *testing.T) {
 		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), store.Request{UserID: ann.ID})
 		w.must(err)
 	}
-	pass := func(on store.Task, to store.TaskStatus) time.Duration {
+	pass := func(on store.Task, to lifecycle.TaskState) time.Duration {
 		start := time.Now()
 		_, err := w.tasks.Status(ctx, ann, on.ID, to, "c", w.key())
 		w.must(err)
@@ -365,9 +366,9 @@ func TestManyTransitionsAndComments(t *testing.T) {
 	}
 	var took, fresh []time.Duration
 	for i := range 250 {
-		took = append(took, pass(long, store.TaskInProgress), pass(long, store.TaskBlocked))
+		took = append(took, pass(long, lifecycle.TaskInProgress), pass(long, lifecycle.TaskBlocked))
 		if i%5 == 0 { // at the same time, as the machine is now
-			fresh = append(fresh, pass(w.task(assigned), store.TaskInProgress))
+			fresh = append(fresh, pass(w.task(assigned), lifecycle.TaskInProgress))
 		}
 	}
 	slices.Sort(took)
@@ -381,8 +382,8 @@ func TestManyTransitionsAndComments(t *testing.T) {
 		t.Error("the workflow has never started anew")
 	}
 	got := w.reload(long)
-	if got.Version != 501 || got.Status != store.TaskBlocked {
-		t.Errorf("%+v", got.TaskState)
+	if got.Version != 501 || got.State != lifecycle.TaskBlocked {
+		t.Errorf("%+v", got.TaskSnapshot)
 	}
 	if page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200); err != nil || len(page) != 200 || page[0].Seq != 4901 {
 		t.Errorf("%d events, %v", len(page), err)
@@ -402,10 +403,10 @@ func TestWorkspaceRules(t *testing.T) {
 	w.wantCode(err, fault.InsufficientAccess)
 	_, err = w.tasks.AddMember(ctx, w.admin, w.workspace.ID, 987654)
 	w.wantCode(err, fault.UserNotFound)
-	_, err = w.tasks.ChangeWorkspace(ctx, w.creator, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{"DONE": 5}}, "")
+	_, err = w.tasks.ChangeWorkspace(ctx, w.creator, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{"DONE": 5}}, "")
 	w.wantCode(err, fault.Validation)
-	changed, err := w.tasks.ChangeWorkspace(ctx, w.admin, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: 5}}, "")
-	if err != nil || changed.StatusDeadlines[store.TaskNew] != 5 || changed.StatusDeadlines[store.TaskBlocked] != 2880 {
+	changed, err := w.tasks.ChangeWorkspace(ctx, w.admin, w.workspace.ID, task.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 5}}, "")
+	if err != nil || changed.StatusDeadlines[lifecycle.TaskNew] != 5 || changed.StatusDeadlines[lifecycle.TaskBlocked] != 2880 {
 		t.Errorf("%+v, %v", changed, err)
 	}
 	for field, bad := range map[string]store.NewTask{
@@ -428,19 +429,19 @@ func TestOperatorEnds(t *testing.T) {
 	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")
 	w.must(err)
 	w.must(w.client.CancelWorkflow(ctx, running.WorkflowID(), ""))
-	w.eventually(30*time.Second, "the running task is cancelled", func() bool { return w.reload(running).Status == store.TaskCancelled })
+	w.eventually(30*time.Second, "the running task is cancelled", func() bool { return w.reload(running).State == lifecycle.TaskCancelled })
 	if got := fmt.Sprint(w.events(running)); got != "[created claimed status_changed]" {
 		t.Errorf("events %s", got)
 	}
 	w.eventually(30*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
 	w.must(w.client.CancelWorkflow(ctx, cancelled.WorkflowID(), ""))
-	w.eventually(30*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).Status == store.TaskCancelled })
+	w.eventually(30*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).State == lifecycle.TaskCancelled })
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
 	w.wantCode(err, fault.TemporalUnavailable)
 	for range 2 { // the second finds the row changed
 		w.must(w.tasks.End(context.WithoutCancel(ctx), w.reload(terminated), fault.TerminatedByOperator))
-		if w.reload(terminated).Status == store.TaskCancelled {
+		if w.reload(terminated).State == lifecycle.TaskCancelled {
 			break
 		}
 	}

@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // WorkspaceChange says what to change of a workspace; nil fields stay, and so do deadlines that are not named.
 type WorkspaceChange struct {
 	Name                        *string
-	StatusDeadlines             map[store.TaskStatus]float64 // minutes
-	StuckReleaseAfter           *float64                     // minutes
+	StatusDeadlines             map[lifecycle.TaskState]float64 // minutes
+	StuckReleaseAfter           *float64                        // minutes
 	NewDeadlineWaitsForBlockers *bool
 }
 
@@ -130,8 +131,8 @@ func (c *Client) apply(ch WorkspaceChange, w *store.Workspace) error {
 	}
 	w.StatusDeadlines = maps.Clone(w.StatusDeadlines)
 	for status, minutes := range ch.StatusDeadlines {
-		if !slices.Contains(timed, status) {
-			return fault.New(fault.Validation, "%s has no deadline: only %v do", status, timed).WithField("status_deadlines")
+		if !slices.Contains(lifecycle.TaskTimed, status) {
+			return fault.New(fault.Validation, "%s has no deadline: only %v do", status, lifecycle.TaskTimed).WithField("status_deadlines")
 		}
 		if !possible(minutes, c.LeastDeadline) {
 			return fault.New(fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, store.MaxTaskMinutes).

@@ -9,6 +9,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -18,7 +19,7 @@ func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	waits, release := true, 2.0/60
 	w := newWorldOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), task.WorkspaceChange{
-		StatusDeadlines:             map[store.TaskStatus]float64{store.TaskNew: 2.0 / 60, store.TaskInProgress: 1.0 / 60, store.TaskBlocked: 0},
+		StatusDeadlines:             map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60, lifecycle.TaskInProgress: 1.0 / 60, lifecycle.TaskBlocked: 0},
 		NewDeadlineWaitsForBlockers: &waits, StuckReleaseAfter: &release,
 	})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
@@ -27,7 +28,7 @@ func TestRecordHistories(t *testing.T) {
 		w.must(w.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil))
 		return w.history(t)
 	}
-	status := func(t store.Task, by store.User, to store.TaskStatus) {
+	status := func(t store.Task, by store.User, to lifecycle.TaskState) {
 		_, err := w.tasks.Status(ctx, by, t.ID, to, "c", "")
 		w.must(err)
 	}
@@ -35,8 +36,8 @@ func TestRecordHistories(t *testing.T) {
 		_, err := w.tasks.Claim(ctx, ann, t.ID, "c", "")
 		w.must(err)
 	}
-	inStatus := func(t store.Task, want store.TaskStatus) {
-		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).Status == want })
+	inStatus := func(t store.Task, want lifecycle.TaskState) {
+		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).State == want })
 	}
 
 	blocker := w.task(nil)
@@ -48,17 +49,17 @@ func TestRecordHistories(t *testing.T) {
 	claim(blocker)
 	_, err = w.tasks.Escalate(ctx, bob, blocker.ID, "c", "")
 	w.must(err)
-	status(blocker, ann, store.TaskInProgress)
-	status(blocker, ann, store.TaskDone)
+	status(blocker, ann, lifecycle.TaskInProgress)
+	status(blocker, ann, lifecycle.TaskDone)
 	save("escalated-done-and-told", over(blocker))
 
-	inStatus(waiting, store.TaskStuck) // its clock has begun with the blocker's end
-	inStatus(waiting, store.TaskNew)   // released
+	inStatus(waiting, lifecycle.TaskStuck) // its clock has begun with the blocker's end
+	inStatus(waiting, lifecycle.TaskNew)   // released
 	claim(waiting)
-	inStatus(waiting, store.TaskStuck)
+	inStatus(waiting, lifecycle.TaskStuck)
 	_, err = w.tasks.Takeover(ctx, bob, waiting.ID, "c", "")
 	w.must(err)
-	status(waiting, bob, store.TaskDone)
+	status(waiting, bob, lifecycle.TaskDone)
 	save("waited-expired-released-taken-over", over(waiting))
 
 	stopped := w.task(nil)
@@ -69,17 +70,17 @@ func TestRecordHistories(t *testing.T) {
 	given := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
 	claim(given)
 	claim(given)
-	status(given, ann, store.TaskDone)
+	status(given, ann, lifecycle.TaskDone)
 	save("claimed-by-assignee", over(given))
 
 	long := w.task(nil)
 	claim(long)
 	first := w.history(long)[0].GetWorkflowExecutionStartedEventAttributes().FirstExecutionRunId
 	for range 4 {
-		status(long, ann, store.TaskBlocked)
-		status(long, ann, store.TaskInProgress)
+		status(long, ann, lifecycle.TaskBlocked)
+		status(long, ann, lifecycle.TaskInProgress)
 	}
-	status(long, ann, store.TaskDone)
+	status(long, ann, lifecycle.TaskDone)
 	second := over(long)
 	save("after-continue-as-new", second)
 	events := w.server.History(w, long.WorkflowID(), first)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -29,23 +30,23 @@ func TestClaimByTheAssignee(t *testing.T) {
 	w.wantCode(err, fault.CommentRequired)
 	begun, err := claim("I begin", "first")
 	w.must(err)
-	if begun.Status != store.TaskInProgress || !begun.HeldBy(ann.ID) || begun.StartedAt == nil {
-		t.Errorf("begun: %+v", begun.TaskState)
+	if begun.State != lifecycle.TaskInProgress || !begun.HeldBy(ann.ID) || begun.StartedAt == nil {
+		t.Errorf("begun: %+v", begun.TaskSnapshot)
 	}
 	wantEvents("[created claimed]")
 
 	for _, key := range []string{"", "first", "second", "second"} {
 		again, err := claim("I begin", key)
 		w.must(err)
-		if again.Version != begun.Version || again.Status != store.TaskInProgress {
-			t.Errorf("claimed again: %+v", again.TaskState)
+		if again.Version != begun.Version || again.State != lifecycle.TaskInProgress {
+			t.Errorf("claimed again: %+v", again.TaskSnapshot)
 		}
 	}
 	_, err = claim("", "") // what changes nothing needs no reason
 	w.must(err)
 	wantEvents("[created claimed]")
 
-	_, err = w.tasks.Status(ctx, ann, given.ID, store.TaskBlocked, "stuck here", "")
+	_, err = w.tasks.Status(ctx, ann, given.ID, lifecycle.TaskBlocked, "stuck here", "")
 	w.must(err)
 	_, err = claim("again", "")
 	w.wantCode(err, fault.InvalidTransition)

@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -21,12 +22,12 @@ func TestLongKeys(t *testing.T) {
 		wanted, key := w.task(nil), strings.Repeat("~", length)
 		first, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", key)
 		w.must(err)
-		_, err = w.tasks.Status(ctx, ann, wanted.ID, store.TaskNew, "I give it back", "")
+		_, err = w.tasks.Status(ctx, ann, wanted.ID, lifecycle.TaskNew, "I give it back", "")
 		w.must(err)
 
 		again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", key)
-		if err != nil || again.Version != first.Version || again.Status != store.TaskInProgress {
-			t.Errorf("key of %d characters: %+v, %v", length, again.TaskState, err)
+		if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress {
+			t.Errorf("key of %d characters: %+v, %v", length, again.TaskSnapshot, err)
 		}
 		_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", key)
 		w.wantCode(err, fault.Validation) // the key was used for something else

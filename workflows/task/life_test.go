@@ -12,14 +12,15 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // memory is a record in memory that keeps to the same promises as the real one.
 type memory struct {
-	state     store.TaskState
+	state     store.TaskSnapshot
 	events    []store.Event
-	deadlines map[store.TaskStatus]time.Duration
+	deadlines map[lifecycle.TaskState]time.Duration
 	release   time.Duration
 	open      []int64 // blockers that are not DONE
 	waiting   bool    // others wait for this task
@@ -30,14 +31,14 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		state:     store.TaskState{Version: 1, Status: store.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic},
-		deadlines: map[store.TaskStatus]time.Duration{store.TaskNew: 120 * time.Minute, store.TaskInProgress: 60 * time.Minute, store.TaskBlocked: 30 * time.Minute},
+		state:     store.TaskSnapshot{Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic},
+		deadlines: map[lifecycle.TaskState]time.Duration{lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute, lifecycle.TaskBlocked: 30 * time.Minute},
 	}
 }
 
 // facts knows the people of rules_test.go.
-func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.TaskFacts, error) {
-	facts := store.TaskFacts{OpenBlockers: m.open}
+func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.TaskContext, error) {
+	facts := store.TaskContext{OpenBlockers: m.open}
 	for _, person := range people {
 		if person.ID == q.UserID && !person.System {
 			facts.Member, facts.Admin = person.Member, person.Admin
@@ -55,19 +56,19 @@ func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWri
 	if m.state.Version < w.Version {
 		m.state.Version, m.state.RequestID = w.Version, w.RequestID
 		m.events = append(m.events, w.Event)
-		m.enter(w.Status, w.AssigneeID, w.At)
+		m.enter(w.State, w.AssigneeID, w.At)
 	}
-	return activities.TaskWritten{State: m.state, Tell: m.waiting && m.state.Status == store.TaskDone}, nil
+	return activities.TaskWritten{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
 }
 
-func (m *memory) enter(status store.TaskStatus, assignee *int64, at time.Time) {
-	m.state.Status, m.state.AssigneeID, m.state.Since = status, assignee, at
+func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time) {
+	m.state.State, m.state.AssigneeID, m.state.Since = status, assignee, at
 	m.state.DeadlineAt, m.state.ReleaseAt = nil, nil
 	if limit := m.deadlines[status]; limit > 0 {
 		deadline := at.Add(limit)
 		m.state.DeadlineAt = &deadline
 	}
-	if status == store.TaskStuck && m.release > 0 {
+	if status == lifecycle.TaskStuck && m.release > 0 {
 		release := at.Add(m.release)
 		m.state.ReleaseAt = &release
 	}
@@ -75,7 +76,7 @@ func (m *memory) enter(status store.TaskStatus, assignee *int64, at time.Time) {
 
 func (m *memory) clock(_ context.Context, c activities.TaskClock) (activities.TaskWritten, error) {
 	if m.state.ClockWaits && m.state.Version < c.Version {
-		deadline := c.At.Add(m.deadlines[store.TaskNew])
+		deadline := c.At.Add(m.deadlines[lifecycle.TaskNew])
 		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
 	}
 	return activities.TaskWritten{State: m.state}, nil
@@ -106,9 +107,9 @@ func newLife(t tester, m *memory) *life {
 	l.SetStartTime(l.begin)
 	l.SetTestTimeout(time.Minute)
 	if m.state.Since.IsZero() && !m.state.ClockWaits {
-		m.enter(m.state.Status, m.state.AssigneeID, l.begin)
+		m.enter(m.state.State, m.state.AssigneeID, l.begin)
 	}
-	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowType})
+	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
 	l.RegisterActivity(&activities.Tasks{})
 	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.LoadedTask, error) {
 		return activities.LoadedTask{State: m.state, Unblocked: len(m.open) == 0}, nil
@@ -125,37 +126,37 @@ func newLife(t tester, m *memory) *life {
 func (l *life) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
 
 // ask sends an update and lets check look at its outcome.
-func (l *life) ask(action store.TaskAction, in Input, check func(View, error)) {
+func (l *life) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.asked++
 	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)
 }
 
-func (l *life) askAs(id string, action store.TaskAction, in Input, check func(View, error)) {
+func (l *life) askAs(id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
-		OnReject: func(err error) { check(View{}, err) },
+		OnReject: func(err error) { check(lifecycle.TaskView{}, err) },
 		OnComplete: func(result any, err error) {
-			view, _ := result.(View)
+			view, _ := result.(lifecycle.TaskView)
 			check(view, err)
 		},
 	}, in)
 }
 
 // must sends an update that has to succeed.
-func (l *life) must(action store.TaskAction, in Input) {
+func (l *life) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 	l.t.Helper()
-	l.ask(action, in, func(_ View, err error) {
+	l.ask(action, in, func(_ lifecycle.TaskView, err error) {
 		if err != nil {
 			l.t.Errorf("%s %+v: %v", action, in, err)
 		}
 	})
 }
 
-func (l *life) run() { l.ExecuteWorkflow(WorkflowType, int64(9), (*Carried)(nil)) }
+func (l *life) run() { l.ExecuteWorkflow(lifecycle.TaskType, int64(9), (*Carried)(nil)) }
 
 // state asks the workflow itself.
-func (l *life) state() (view View) {
+func (l *life) state() (view lifecycle.TaskView) {
 	l.t.Helper()
-	value, err := l.QueryWorkflow(StateQuery)
+	value, err := l.QueryWorkflow(lifecycle.StateQuery)
 	if err == nil {
 		err = value.Get(&view)
 	}
@@ -174,7 +175,9 @@ func (m *memory) types() []string {
 	return types
 }
 
-func byAssignee(to store.TaskStatus) Input { return Input{Actor: assigneeID, Comment: "c", To: to} }
+func byAssignee(to lifecycle.TaskState) lifecycle.TaskInput {
+	return lifecycle.TaskInput{Actor: assigneeID, Comment: "c", To: to}
+}
 
 // quiet keeps the SDK's log out of the tests' output.
 type quiet struct{}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/task"
 )
 
@@ -15,7 +15,7 @@ func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	const tiny, watched, most = 1e-9, 10 * time.Second, 100
 	release := tiny
 	w := newWorld(t, task.WorkspaceChange{
-		StatusDeadlines: map[store.TaskStatus]float64{store.TaskNew: tiny, store.TaskInProgress: tiny, store.TaskBlocked: tiny}, StuckReleaseAfter: &release,
+		StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: tiny, lifecycle.TaskInProgress: tiny, lifecycle.TaskBlocked: tiny}, StuckReleaseAfter: &release,
 	})
 	endless := w.task(nil)
 	select { // not how long it takes is looked at, but what it leaves in that time
@@ -25,6 +25,6 @@ func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	if n := len(w.events(endless)); n > most {
 		t.Errorf("%d events within %s, want at most %d", n, watched, most)
 	}
-	_, err := w.tasks.Status(t.Context(), w.creator, endless.ID, store.TaskCancelled, "enough", "")
+	_, err := w.tasks.Status(t.Context(), w.creator, endless.ID, lifecycle.TaskCancelled, "enough", "")
 	w.must(err)
 }

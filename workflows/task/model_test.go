@@ -9,8 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // command is one thing that happens to a task: somebody asks, time jumps, or both.
@@ -100,7 +101,7 @@ func TestModel(t *testing.T) {
 		record := newMemory()
 		m := &model{status: "NEW", public: rapid.IntRange(0, 3).Draw(rt, "private") > 0, release: time.Duration(rapid.SampledFrom([]int{0, 20}).Draw(rt, "release")) * time.Minute}
 		m.limits = map[string]time.Duration{}
-		for _, status := range timed {
+		for _, status := range lifecycle.TaskTimed {
 			limit := time.Duration(rapid.SampledFrom([]int{0, 30, 61, 120}).Draw(rt, string(status))) * time.Minute
 			record.deadlines[status], m.limits[string(status)] = limit, limit
 		}
@@ -125,7 +126,7 @@ func TestModel(t *testing.T) {
 			l.at(after, func() { l.compare(m, c) })
 		}
 		l.at(after+time.Hour, func() {
-			if now := l.Now(); !Rules.Terminal(record.state.Status) {
+			if now := l.Now(); !lifecycle.Task.Terminal(record.state.State) {
 				m.until(now)
 				m.expected = append(m.expected, "status_changed "+m.status+" CANCELLED The workflow was cancelled by an operator.")
 				m.status = "CANCELLED"
@@ -142,7 +143,7 @@ func TestModel(t *testing.T) {
 
 // compare does one command both in the workflow and in the model.
 func (l *life) compare(m *model, c command) {
-	if Rules.Terminal(l.memory.state.Status) {
+	if lifecycle.Task.Terminal(l.memory.state.State) {
 		return // the workflow is over; the client's tests see to what comes later
 	}
 	m.until(l.Now())
@@ -152,9 +153,9 @@ func (l *life) compare(m *model, c command) {
 	l.invariants(m)
 	before := fmt.Sprintf("%s held by %q", m.status, m.holder)
 	want := m.ask(c, l.Now())
-	l.ask(store.TaskAction(c.Action), Input{Actor: people[c.Who].ID, Comment: c.Comment, To: store.TaskStatus(c.Target)}, func(_ View, err error) {
+	l.ask(lifecycle.TaskAction(c.Action), lifecycle.TaskInput{Actor: people[c.Who].ID, Comment: c.Comment, To: lifecycle.TaskState(c.Target)}, func(_ lifecycle.TaskView, err error) {
 		got := fault.Code("")
-		if refusal := lifecycle.RefusalIn(err); refusal != nil {
+		if refusal := temporalio.RefusalIn(err); refusal != nil {
 			got = refusal.Code
 		}
 		if got != want && !(c.Who == "outsider" && got != "") { // the validator does not know who is an outsider
@@ -166,7 +167,7 @@ func (l *life) compare(m *model, c command) {
 // invariants hold whenever nothing is under way: workflow, record and model agree, and a deadline runs where one must.
 func (l *life) invariants(m *model) {
 	record, view := l.memory.state, l.state()
-	if string(record.Status) != m.status || view.State != m.status || view.Version != record.Version || !record.HeldBy(people[m.holder].ID) && m.holder != "" {
+	if string(record.State) != m.status || view.State != m.status || view.Version != record.Version || !record.HeldBy(people[m.holder].ID) && m.holder != "" {
 		l.t.Errorf("record %+v, workflow %+v, model %s held by %q", record, view, m.status, m.holder)
 	}
 	if limit := m.limits[m.status]; (record.DeadlineAt != nil) != (limit > 0) || limit > 0 && !record.DeadlineAt.Equal(m.entered.Add(limit)) {
@@ -185,7 +186,7 @@ func (l *life) settle(m *model) {
 		status = event.To
 		got = append(got, fmt.Sprintf("%s %s %s %s", event.Type, event.From, event.To, event.Comment))
 	}
-	if string(l.memory.state.Status) != status || m.status != status || l.memory.state.DeadlineAt != nil || l.memory.state.Version != int64(len(got))+1 {
+	if string(l.memory.state.State) != status || m.status != status || l.memory.state.DeadlineAt != nil || l.memory.state.Version != int64(len(got))+1 {
 		l.t.Errorf("events fold to %s, record %+v, model %s", status, l.memory.state, m.status)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(m.expected) {

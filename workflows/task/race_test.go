@@ -10,8 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/task"
 )
 
@@ -48,7 +49,7 @@ func TestClaimRace(t *testing.T) {
 	blocker := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
 	w.must(err)
-	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, store.TaskDone, "done", "")
+	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, lifecycle.TaskDone, "done", "")
 	w.must(err)
 	var people []store.User
 	for range agents {
@@ -73,8 +74,8 @@ func TestClaimRace(t *testing.T) {
 			t.Errorf("task %d has %d winners", i, len(won))
 			continue
 		}
-		if got := w.reload(wanted[i]); !got.HeldBy(people[won[0]].ID) || got.Status != store.TaskInProgress {
-			t.Errorf("the record says %+v, agent %d was told to have won", got.TaskState, people[won[0]].ID)
+		if got := w.reload(wanted[i]); !got.HeldBy(people[won[0]].ID) || got.State != lifecycle.TaskInProgress {
+			t.Errorf("the record says %+v, agent %d was told to have won", got.TaskSnapshot, people[won[0]].ID)
 		}
 		if events := w.events(wanted[i]); len(events) != 2 || events[1] != "claimed" {
 			t.Errorf("events %v", events)
@@ -95,7 +96,7 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	w.must(err)
 	time.Sleep(300 * time.Millisecond) // the timer of the new status is set in the same workflow task
 	before := len(w.history(wanted))
-	refused := func(update string, in task.Input, code fault.Code) {
+	refused := func(update string, in lifecycle.TaskInput, code fault.Code) {
 		t.Helper()
 		handle, err := w.client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 			WorkflowID: wanted.WorkflowID(), UpdateName: update, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -103,7 +104,7 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 		if err == nil {
 			err = handle.Get(t.Context(), nil)
 		}
-		refusal := lifecycle.RefusalIn(err)
+		refusal := temporalio.RefusalIn(err)
 		if refusal == nil || refusal.Code != code {
 			t.Errorf("%s %+v: got %v, want %s", update, in, err, code)
 		}
@@ -112,14 +113,14 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 		}
 	}
 	for range 5 {
-		refused("claim", task.Input{Actor: other.ID, Comment: "x"}, fault.TaskAlreadyClaimed)
-		refused("takeover", task.Input{Actor: other.ID, Comment: "x"}, fault.InvalidTransition)
-		refused("escalate", task.Input{Actor: holder.ID, Comment: "x"}, fault.CannotEscalateOwn)
-		refused("escalate", task.Input{Actor: other.ID, Comment: " "}, fault.CommentRequired)
-		refused("status", task.Input{Actor: other.ID, Comment: "x", To: store.TaskDone}, fault.InsufficientAccess)
-		refused("status", task.Input{Actor: other.ID, Comment: "x", To: "DANCING"}, fault.Validation)
-		refused("status", task.Input{Comment: "x", To: store.TaskDone}, fault.Validation)
-		refused("status", task.Input{Actor: other.ID, Comment: "a\x00b", To: store.TaskDone}, fault.Validation)
+		refused("claim", lifecycle.TaskInput{Actor: other.ID, Comment: "x"}, fault.TaskAlreadyClaimed)
+		refused("takeover", lifecycle.TaskInput{Actor: other.ID, Comment: "x"}, fault.InvalidTransition)
+		refused("escalate", lifecycle.TaskInput{Actor: holder.ID, Comment: "x"}, fault.CannotEscalateOwn)
+		refused("escalate", lifecycle.TaskInput{Actor: other.ID, Comment: " "}, fault.CommentRequired)
+		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "x", To: lifecycle.TaskDone}, fault.InsufficientAccess)
+		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "x", To: "DANCING"}, fault.Validation)
+		refused("status", lifecycle.TaskInput{Comment: "x", To: lifecycle.TaskDone}, fault.Validation)
+		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "a\x00b", To: lifecycle.TaskDone}, fault.Validation)
 	}
 	if after := len(w.history(wanted)); after != before {
 		t.Errorf("refusals have left %d events", after-before)

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -24,7 +25,7 @@ func TestReconcile(t *testing.T) {
 	blocker := w.task(nil)
 	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
 	_, err := w.store.WriteTask(ctx, store.TaskWrite{ // as a worker does that dies before it can tell
-		TaskID: blocker.ID, Version: 2, Status: store.TaskDone, AssigneeID: &w.creator.ID, At: time.Now(), Event: store.Event{Type: "status_changed", To: "DONE"},
+		TaskID: blocker.ID, Version: 2, State: lifecycle.TaskDone, AssigneeID: &w.creator.ID, At: time.Now(), Event: store.Event{Type: "status_changed", To: "DONE"},
 	})
 	w.must(err)
 	running, terminated := w.task(nil), w.task(nil)
@@ -39,7 +40,7 @@ func TestReconcile(t *testing.T) {
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
-		return w.reload(terminated).Status == store.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil &&
+		return w.reload(terminated).State == lifecycle.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil &&
 			w.reload(untold).DeadlineAt != nil
 	})
 	stop()
@@ -62,7 +63,7 @@ func TestEndedForLength(t *testing.T) {
 	ctx := t.Context()
 	long := w.task(nil)
 	w.eventually(time.Minute, "the server ends its run", func() bool {
-		_ = w.client.SignalWorkflow(ctx, long.WorkflowID(), "", task.RefreshSignal, nil)
+		_ = w.client.SignalWorkflow(ctx, long.WorkflowID(), "", lifecycle.TaskRefreshSignal, nil)
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED

@@ -18,9 +18,9 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/task"
 )
 
@@ -75,8 +75,8 @@ var firstID atomic.Int64
 func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
-	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: task.WorkflowType})
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: task.UnblockedSignal, Metrics: metrics.New()})
+	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: metrics.New()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -52,7 +53,7 @@ var denied = map[string]fault.Code{
 // Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
 const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
 
-var people = map[string]Caller{
+var people = map[string]lifecycle.TaskCaller{
 	"creator":  {ID: creatorID, Member: true},
 	"assignee": {ID: assigneeID, Member: true},
 	"member":   {ID: memberID, Member: true},
@@ -103,7 +104,7 @@ func TestEveryCase(t *testing.T) {
 
 func (q question) check(t *testing.T) (allowed bool) {
 	t.Helper()
-	state := store.TaskState{Status: store.TaskStatus(q.status), CreatorID: creatorID, Visibility: "private"}
+	state := store.TaskSnapshot{State: lifecycle.TaskState(q.status), CreatorID: creatorID, Visibility: "private"}
 	if q.public {
 		state.Visibility = "public"
 	}
@@ -111,7 +112,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 		id := people[q.holder].ID
 		state.AssigneeID = &id
 	}
-	ask := Ask{Action: store.TaskAction(q.action), To: store.TaskStatus(q.target), Caller: people[q.who], Comment: " \n"}
+	ask := lifecycle.TaskAsk{Action: lifecycle.TaskAction(q.action), To: lifecycle.TaskState(q.target), Caller: people[q.who], Comment: " \n"}
 	if q.commented {
 		ask.Comment = "because"
 	}
@@ -120,7 +121,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 		open = []int64{7}
 	}
 	wantTo, wantEvent, wantHeld, wantCode := q.expected()
-	step, held, err := Decide(state, ask, open)
+	step, held, err := lifecycle.DecideTask(FactsOf(state, open), ask)
 	if string(step.To) != wantTo || step.Event != wantEvent || held != wantHeld || fault.CodeOf(err) != wantCode {
 		t.Errorf("%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld, wantCode)
 	}
@@ -129,7 +130,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 		return false
 	}
 	if !held {
-		q.checkAssignee(t, assigneeAfter(state, step, ask.Caller.ID))
+		q.checkAssignee(t, FactsOf(state, nil).AssigneeAfter(step, ask.Caller.ID))
 	}
 	return true
 }
@@ -230,47 +231,12 @@ func (q question) checkAssignee(t *testing.T, got *int64) {
 	}
 }
 
-// TestAllowedActions looks at what a caller is offered.
-func TestAllowedActions(t *testing.T) {
-	t.Parallel()
-	holder := int64(assigneeID)
-	held := store.Task{TaskState: store.TaskState{Status: store.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
-	free := store.Task{TaskState: store.TaskState{Status: store.TaskNew, CreatorID: creatorID, Visibility: "public"}}
-	given := free
-	given.AssigneeID = &holder
-	waiting := free
-	waiting.Blockers = []store.Blocker{{ID: 7, Status: store.TaskCancelled}}
-	for name, c := range map[string]struct {
-		user    int64
-		task    store.Task
-		actions string
-		targets string
-	}{
-		"the assignee":         {assigneeID, held, "[status]", "[DONE BLOCKED NEW CANCELLED]"},
-		"the creator":          {creatorID, held, "[escalate status]", "[CANCELLED]"},
-		"a member":             {memberID, held, "[escalate]", "[]"},
-		"a member, free task":  {memberID, free, "[claim]", "[]"},
-		"a member, waiting":    {memberID, waiting, "[]", "[]"},
-		"the assignee, new":    {assigneeID, given, "[claim status]", "[IN_PROGRESS]"},
-		"a member, given":      {memberID, given, "[]", "[]"},
-		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
-	} {
-		user := store.User{ID: c.user}
-		if actions, targets := fmt.Sprint(Actions(user, c.task)), fmt.Sprint(Targets(user, c.task)); actions != c.actions || targets != c.targets {
-			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
-		}
-	}
-	if free.Ready() != true || waiting.Ready() != false || held.Ready() != false {
-		t.Error("ready is not what can be claimed now")
-	}
-}
-
 // TestInvalidTransitionTellsWhatIsAllowed asks for a status that is impossible, without a comment at that.
 func TestInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	holder := int64(assigneeID)
-	state := store.TaskState{Status: store.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}
-	_, _, err := Decide(state, Ask{Action: "status", To: store.TaskStuck, Caller: people["assignee"]}, nil)
+	state := store.TaskSnapshot{State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}
+	_, _, err := lifecycle.DecideTask(FactsOf(state, nil), lifecycle.TaskAsk{Action: "status", To: lifecycle.TaskStuck, Caller: people["assignee"]})
 	if got := fmt.Sprint(fault.As(err).Details["allowed"]); got != "[DONE BLOCKED NEW CANCELLED]" {
 		t.Errorf("allowed: %s", got)
 	}
@@ -279,14 +245,14 @@ func TestInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 // TestEveryStateIsDocumented keeps the table's stages and the record's states the same.
 func TestEveryStateIsDocumented(t *testing.T) {
 	t.Parallel()
-	var documented []store.TaskStatus
-	for _, stage := range Rules.Stages {
+	var documented []lifecycle.TaskState
+	for _, stage := range lifecycle.Task.States {
 		documented = append(documented, stage.State)
 		if stage.Means == "" || !stage.Terminal && stage.LeftBy == "" {
 			t.Errorf("%s is not explained", stage.State)
 		}
 	}
-	if !slices.Equal(documented, store.TaskStatuses) {
-		t.Errorf("documented %v, recorded %v", documented, store.TaskStatuses)
+	if !slices.Equal(documented, lifecycle.TaskStates) {
+		t.Errorf("documented %v, recorded %v", documented, lifecycle.TaskStates)
 	}
 }

@@ -1,3 +1,12 @@
+// Package task is the second workload: work that agents share.
+//
+// A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates, which a
+// validator refuses without a trace where it can tell; a durable timer ends a status that lasts too long. One mutex
+// lets one transition at a time through, and each looks again after whatever it waited for.
+//
+// The record decides between two writes of the same version: a transition counts once it is written, and each write
+// names the version that it makes. A workflow that finds its version taken, because the worker that wrote it died before
+// it could tell, takes over what the record has and decides again.
 package task
 
 import (
@@ -7,8 +16,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // Activities by name only: the worker has the real ones.
@@ -16,16 +26,16 @@ var tasks *activities.Tasks
 
 // Carried is what a task's workflow hands to its next run.
 type Carried struct {
-	State     store.TaskState `json:"state"`
-	Unblocked bool            `json:"unblocked,omitempty"`
-	Answered  []answer        `json:"answered,omitempty"`
+	State     store.TaskSnapshot `json:"state"`
+	Unblocked bool               `json:"unblocked,omitempty"`
+	Answered  []answer           `json:"answered,omitempty"`
 }
 
 // task is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
 type task struct {
 	id        int64
-	state     store.TaskState // Version 0: not read yet
-	unblocked bool            // every blocker is DONE, and will be for ever
+	state     store.TaskSnapshot // Version 0: not read yet
+	unblocked bool               // every blocker is DONE, and will be for ever
 	answered  []answer
 	tell      bool // dependents have waited for this task
 
@@ -36,26 +46,26 @@ type task struct {
 
 // Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
 // to the next one comes second.
-func Run(ctx workflow.Context, taskID int64, carried *Carried) (View, error) {
+func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
 	t := &task{
 		id: taskID, mutex: workflow.NewMutex(ctx),
-		signals: workflow.GetSignalChannel(ctx, UnblockedSignal), refreshes: workflow.GetSignalChannel(ctx, RefreshSignal),
+		signals: workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal), refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
 	}
 	if carried != nil {
 		t.state, t.unblocked, t.answered = carried.State, carried.Unblocked, carried.Answered
 	}
 	if err := t.listen(ctx); err != nil {
-		return View{}, err
+		return lifecycle.TaskView{}, err
 	}
 	if err := t.load(ctx); err != nil {
-		return View{}, err
+		return lifecycle.TaskView{}, err
 	}
-	for !Rules.Terminal(t.state.Status) {
+	for !lifecycle.Task.Terminal(t.state.State) {
 		if t.mayContinue(ctx) {
-			return View{}, workflow.NewContinueAsNewError(ctx, WorkflowType, t.id, &Carried{t.state, t.unblocked, t.answered})
+			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(ctx, lifecycle.TaskType, t.id, &Carried{t.state, t.unblocked, t.answered})
 		}
 		if err := t.step(ctx); err != nil {
-			return View{}, err
+			return lifecycle.TaskView{}, err
 		}
 	}
 	return t.finish(ctx)
@@ -67,7 +77,7 @@ func (t *task) load(ctx workflow.Context) error {
 		t.describe(ctx)
 		return nil
 	}
-	loaded, err := lifecycle.Do(ctx, tasks.LoadTask, t.id)
+	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +100,7 @@ func (t *task) step(ctx workflow.Context) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		return t.moveItself(ctx, store.TaskActionCancel, store.TaskCancelled, "The workflow was cancelled by an operator.", version)
+		return t.moveItself(ctx, lifecycle.TaskActionCancel, lifecycle.TaskCancelled, "The workflow was cancelled by an operator.", version)
 	case err != nil:
 		return err
 	case t.signals.Len() > 0:
@@ -115,7 +125,7 @@ func (t *task) refresh(ctx workflow.Context) error {
 		return err
 	}
 	defer unlock()
-	loaded, err := lifecycle.Do(ctx, tasks.LoadTask, t.id)
+	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
@@ -129,7 +139,7 @@ func (t *task) refresh(ctx workflow.Context) error {
 // context: a timer that was cancelled looks like one that has fired.
 func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
-	if t.state.Status == store.TaskStuck {
+	if t.state.State == lifecycle.TaskStuck {
 		at, what = t.state.ReleaseAt, "release"
 	}
 	if at == nil {
@@ -137,19 +147,19 @@ func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelF
 	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	return workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)), workflow.TimerOptions{
-		Summary: fmt.Sprintf("%s %s", t.state.Status, what),
+		Summary: fmt.Sprintf("%s %s", t.state.State, what),
 	}), stop
 }
 
 // timeIsUp ends the status whose timer has fired, unless it was left meanwhile.
 func (t *task) timeIsUp(ctx workflow.Context, version int64) error {
 	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
-	if t.state.Status == store.TaskStuck {
-		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.Status, spent)
-		return t.moveItself(ctx, store.TaskActionStatus, store.TaskNew, comment, version)
+	if t.state.State == lifecycle.TaskStuck {
+		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent)
+		return t.moveItself(ctx, lifecycle.TaskActionStatus, lifecycle.TaskNew, comment, version)
 	}
-	comment := fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.Status, spent)
-	return t.moveItself(ctx, store.TaskActionExpire, store.TaskStuck, comment, version)
+	comment := fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.State, spent)
+	return t.moveItself(ctx, lifecycle.TaskActionExpire, lifecycle.TaskStuck, comment, version)
 }
 
 // startClock begins the deadline of a task that waits for its blockers, if none is open any more.
@@ -162,12 +172,12 @@ func (t *task) startClock(ctx workflow.Context) error {
 	if !t.state.ClockWaits {
 		return nil
 	}
-	ask := Ask{Action: store.TaskActionStatus, To: store.TaskInProgress, Caller: Caller{System: true}}
+	ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true}}
 	if _, err := t.look(ctx, &ask); err != nil || !t.unblocked {
 		return err
 	}
 	version := t.state.Version + 1
-	written, err := lifecycle.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
+	written, err := record.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
 		TaskID: t.id, Version: version, RequestID: itsOwn("clock", version), At: workflow.Now(ctx).UTC(),
 	})
 	if err != nil {
@@ -185,14 +195,14 @@ func (t *task) mayContinue(ctx workflow.Context) bool {
 }
 
 // finish lets the last callers have their answers and tells those who have waited.
-func (t *task) finish(ctx workflow.Context) (View, error) {
+func (t *task) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if t.tell {
 		telling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, Summary: "tell waiting tasks",
 		})
 		if err := workflow.ExecuteActivity(telling, tasks.TellDependents, t.id).Get(ctx, nil); err != nil {
-			return View{}, err
+			return lifecycle.TaskView{}, err
 		}
 	}
 	err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })

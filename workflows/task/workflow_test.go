@@ -11,8 +11,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // TestWholeLife claims a task, blocks it, goes on and finishes it; who waited for it is told, once.
@@ -26,7 +27,7 @@ func TestWholeLife(t *testing.T) {
 	l.at(3*time.Minute, func() { l.must("status", byAssignee("IN_PROGRESS")) })
 	l.at(4*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
-	var end View
+	var end lifecycle.TaskView
 	if err := l.GetWorkflowResult(&end); err != nil || end.State != "DONE" || end.Version != 5 || end.DeadlineAt != nil {
 		t.Errorf("got %+v, %v", end, err)
 	}
@@ -39,12 +40,12 @@ func TestWholeLife(t *testing.T) {
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	assignee := int64(assigneeID)
-	for status, minutes := range map[store.TaskStatus]int{store.TaskNew: 120, store.TaskInProgress: 60, store.TaskBlocked: 30} {
+	for status, minutes := range map[lifecycle.TaskState]int{lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 60, lifecycle.TaskBlocked: 30} {
 		t.Run(string(status), func(t *testing.T) {
 			t.Parallel()
 			m := newMemory()
-			m.state.Status = status
-			if status != store.TaskNew {
+			m.state.State = status
+			if status != lifecycle.TaskNew {
 				m.state.AssigneeID = &assignee
 			}
 			l := newLife(t, m)
@@ -98,11 +99,11 @@ func TestStuckRelease(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.release = 10 * time.Minute
-	m.deadlines[store.TaskNew] = 0
+	m.deadlines[lifecycle.TaskNew] = 0
 	l := newLife(t, m)
-	l.at(0, func() { l.must("claim", byAssignee("")) })                                                // expires after 60 minutes
-	l.at(69*time.Minute, func() { l.must("takeover", Input{Actor: memberID, Comment: "c"}) })          // in time, expires after 129
-	l.at(140*time.Minute, func() { l.must("claim", Input{Actor: assigneeID, Comment: "free again"}) }) // released after 139
+	l.at(0, func() { l.must("claim", byAssignee("")) })                                                              // expires after 60 minutes
+	l.at(69*time.Minute, func() { l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })          // in time, expires after 129
+	l.at(140*time.Minute, func() { l.must("claim", lifecycle.TaskInput{Actor: assigneeID, Comment: "free again"}) }) // released after 139
 	l.at(141*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
 	want := "[claimed deadline_expired taken_over deadline_expired status_changed claimed status_changed]"
@@ -117,7 +118,7 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 	m := newMemory()
 	l := newLife(t, m)
 	l.at(time.Minute, func() {
-		m.deadlines = map[store.TaskStatus]time.Duration{store.TaskNew: time.Minute, store.TaskInProgress: 0}
+		m.deadlines = map[lifecycle.TaskState]time.Duration{lifecycle.TaskNew: time.Minute, lifecycle.TaskInProgress: 0}
 		if got := l.state(); !got.DeadlineAt.Equal(l.begin.Add(120 * time.Minute)) {
 			t.Errorf("the running deadline moved: %+v", got)
 		}
@@ -137,9 +138,9 @@ func TestClockWaitsForBlockers(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]func(*life){
 		"by a signal": func(l *life) {
-			l.at(2*time.Hour, func() { l.SignalWorkflow(UnblockedSignal, nil) }) // too early: one is open still
-			l.at(3*time.Hour, func() { l.memory.open = nil; l.SignalWorkflow(UnblockedSignal, nil) })
-			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(UnblockedSignal, nil) }) // told twice
+			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is open still
+			l.at(3*time.Hour, func() { l.memory.open = nil; l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
+			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // told twice
 		},
 		"at the start": func(l *life) { l.memory.open = nil },
 	} {
@@ -171,8 +172,8 @@ func TestBlockersAreLookedAt(t *testing.T) {
 	m.open = []int64{7, 8}
 	l := newLife(t, m)
 	l.at(0, func() {
-		l.ask("claim", byAssignee(""), func(_ View, err error) {
-			refusal := lifecycle.RefusalIn(err)
+		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) {
+			refusal := temporalio.RefusalIn(err)
 			if refusal == nil || refusal.Code != fault.UnresolvedBlockers || fmt.Sprint(refusal.Details["blockers"]) != "[7 8]" {
 				t.Errorf("got %v %v", err, refusal)
 			}
@@ -195,10 +196,10 @@ func TestOneOfManyWins(t *testing.T) {
 	won, lost := 0, 0
 	l.at(0, func() {
 		for i := range 20 {
-			l.ask("claim", Input{Actor: []int64{creatorID, assigneeID, memberID, adminID}[i%4], Comment: "c"}, func(_ View, err error) {
+			l.ask("claim", lifecycle.TaskInput{Actor: []int64{creatorID, assigneeID, memberID, adminID}[i%4], Comment: "c"}, func(_ lifecycle.TaskView, err error) {
 				if err == nil {
 					won++
-				} else if refusal := lifecycle.RefusalIn(err); refusal != nil && refusal.Code == fault.TaskAlreadyClaimed {
+				} else if refusal := temporalio.RefusalIn(err); refusal != nil && refusal.Code == fault.TaskAlreadyClaimed {
 					lost++
 				}
 			})
@@ -222,15 +223,15 @@ func TestForgottenWrite(t *testing.T) {
 	l.at(time.Minute, func() {
 		member := int64(memberID)
 		m.state.Version, m.state.RequestID = 2, "forgotten"
-		m.enter(store.TaskInProgress, &member, l.begin.Add(time.Minute))
-		l.ask("claim", byAssignee(""), func(_ View, err error) {
-			if refusal := lifecycle.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
+		m.enter(lifecycle.TaskInProgress, &member, l.begin.Add(time.Minute))
+		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) {
+			if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
 				t.Errorf("the second claim: %v", err)
 			}
 		})
 	})
 	l.at(2*time.Minute, func() {
-		l.askAs("forgotten", "claim", Input{Actor: memberID, Comment: "c"}, func(view View, err error) {
+		l.askAs("forgotten", "claim", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(view lifecycle.TaskView, err error) {
 			if err != nil || view.Version != 2 || *view.AssigneeID != memberID {
 				t.Errorf("the first claim: %+v, %v", view, err)
 			}
@@ -238,8 +239,8 @@ func TestForgottenWrite(t *testing.T) {
 	})
 	l.at(62*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
-	if got := fmt.Sprint(m.types()); got != "[deadline_expired status_changed]" || m.state.Status != store.TaskCancelled {
-		t.Errorf("events %s, %s", got, m.state.Status)
+	if got := fmt.Sprint(m.types()); got != "[deadline_expired status_changed]" || m.state.State != lifecycle.TaskCancelled {
+		t.Errorf("events %s, %s", got, m.state.State)
 	}
 }
 
@@ -248,10 +249,10 @@ func TestSameRequestTwice(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	l := newLife(t, m)
-	l.at(0, func() { l.askAs("once", "claim", byAssignee(""), func(View, error) {}) })
+	l.at(0, func() { l.askAs("once", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
 	l.at(time.Minute, func() { l.must("status", byAssignee("NEW")) })
 	l.at(2*time.Minute, func() {
-		l.askAs("once", "claim", byAssignee(""), func(view View, err error) {
+		l.askAs("once", "claim", byAssignee(""), func(view lifecycle.TaskView, err error) {
 			if err != nil || view.State != "IN_PROGRESS" || view.Version != 2 {
 				t.Errorf("got %+v, %v", view, err)
 			}
@@ -269,9 +270,9 @@ func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	l := newLife(t, m)
-	l.at(time.Minute, func() { l.askAs("before", "claim", byAssignee(""), func(View, error) {}) })
+	l.at(time.Minute, func() { l.askAs("before", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
-	l.at(3*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(UnblockedSignal, nil) })
+	l.at(3*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
 	l.run()
 	next, ok := errors.AsType[*workflow.ContinueAsNewError](l.GetWorkflowError())
 	if !ok {
@@ -286,7 +287,7 @@ func TestContinueAsNew(t *testing.T) {
 	second := newLife(t, m)
 	second.SetStartTime(l.begin.Add(3 * time.Minute))
 	second.at(time.Minute, func() {
-		second.askAs("before", "claim", byAssignee(""), func(view View, err error) {
+		second.askAs("before", "claim", byAssignee(""), func(view lifecycle.TaskView, err error) {
 			if err != nil || view.Version != 2 {
 				t.Errorf("a request of the run before: %+v, %v", view, err)
 			}
@@ -296,7 +297,7 @@ func TestContinueAsNew(t *testing.T) {
 		}
 	})
 	second.at(time.Hour, func() { second.CancelWorkflow() })
-	second.ExecuteWorkflow(WorkflowType, id, carried)
+	second.ExecuteWorkflow(lifecycle.TaskType, id, carried)
 	if len(m.events) != 4 || m.events[2].Comment != "Status deadline expired. Was in BLOCKED for 30 minutes." {
 		t.Errorf("events %+v", m.events)
 	}
@@ -310,9 +311,9 @@ func TestRecordAway(t *testing.T) {
 	l := newLife(t, m)
 	claimed := false
 	l.at(0, func() {
-		l.ask("claim", byAssignee(""), func(_ View, err error) { claimed = err == nil })
-		l.ask("claim", Input{Actor: memberID, Comment: "c"}, func(_ View, err error) {
-			if refusal := lifecycle.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
+		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) { claimed = err == nil })
+		l.ask("claim", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(_ lifecycle.TaskView, err error) {
+			if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
 				t.Errorf("the other claim: %v", err)
 			}
 		})
@@ -327,14 +328,14 @@ func TestRecordAway(t *testing.T) {
 // TestOperatorCancels ends the task by the temporal CLI, from every status that is not an end.
 func TestOperatorCancels(t *testing.T) {
 	t.Parallel()
-	for _, status := range live {
+	for _, status := range append(slices.Clone(lifecycle.TaskTimed), lifecycle.TaskStuck) {
 		m := newMemory()
-		m.state.Status = status
+		m.state.State = status
 		l := newLife(t, m)
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()
-		if err := l.GetWorkflowError(); err != nil || m.state.Status != store.TaskCancelled || len(m.events) != 1 || m.events[0].ActorID != nil {
-			t.Errorf("%s: ended %v, %s, %+v", status, err, m.state.Status, m.events)
+		if err := l.GetWorkflowError(); err != nil || m.state.State != lifecycle.TaskCancelled || len(m.events) != 1 || m.events[0].ActorID != nil {
+			t.Errorf("%s: ended %v, %s, %+v", status, err, m.state.State, m.events)
 		}
 	}
 }
@@ -348,7 +349,7 @@ func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 		l := newLife(t, m)
 		var codes []fault.Code
 		l.at(0, func() {
-			l.ask("claim", Input{Actor: outsiderID, Comment: "c"}, func(_ View, err error) { codes = append(codes, lifecycle.RefusalIn(err).Code) })
+			l.ask("claim", lifecycle.TaskInput{Actor: outsiderID, Comment: "c"}, func(_ lifecycle.TaskView, err error) { codes = append(codes, temporalio.RefusalIn(err).Code) })
 		})
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()

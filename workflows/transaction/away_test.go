@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestFragmentAway lets Fragment be away while orders come: each waits in line without spending a try, one after the other looks whether
@@ -30,7 +30,7 @@ func TestFragmentAway(t *testing.T) {
 
 			w.fragment.ClearFaults()
 			for _, hash := range []string{first, second} {
-				if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+				if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 					t.Errorf("%d attempts", got.Attempt)
 				}
 			}
@@ -47,12 +47,12 @@ func TestFragmentAwayForLong(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
 	w.wantHeld(hash)
-	w.fails(hash, "Service unavailable: Fragment API returned 503", store.Retryable)
+	w.fails(hash, "Service unavailable: Fragment API returned 503", lifecycle.Retryable)
 
 	w.fragment.ClearFaults()
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
 	w.balances()
 }
@@ -65,8 +65,8 @@ func TestOneOrderHoldsUpNobody(t *testing.T) {
 	first := w.deposit(1, "durov 50")
 	w.eventually("the first waits in line", func() bool { return w.inLine(first) })
 	second := w.depositAs(sim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
-	w.becomes(second, store.TransactionProcessed)
-	w.becomes(first, store.TransactionProcessed)
+	w.becomes(second, lifecycle.TransactionProcessed)
+	w.becomes(first, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }

@@ -7,26 +7,26 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // Carried is what a transaction's workflow hands to its next run, besides what the record has.
 type Carried struct {
-	Status    store.TransactionStatus `json:"status"`            // that all below is about
-	Entered   *time.Time              `json:"entered,omitempty"` // as the record has it: when processing was entered
-	Since     time.Time               `json:"since"`
-	Tries     int                     `json:"tries,omitempty"`
-	RestUntil *time.Time              `json:"rest_until,omitempty"`
-	Unquoted  bool                    `json:"unquoted,omitempty"`
-	Cancelled bool                    `json:"cancelled,omitempty"`
-	Stuck     bool                    `json:"stuck,omitempty"`
-	Attention bool                    `json:"attention,omitempty"` // the search attributes stay as they are
-	Owner     bool                    `json:"owner,omitempty"`
+	Status    lifecycle.TransactionState `json:"status"`            // that all below is about
+	Entered   *time.Time                 `json:"entered,omitempty"` // as the record has it: when processing was entered
+	Since     time.Time                  `json:"since"`
+	Tries     int                        `json:"tries,omitempty"`
+	RestUntil *time.Time                 `json:"rest_until,omitempty"`
+	Unquoted  bool                       `json:"unquoted,omitempty"`
+	Cancelled bool                       `json:"cancelled,omitempty"`
+	Stuck     bool                       `json:"stuck,omitempty"`
+	Attention bool                       `json:"attention,omitempty"` // the search attributes stay as they are
+	Owner     bool                       `json:"owner,omitempty"`
 }
 
 // fits says whether what was handed over is about the place where the record stands now.
 func (c *Carried) fits(position activities.Position) bool {
-	return c != nil && c.Status == position.Status && sameTime(c.Entered, position.Since)
+	return c != nil && c.Status == position.State && sameTime(c.Entered, position.Since)
 }
 
 // goOn takes over from the run before, in the status that it left.
@@ -36,7 +36,7 @@ func (t *transaction) goOn(ctx workflow.Context, c Carried) {
 		t.rest = max(c.RestUntil.Sub(workflow.Now(ctx)), time.Millisecond)
 	}
 
-	if c.Status == store.TransactionProcessing && !c.Stuck {
+	if c.Status == lifecycle.TransactionProcessing && !c.Stuck {
 		t.watch(ctx)
 	}
 	t.show(ctx, false)
@@ -45,14 +45,14 @@ func (t *transaction) goOn(ctx workflow.Context, c Carried) {
 // handOver ends this run: the next one goes on from here.
 func (t *transaction) handOver(ctx workflow.Context) error {
 	c := Carried{
-		Status: t.at.Status, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
+		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
 		Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
 	}
 	if t.rest > 0 {
 		until := workflow.Now(ctx).Add(t.rest).UTC()
 		c.RestUntil = &until
 	}
-	return workflow.NewContinueAsNewError(ctx, WorkflowType, t.hash, &c)
+	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }
 
 // waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of 0.1.0 handed over
@@ -79,7 +79,7 @@ func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
 	switch {
 	case awaitsPeople[step]:
 		return true
-	case step == stepRest && t.at.Status == store.TransactionFailed && !t.cancelled:
+	case step == stepRest && t.at.State == lifecycle.TransactionFailed && !t.cancelled:
 		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
 	default:
 		// A run of 0.1.0 that is long already is replayed up to its last look with the default: from the next look on it hands over.

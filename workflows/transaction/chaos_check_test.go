@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
@@ -54,31 +55,31 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 		signed := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentSigned })
 		travels := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentPaid && p.KeptAt == nil })
 		switch {
-		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.Status == store.TransactionPending:
+		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.State == lifecycle.TransactionPending:
 			settled = false
 		case t.NeedsReview: // what does the shop say?
 			settled = false
-			outcome := store.TransactionFailed
+			outcome := lifecycle.TransactionFailed
 			if len(purchasesOf(payments, bought)) > 0 {
-				outcome = store.TransactionProcessed
+				outcome = lifecycle.TransactionProcessed
 			}
 			if t.ReviewReason != store.ReviewNotConfirmed {
 				c.complain("%.8s needs review: %s", hash, t.ReviewReason)
 			}
 			c.tally["reviews"]++
-			c.note(errand{hash: hash, update: store.TransactionActionResolve, input: transaction.Input{Actor: c.lab.admin.ID, Outcome: outcome}})
-		case t.Status == store.TransactionProcessing:
+			c.note(errand{hash: hash, update: lifecycle.TransactionActionResolve, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: outcome}})
+		case t.State == lifecycle.TransactionProcessing:
 			settled = false
 		case t.NextRetry() != nil: // by the system
 			settled = false
-		case t.Status == store.TransactionFailed && t.ErrorClass != store.NonRetryable:
+		case t.State == lifecycle.TransactionFailed && t.ErrorClass != lifecycle.NonRetryable:
 			settled = false
 			if c.retried[hash]++; c.retried[hash] > 5 {
 				c.complain("%.8s cannot be bought without any trouble: %s", hash, t.ErrorMessage)
 				return true, nil
 			}
 			c.tally["retries"]++
-			c.note(errand{hash: hash, update: store.TransactionActionRetry, input: transaction.Input{Actor: c.lab.admin.ID}})
+			c.note(errand{hash: hash, update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}})
 		}
 	}
 	return settled, nil
@@ -139,13 +140,13 @@ func (c *chaos) verify() error {
 
 // refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the operator gives back.
 func (c *chaos) refunds(t store.Transaction) bool {
-	return c.plan.refunds && t.Status == store.TransactionFailed && t.ErrorClass == store.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
+	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
 }
 
 // verifyOne checks one order: its state tells what happened.
 func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []sim.Purchase) {
 	refunded := 0
-	c.tally[string(t.Status)]++
+	c.tally[string(t.State)]++
 	if t.Retries > 0 {
 		c.tally["retries by the system"]++
 	}
@@ -161,8 +162,8 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 			refunded++
 		case p.Kind == store.Purchase && p.State == store.PaymentPaid && (p.AmountNano > t.QuoteNano*10_100/10_000 || p.AmountNano > t.AmountNano):
 			c.complain("%.8s: payment %d is of %d nanoTON, the quote was %d, the deposit %d", t.Hash, p.ID, p.AmountNano, t.QuoteNano, t.AmountNano)
-		case p.Kind == store.Purchase && p.State == store.PaymentPaid && t.Status != store.TransactionProcessed:
-			c.complain("%.8s is %s, but payment %d is paid", t.Hash, t.Status, p.ID)
+		case p.Kind == store.Purchase && p.State == store.PaymentPaid && t.State != lifecycle.TransactionProcessed:
+			c.complain("%.8s is %s, but payment %d is paid", t.Hash, t.State, p.ID)
 		}
 	}
 	owed := 0
@@ -172,13 +173,13 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 	switch {
 	case len(bought) > 1:
 		c.complain("%.8s was bought %d times", t.Hash, len(bought))
-	case t.Status == store.TransactionFailed && len(bought) != 0:
+	case t.State == lifecycle.TransactionFailed && len(bought) != 0:
 		c.complain("%.8s failed (%s), but was bought", t.Hash, t.ErrorMessage)
-	case t.Status == store.TransactionProcessed && (len(bought) != 1 || bought[0].Hash != t.FragmentTransactionHash ||
+	case t.State == lifecycle.TransactionProcessed && (len(bought) != 1 || bought[0].Hash != t.FragmentTransactionHash ||
 		bought[0].Stars != t.Stars || bought[0].Username != t.Username):
 		c.complain("%.8s is processed by %.8s for %d Stars, the shop says %+v", t.Hash, t.FragmentTransactionHash, t.Stars, bought)
-	case t.Status != store.TransactionFailed && t.Status != store.TransactionProcessed:
-		c.complain("%.8s is %s in the end", t.Hash, t.Status)
+	case t.State != lifecycle.TransactionFailed && t.State != lifecycle.TransactionProcessed:
+		c.complain("%.8s is %s in the end", t.Hash, t.State)
 	}
 	if refunded != owed || t.RefundDueNano != 0 {
 		c.complain("%.8s failed (%s, %s) and was refunded %d times, %d nanoTON are owed", t.Hash, t.ErrorMessage, t.ErrorClass, refunded, t.RefundDueNano)

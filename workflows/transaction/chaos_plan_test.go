@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/lifecycle"
 )
 
 // plan is what happens in a history from outside.
@@ -150,11 +149,11 @@ var moves = map[string]func(*chaos, move) error{
 	},
 	"operator cancels": func(c *chaos, m move) error { return c.ask(m.n, errand{cancel: true}) },
 	"operator retries": func(c *chaos, m move) error {
-		return c.ask(m.n, errand{update: store.TransactionActionRetry, input: transaction.Input{Actor: c.lab.admin.ID}})
+		return c.ask(m.n, errand{update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}})
 	},
-	"operator signals a retry": func(c *chaos, m move) error { return c.ask(m.n, errand{signal: transaction.RetrySignal}) },
+	"operator signals a retry": func(c *chaos, m move) error { return c.ask(m.n, errand{signal: lifecycle.TransactionRetrySignal}) },
 	"hints come for nothing": func(c *chaos, m move) error {
-		return c.ask(m.n, errand{signal: pick([]string{transaction.TurnSignal, transaction.SettledSignal}, m.m)})
+		return c.ask(m.n, errand{signal: pick([]string{lifecycle.TransactionTurnSignal, lifecycle.TransactionSettledSignal}, m.m)})
 	},
 	"operator pauses":  func(c *chaos, _ move) error { return c.lab.store.Pause(context.Background(), &c.lab.admin.ID, "chaos") },
 	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background()) },

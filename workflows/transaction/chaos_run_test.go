@@ -21,7 +21,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"
@@ -68,8 +68,8 @@ type errand struct {
 	start  bool
 	cancel bool
 	signal string
-	update store.TransactionAction
-	input  transaction.Input
+	update lifecycle.TransactionAction
+	input  lifecycle.TransactionInput
 }
 
 func newChaos(l *lab, p plan) (*chaos, error) {
@@ -94,7 +94,7 @@ func newChaos(l *lab, p plan) (*chaos, error) {
 	c.RegisterWorkflowWithOptions(c.history, workflow.RegisterOptions{Name: "History"})
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
 		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second, ConfirmPatience: time.Minute, StuckAfter: 1000 * time.Hour,
-	}}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
+	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	c.RegisterActivity(c.cashier)
 	c.RegisterActivity(c.purchases)
 	for name, act := range map[string]any{"look": c.look, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
@@ -180,7 +180,7 @@ func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
 	c.errands = nil
 	c.mu.Unlock()
 	for _, e := range errands {
-		id, d := store.TransactionWorkflowID(e.hash), drivers[e.hash]
+		id, d := lifecycle.TransactionID(e.hash), drivers[e.hash]
 		if (e.start || e.update != "") && (d == nil || d.ends) {
 			d = &driver{}
 			drivers[e.hash] = d
@@ -203,8 +203,8 @@ func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
 func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 	for again := true; again; {
 		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID: store.TransactionWorkflowID(hash), WaitForCancellation: true,
-		}), transaction.WorkflowType, hash)
+			WorkflowID: lifecycle.TransactionID(hash), WaitForCancellation: true,
+		}), lifecycle.TransactionType, hash)
 		d.runs = child.GetChildWorkflowExecution().Get(ctx, nil) == nil
 		err := child.Get(ctx, nil)
 		d.runs = false
@@ -218,8 +218,8 @@ func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 // unfinished is what the reconciler asks, too: a workflow has ended; was there more to do? Test environments end activities
 // after ten tries.
 func (c *chaos) unfinished(ctx context.Context, hash string) (bool, error) {
-	at, err := c.lab.store.StandingOf(ctx, hash)
-	return at.Status == store.TransactionPending || at.Status == store.TransactionProcessing || at.RefundDue > 0 ||
+	at, err := c.lab.store.SnapshotOfTransaction(ctx, hash)
+	return at.State == lifecycle.TransactionPending || at.State == lifecycle.TransactionProcessing || at.RefundDue > 0 ||
 		at.RetryAt != nil || at.Refund != nil && !at.Refund.Kept, err
 }
 
@@ -251,7 +251,7 @@ type messenger struct {
 }
 
 func (m messenger) SignalWorkflow(_ context.Context, id, _, name string, _ any) error {
-	m.c.note(errand{hash: strings.TrimPrefix(id, store.TransactionWorkflowID("")), signal: name})
+	m.c.note(errand{hash: strings.TrimPrefix(id, lifecycle.TransactionID("")), signal: name})
 	return nil
 }
 
@@ -366,7 +366,7 @@ func (f *commandFate) ExecuteLocalActivity(ctx workflow.Context, activityType st
 
 // strike ends a workflow in the middle of what it does: nothing of it is left but the record.
 func (f *commandFate) strike(ctx workflow.Context) {
-	hash := strings.TrimPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, store.TransactionWorkflowID(""))
+	hash := strings.TrimPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, lifecycle.TransactionID(""))
 	f.c.mu.Lock()
 	left := f.c.lossIn[hash]
 	f.c.lossIn[hash] = max(left-1, 0)

@@ -21,6 +21,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
@@ -218,7 +219,7 @@ func (c *chaos) build() error {
 	c.purchases = &activities.Transactions{Store: c.lab.store, Settings: settings, Metrics: counted, Log: log}
 	c.monitor = &activities.TonMonitor{
 		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c}, Metrics: counted, Log: log,
-		TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+		TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
 		Start: func(ctx context.Context, hash string) error {
 			c.note(errand{hash: hash, start: true})
 			return c.lab.store.MarkTransactionStarted(ctx, hash)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -13,9 +12,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // Client is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors admit
@@ -39,21 +39,19 @@ type Client struct {
 
 // Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.
 func (c *Client) Deadline(t store.Transaction) *time.Time {
-	if t.Status != store.TransactionProcessing || t.ProcessingSince == nil {
+	if t.State != lifecycle.TransactionProcessing || t.ProcessingSince == nil {
 		return nil
 	}
 	at := t.ProcessingSince.Add(c.StuckAfter).UTC()
 	return &at
 }
 
-var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
 // Find gives a transaction.
 func (c *Client) Find(ctx context.Context, hash string) (store.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return store.Transaction{}, err
 	}
-	if !hashes.MatchString(hash) {
+	if !lifecycle.TransactionHashPattern.MatchString(hash) {
 		return store.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
 	}
 	return c.Store.TransactionByHash(ctx, hash)
@@ -145,37 +143,37 @@ func (c *Client) Switches(ctx context.Context) ([]store.Switch, error) {
 
 // Start starts a transaction's workflow, unless it runs. One that ran before goes on from where the record stands.
 func (c *Client) Start(ctx context.Context, hash string) error {
-	_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(hash), WorkflowType, hash)
+	_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(hash), lifecycle.TransactionType, hash)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return lifecycle.Unreachable(err)
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
 
 // Refresh lets a transaction's workflow look where the record stands.
 func (c *Client) Refresh(ctx context.Context, hash string) error {
-	return c.Temporal.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", SettledSignal, nil)
+	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionSettledSignal, nil)
 }
 
 // Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set back.
 func (c *Client) Restart(ctx context.Context, hash string) error {
 	options := startOptions(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
-	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, WorkflowType, hash); err != nil {
-		return lifecycle.Unreachable(err)
+	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.TransactionType, hash); err != nil {
+		return temporalio.Unreachable(err)
 	}
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
 
 func startOptions(hash string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID:                       store.TransactionWorkflowID(hash),
+		ID:                       lifecycle.TransactionID(hash),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            title(hash),
+		StaticSummary:            lifecycle.TransactionTitle(hash),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			lifecycle.StageAttribute.ValueSet(string(store.TransactionPending)),
+			temporalio.StageAttribute.ValueSet(string(lifecycle.TransactionPending)),
 		),
 	}
 }
@@ -183,11 +181,11 @@ func startOptions(hash string) client.StartWorkflowOptions {
 // StartMonitor makes sure that the one monitor of a wallet runs.
 func (c *Client) StartMonitor(ctx context.Context, wallet string) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       MonitorID(wallet),
+		ID:                       lifecycle.TonMonitorID(wallet),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            monitorTitle,
-	}, MonitorType, wallet)
+		StaticSummary:            lifecycle.TonMonitorTitle,
+	}, lifecycle.TonMonitorType, wallet)
 	return err
 }
 

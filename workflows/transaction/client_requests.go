@@ -7,45 +7,46 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
 const askAgain = 10 * time.Second
 
 // Actions lists what an administrator may do with a transaction now.
-func Actions(t store.Transaction) []store.TransactionAction {
-	return Rules.Actions(t.Status, admin, rowFacts(t))
+func Actions(t store.Transaction) []lifecycle.TransactionAction {
+	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, rowFacts(t))
 }
 
 // Outcomes lists the statuses to which an administrator may resolve a transaction now.
-func Outcomes(t store.Transaction) []store.TransactionStatus {
-	return Rules.Targets(t.Status, store.TransactionActionResolve, admin, rowFacts(t))
+func Outcomes(t store.Transaction) []lifecycle.TransactionState {
+	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, rowFacts(t))
 }
 
 // rowFacts are what the row alone tells. A failed transaction that may be tried again has no live purchase; of one that needs
 // review the workflow knows more.
-func rowFacts(t store.Transaction) Facts {
-	return Facts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0, Disputed: t.ReviewReason == store.ReviewDisputed}
+func rowFacts(t store.Transaction) lifecycle.TransactionFacts {
+	return lifecycle.TransactionFacts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0, Disputed: t.ReviewReason == store.ReviewDisputed}
 }
 
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
 // same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Client) Retry(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, store.TransactionActionRetry, Input{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go on, when the review
 // was about its deposit: processing. payment is
 // empty but for processed after a review for payment_lost: the hash on the chain of the payment that bought it.
-func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome store.TransactionStatus, payment, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, store.TransactionActionResolve, Input{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)
+func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string) (store.Transaction, error) {
+	return c.act(ctx, user, hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)
 }
 
 // WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
 func (c *Client) WriteOff(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, store.TransactionActionWriteOff, Input{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // told is what an answer says, whether kept now or before.
@@ -60,8 +61,8 @@ func told(answer store.TransactionAnswer, err error) (store.Transaction, error) 
 	}
 }
 
-func (c *Client) act(ctx context.Context, user store.User, hash string, action store.TransactionAction, in Input, key string) (store.Transaction, error) {
-	if err := checkInput(action, in); err != nil {
+func (c *Client) act(ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string) (store.Transaction, error) {
+	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
 		return store.Transaction{}, err
 	}
 	r := store.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
@@ -82,14 +83,14 @@ func (c *Client) act(ctx context.Context, user store.User, hash string, action s
 
 // decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started
 // when it is gone.
-func (c *Client) decide(ctx context.Context, hash string, action store.TransactionAction, in Input, id string) (store.Transaction, error) {
+func (c *Client) decide(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) (store.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	t, err := c.Find(ctx, hash)
 	if err != nil {
 		return t, err
 	}
-	if _, err := Rules.Decide(t.Status, request{Action: action, To: in.Outcome, Roles: admin}, rowFacts(t)); err != nil {
+	if _, err := lifecycle.Transaction.Decide(t.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, rowFacts(t)); err != nil {
 		return t, err
 	}
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
@@ -97,18 +98,18 @@ func (c *Client) decide(ctx context.Context, hash string, action store.Transacti
 		if err == nil {
 			return c.Store.TransactionByHash(ctx, hash)
 		}
-		if refusal := lifecycle.RefusalIn(err); refusal != nil {
+		if refusal := temporalio.RefusalIn(err); refusal != nil {
 			if now, err := c.Store.TransactionByHash(ctx, hash); err == nil && pause > firstPause && led(action, in, t, now) {
 				return now, nil // it was done when it was asked for before, and no answer came
 			}
 			return t, refusal
 		}
-		if lifecycle.Invalid(err) {
-			return t, lifecycle.Unreachable(err)
+		if temporalio.Invalid(err) {
+			return t, temporalio.Unreachable(err)
 		}
 		select {
 		case <-ctx.Done():
-			return t, lifecycle.Unreachable(err)
+			return t, temporalio.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
@@ -117,22 +118,22 @@ func (c *Client) decide(ctx context.Context, hash string, action store.Transacti
 const firstPause = 50 * time.Millisecond
 
 // led says whether an action has led from one state of a transaction to another.
-func led(action store.TransactionAction, in Input, before, now store.Transaction) bool {
-	if action == store.TransactionActionRetry {
+func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, before, now store.Transaction) bool {
+	if action == lifecycle.TransactionActionRetry {
 		return now.Attempt > before.Attempt
 	}
 	// Of a write-off the row alone does not tell: the refund may be on its way instead.
-	return action == store.TransactionActionResolve && before.NeedsReview && !now.NeedsReview && now.Status == in.Outcome
+	return action == lifecycle.TransactionActionResolve && before.NeedsReview && !now.NeedsReview && now.State == in.Outcome
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Client) update(ctx context.Context, hash string, action store.TransactionAction, in Input, id string) error {
+func (c *Client) update(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	handle, err := c.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(startOptions(hash), WorkflowType, hash),
+		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(startOptions(hash), lifecycle.TransactionType, hash),
 		UpdateOptions: client.UpdateWorkflowOptions{
-			WorkflowID: store.TransactionWorkflowID(hash), UpdateID: id, UpdateName: string(action), Args: []any{in},
+			WorkflowID: lifecycle.TransactionID(hash), UpdateID: id, UpdateName: string(action), Args: []any{in},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})

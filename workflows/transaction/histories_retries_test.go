@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestRecordHistoriesOfRetries saves histories of failed orders that the system tries again.
@@ -39,7 +39,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 	save("retried-before-its-time", faster)
 
 	stopped := fails()
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(stopped), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(stopped), ""))
 	save("cancelled-before-its-retry", stopped)
 
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})

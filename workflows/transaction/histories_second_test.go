@@ -5,7 +5,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestRecordHistoriesOfTheSecondSource saves histories of orders that were checked.
@@ -25,15 +25,15 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	w.lie(sim.Lies{Missing: true})
 	accepted, refused, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	for _, hash := range []string{accepted, refused, kept} {
-		w.disputed(hash, store.TransactionProcessing)
+		w.disputed(hash, lifecycle.TransactionProcessing)
 	}
-	w.resolved(accepted, store.TransactionProcessing, "I have looked")
+	w.resolved(accepted, lifecycle.TransactionProcessing, "I have looked")
 	save("disputed-and-accepted", accepted)
 	for _, hash := range []string{refused, kept} {
-		w.resolved(hash, store.TransactionFailed, "I have looked")
-		w.disputed(hash, store.TransactionFailed)
+		w.resolved(hash, lifecycle.TransactionFailed, "I have looked")
+		w.disputed(hash, lifecycle.TransactionFailed)
 	}
-	w.resolved(refused, store.TransactionFailed, "I have looked")
+	w.resolved(refused, lifecycle.TransactionFailed, "I have looked")
 	save("disputed-and-given-back", refused)
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
@@ -44,7 +44,7 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	before := len(w.second.Requests())
 	stopped := w.deposit(2, "durov 50")
 	w.eventually("it was asked in vain", func() bool { return len(w.second.Requests()) > before })
-	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(stopped), ""))
-	w.becomes(stopped, store.TransactionFailed)
+	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(stopped), ""))
+	w.becomes(stopped, lifecycle.TransactionFailed)
 	save("cancelled-while-a-second-source-is-away", stopped)
 }

@@ -9,8 +9,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestRecordHistories saves the histories that are replayed.
@@ -32,7 +31,7 @@ func TestRecordHistories(t *testing.T) {
 		_, err := w.client.Retry(ctx, w.admin, hash, "again", "")
 		w.must(err)
 	}
-	resolve := func(hash string, outcome store.TransactionStatus) {
+	resolve := func(hash string, outcome lifecycle.TransactionState) {
 		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
 		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 		w.must(err)
@@ -62,7 +61,7 @@ func TestRecordHistories(t *testing.T) {
 	retry(again)
 	save("failed-and-retried-by-update", again)
 	again = w.failedOnce()
-	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(again), "", "retry", nil))
+	w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(again), "", "retry", nil))
 	save("failed-and-retried-by-signal", again)
 
 	drop(1000)
@@ -73,8 +72,8 @@ func TestRecordHistories(t *testing.T) {
 
 	drop(100_000)
 	hopeless := w.deposit(1, "durov 50")
-	w.becomes(hopeless, store.TransactionFailed)
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hopeless), ""))
+	w.becomes(hopeless, lifecycle.TransactionFailed)
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hopeless), ""))
 	save("failed-dead-payments-cancelled", hopeless)
 	drop(0)
 
@@ -82,8 +81,8 @@ func TestRecordHistories(t *testing.T) {
 	settings.DoneAfterMS = 1000 * 3600
 	w.must(w.fragment.Set(settings))
 	bad, good := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
-	resolve(bad, store.TransactionFailed)
-	resolve(good, store.TransactionProcessed)
+	resolve(bad, lifecycle.TransactionFailed)
+	resolve(good, lifecycle.TransactionProcessed)
 	save("reviewed-failed", bad)
 	save("reviewed-processed", good)
 	settings.DoneAfterMS = 0
@@ -92,34 +91,34 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	stuck, stopped := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(stopped), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(stopped), ""))
 	save("cancelled-while-waiting", stopped)
 	w.must(w.client.Resume(ctx))
 	save("processed-after-it-was-stuck", stuck)
 
 	owed := w.inReview("no order once more")
 	w.must(w.client.Resume(ctx))
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
-	resolve(owed, store.TransactionFailed)
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
+	resolve(owed, lifecycle.TransactionFailed)
 	save("refunded-after-a-review", owed)
 
 	slow(1500)
 	signed := w.deposit(1, "durov 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(signed), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(signed), ""))
 	save("processed-though-cancelled", signed)
 	slow(0)
 
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
 	long := w.deposit(1, "durov 50")
-	w.becomes(long, store.TransactionFailed)
+	w.becomes(long, lifecycle.TransactionFailed)
 	run := func(hash string) string {
 		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
 	began := run(long)
 	for run(long) == began {
 		retry(long)
-		w.becomes(long, store.TransactionFailed)
+		w.becomes(long, lifecycle.TransactionFailed)
 		time.Sleep(200 * time.Millisecond)
 	}
 	write("before-continue-as-new", w.runOf(long, began))
@@ -138,7 +137,7 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.chain.SetBalance("", 10_000_000_000))
 	save("refund-after-continue-as-new", poor)
 
-	monitor := transaction.MonitorID(w.wallet.Address().Raw())
+	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()
 	w.stopWorker()
 	w.startWorker()
@@ -154,7 +153,7 @@ func TestRecordHistories(t *testing.T) {
 
 // runOf gives the events of one run of a transaction's workflow.
 func (w *world) runOf(hash, run string) []*historypb.HistoryEvent {
-	return w.runOfID(store.TransactionWorkflowID(hash), run)
+	return w.runOfID(lifecycle.TransactionID(hash), run)
 }
 
 func (w *world) runOfID(id, run string) []*historypb.HistoryEvent {

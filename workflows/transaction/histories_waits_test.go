@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestRecordHistoriesOfWaits saves histories of steps that wait for long and are sent many signals meanwhile.
@@ -24,7 +24,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	hint := func(hash, signal string) (first string) {
 		first = run(hash)
 		for range 12 {
-			w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", signal, nil))
+			w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", signal, nil))
 			time.Sleep(150 * time.Millisecond)
 		}
 		return first

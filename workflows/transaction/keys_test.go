@@ -7,7 +7,7 @@ import (
 
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 )
 
 // TestLongKeys retries by the longest key that the API takes: with the user's id before it it is longer than any id that Temporal
@@ -18,7 +18,7 @@ func TestLongKeys(t *testing.T) {
 	ctx, hash, key := t.Context(), w.failedOnce(), strings.Repeat("~", 255)
 	first, err := w.client.Retry(ctx, w.admin, hash, "by hand", key)
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	again, err := w.client.Retry(ctx, w.admin, hash, "by hand", key)
 	w.must(err)
 	if first.Attempt != 2 || again.Attempt != 2 || !first.UpdatedAt.Equal(again.UpdatedAt) {

@@ -9,8 +9,8 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so the next run
@@ -25,8 +25,8 @@ func TestEndedForLength(t *testing.T) {
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	w.eventually("the server ends its run", func() bool {
-		_ = w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", transaction.TurnSignal, nil)
-		description, err := w.server.Client.DescribeWorkflowExecution(ctx, store.TransactionWorkflowID(hash), "")
+		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionTurnSignal, nil)
+		description, err := w.server.Client.DescribeWorkflowExecution(ctx, lifecycle.TransactionID(hash), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
@@ -37,7 +37,7 @@ func TestEndedForLength(t *testing.T) {
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.must(w.client.Resume(ctx))
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	stop()
 
 	w.wantSold(1)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -141,7 +141,7 @@ func TestNaive(t *testing.T) {
 				if c.relief != nil {
 					c.relief(w, hash)
 				}
-				got := w.becomes(hash, store.TransactionProcessed)
+				got := w.becomes(hash, lifecycle.TransactionProcessed)
 				if bought := w.wantSold(1); bought[0].Hash != got.FragmentTransactionHash {
 					t.Errorf("%s is not the payment's hash %s", got.FragmentTransactionHash, bought[0].Hash)
 				}

@@ -14,8 +14,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // failedOnce makes a transaction that failed because of Fragment, which works again.
@@ -23,7 +23,7 @@ func (w *world) failedOnce() string {
 	w.Helper()
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
-	w.becomes(hash, store.TransactionFailed)
+	w.becomes(hash, lifecycle.TransactionFailed)
 	w.fragment.ClearFaults()
 	return hash
 }
@@ -47,25 +47,25 @@ func TestRetries(t *testing.T) {
 		},
 		"update": func(hash string) error {
 			handle, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: store.TransactionWorkflowID(hash), UpdateName: "retry", Args: []any{transaction.Input{Comment: "CLI"}},
+				WorkflowID: lifecycle.TransactionID(hash), UpdateName: "retry", Args: []any{lifecycle.TransactionInput{Comment: "CLI"}},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
 			w.must(err)
 			return handle.Get(ctx, nil)
 		},
 		"signal": func(hash string) error {
-			return w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: w.admin.ID})
+			return w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: w.admin.ID})
 		},
 		"signal without a word": func(hash string) error {
-			return w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", nil)
+			return w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", nil)
 		},
 		"terminated": func(hash string) error {
-			w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+			w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand"))
 			_, err := w.client.Retry(ctx, w.admin, hash, "by hand", "")
 			return err
 		},
 		"cancelled": func(hash string) error {
-			w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+			w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
 			if err := w.over(hash); !temporal.IsCanceledError(err) {
 				t.Errorf("ended with %v", err)
 			}
@@ -76,7 +76,7 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hash := w.failedOnce()
 			w.must(retry(hash))
-			got := w.becomes(hash, store.TransactionProcessed)
+			got := w.becomes(hash, lifecycle.TransactionProcessed)
 			if got.Attempt != 2 {
 				t.Errorf("attempt %d", got.Attempt)
 			}
@@ -96,17 +96,17 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
-	asked := store.TransactionAsked(w.admin.ID, "key", store.TransactionActionRetry, hash, "", "", "by hand")
+	asked := store.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: store.TransactionWorkflowID(hash), UpdateID: asked.ID(), UpdateName: "retry",
-		Args: []any{transaction.Input{Actor: w.admin.ID, Comment: "by hand"}}, WaitForStage: client.WorkflowUpdateStageAccepted,
+		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
+		Args: []any{lifecycle.TransactionInput{Actor: w.admin.ID, Comment: "by hand"}}, WaitForStage: client.WorkflowUpdateStageAccepted,
 	})
 	w.must(err)
-	done := w.becomes(hash, store.TransactionProcessed)
+	done := w.becomes(hash, lifecycle.TransactionProcessed)
 	for range 2 {
 		got, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key")
 		w.must(err)
-		if got.Attempt != 2 || got.Status != store.TransactionProcessing || !got.UpdatedAt.Before(done.UpdatedAt) {
+		if got.Attempt != 2 || got.State != lifecycle.TransactionProcessing || !got.UpdatedAt.Before(done.UpdatedAt) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -135,23 +135,23 @@ func TestWhoMayRetry(t *testing.T) {
 	w.wantCode(err, fault.TransactionNotFound)
 	_, err = w.client.Resolve(ctx, w.admin, hash, "pending", "", "", "")
 	w.wantCode(err, fault.Validation)
-	_, err = w.client.Resolve(ctx, w.admin, hash, store.TransactionProcessed, "", "", "")
+	_, err = w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionProcessed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition)
-	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", transaction.Input{Actor: somebody.ID}))
-	w.must(w.server.Client.SignalWorkflow(ctx, store.TransactionWorkflowID(hash), "", "retry", "nonsense"))
+	w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: somebody.ID}))
+	w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", "nonsense"))
 	time.Sleep(500 * time.Millisecond)
-	if got := w.get(hash); got.Status != store.TransactionFailed || got.Attempt != 1 {
+	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.Attempt != 1 {
 		t.Errorf("%+v", got)
 	}
 	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
 // TestReview pays for Stars that do not come: nothing is bought again, the next one is not held up, and an operator decides.
 func TestReview(t *testing.T) {
 	t.Parallel()
-	for _, outcome := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
+	for _, outcome := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(s *setup) {
@@ -162,7 +162,7 @@ func TestReview(t *testing.T) {
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
 			w.wantAlert(store.AlertTransactionReview, true)
-			if got := w.get(hash); got.Status != store.TransactionProcessing || w.states(hash) != "purchase paid" {
+			if got := w.get(hash); got.State != lifecycle.TransactionProcessing || w.states(hash) != "purchase paid" {
 				t.Errorf("%+v", got)
 			}
 			_, err := w.client.Retry(ctx, w.admin, hash, "", "")
@@ -170,19 +170,19 @@ func TestReview(t *testing.T) {
 			settings := w.fragment.CurrentSettings()
 			settings.DoneAfterMS = 0
 			w.must(w.fragment.Set(settings))
-			w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+			w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 
-			w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), "")) // changes nothing: the money is paid
-			if outcome == store.TransactionFailed {
-				w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand")) // nor does this
+			w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), "")) // changes nothing: the money is paid
+			if outcome == lifecycle.TransactionFailed {
+				w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand")) // nor does this
 			}
 			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 			w.must(err)
-			if got.Status != outcome || got.NeedsReview || (outcome == store.TransactionProcessed) != (got.FragmentTransactionHash != "") {
+			if got.State != outcome || got.NeedsReview || (outcome == lifecycle.TransactionProcessed) != (got.FragmentTransactionHash != "") {
 				t.Errorf("%+v", got)
 			}
 			err = w.over(hash)
-			if (err == nil) != (outcome == store.TransactionProcessed) {
+			if (err == nil) != (outcome == lifecycle.TransactionProcessed) {
 				t.Error(err)
 			}
 			_, err = w.client.Retry(ctx, w.admin, hash, "", "")
@@ -205,14 +205,14 @@ func TestPause(t *testing.T) {
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "boris 50")
-	w.becomes(signed, store.TransactionProcessed)
+	w.becomes(signed, lifecycle.TransactionProcessed)
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	time.Sleep(500 * time.Millisecond)
 	if got := w.states(waiting); got != "" {
 		t.Error(got)
 	}
 	w.must(w.client.Resume(ctx))
-	w.becomes(waiting, store.TransactionProcessed)
+	w.becomes(waiting, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }
@@ -228,27 +228,27 @@ func TestCancel(t *testing.T) {
 	waiting := w.deposit(1, "boris 50")
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+		w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
 	}
-	w.fails(waiting, "Cancelled by operator", store.UnknownError)
+	w.fails(waiting, "Cancelled by operator", lifecycle.UnknownError)
 	if err := w.over(waiting); !temporal.IsCanceledError(err) {
 		t.Errorf("ended with %v", err)
 	}
-	w.becomes(signed, store.TransactionProcessed)
+	w.becomes(signed, lifecycle.TransactionProcessed)
 	w.must(w.over(signed))
 	if w.inLine(waiting) {
 		t.Error("it is still in line")
 	}
 	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
 	w.must(err)
-	w.becomes(waiting, store.TransactionProcessed)
+	w.becomes(waiting, lifecycle.TransactionProcessed)
 
 	// Cancelled while the payment dies: it is not signed again.
 	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
 	dying := w.deposit(1, "clara 50")
 	w.eventually("it is signed", func() bool { return w.states(dying) == "purchase signed" })
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(dying), ""))
-	w.fails(dying, "Cancelled by operator", store.UnknownError)
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(dying), ""))
+	w.fails(dying, "Cancelled by operator", lifecycle.UnknownError)
 	if got := w.states(dying); got != "purchase dead" {
 		t.Error(got)
 	}
@@ -268,17 +268,17 @@ func TestStuck(t *testing.T) {
 		found, err := w.server.Client.ListWorkflow(t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`))
 		w.must(err)
 		for _, execution := range found.Executions {
-			if execution.Execution.WorkflowId == store.TransactionWorkflowID(hash) {
+			if execution.Execution.WorkflowId == lifecycle.TransactionID(hash) {
 				return true
 			}
 		}
 		return false
 	})
-	if got := w.get(hash); got.Status != store.TransactionProcessing || !w.inLine(hash) {
+	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || !w.inLine(hash) {
 		t.Errorf("%+v", got)
 	}
 	w.must(w.client.Resume(t.Context()))
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	if !strings.Contains(w.events(hash), "stuck") {
 		t.Error(w.events(hash))
 	}
@@ -289,7 +289,7 @@ func TestRefunds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
 	hash := w.deposit(1, "no such order at all")
-	w.fails(hash, "Invalid comment format", store.NonRetryable)
+	w.fails(hash, "Invalid comment format", lifecycle.NonRetryable)
 	w.eventually("it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
 	p := w.payments(hash)[0]
 	if p.Kind != store.Refund || p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
@@ -304,7 +304,7 @@ func TestRefunds(t *testing.T) {
 		t.Error(got)
 	}
 	bounced := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again"})
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	if w.get(bounced).Hash != "" {
 		t.Error("a bounce is no order")
 	}
@@ -342,24 +342,24 @@ func TestReconciler(t *testing.T) {
 	waiting := w.deposit(1, "boris 50")
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.server.Client.TerminateWorkflow(ctx, store.TransactionWorkflowID(hash), "", "by hand"))
+		w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand"))
 	}
-	w.must(w.server.Client.TerminateWorkflow(ctx, transaction.MonitorID(w.wallet.Address().Raw()), "", "by hand"))
+	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
 	reconciler := &activities.Reconciler{
 		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
 		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
-	w.fails(waiting, "terminated_by_operator", store.UnknownError)
-	w.becomes(signed, store.TransactionProcessed)
+	w.fails(waiting, "terminated_by_operator", lifecycle.UnknownError)
+	w.becomes(signed, lifecycle.TransactionProcessed)
 	stop()
 	if got := w.states(signed); got != "purchase paid" {
 		t.Error(got)
 	}
 	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
 	w.must(err)
-	w.becomes(waiting, store.TransactionProcessed)
+	w.becomes(waiting, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }
@@ -379,7 +379,7 @@ func TestWorkerAway(t *testing.T) {
 		w.startWorker()
 	}
 	for _, hash := range hashes {
-		w.becomes(hash, store.TransactionProcessed)
+		w.becomes(hash, lifecycle.TransactionProcessed)
 		if got := w.states(hash); got != "purchase paid" {
 			t.Error(got)
 		}
@@ -407,9 +407,9 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hash := w.deposit(1, "planted_username 50")
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	refused := w.deposit(1, "planted comment that is wrong")
-	w.becomes(refused, store.TransactionFailed)
+	w.becomes(refused, lifecycle.TransactionFailed)
 	sender := w.get(hash).Sender
 	text := w.logs.String()
 	for _, h := range []string{hash, refused} {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
-	"stagecoach/workflows/transaction"
 )
 
 // TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the history.
@@ -19,7 +19,7 @@ func TestBought(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hash := w.deposit(1, "@durov")
-	got := w.becomes(hash, store.TransactionProcessed)
+	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
 	bought := w.wantSold(1)
 	if bought[0].Hash != got.FragmentTransactionHash || bought[0].Username != "durov" || bought[0].Stars != got.Stars || got.Stars != 106 {
@@ -33,7 +33,7 @@ func TestBought(t *testing.T) {
 	}
 	for _, event := range history {
 		scheduled := event.GetActivityTaskScheduledEventAttributes()
-		if scheduled.GetTaskQueue().GetName() == transaction.QuoteQueue && scheduled.GetPriority().GetFairnessKey() == "" {
+		if scheduled.GetTaskQueue().GetName() == lifecycle.QuoteQueue && scheduled.GetPriority().GetFairnessKey() == "" {
 			t.Error("senders do not take turns for quotes")
 		}
 	}
@@ -60,7 +60,7 @@ func TestManyOrders(t *testing.T) {
 	}
 	wait.Wait()
 	for hash, stars := range want {
-		if got := w.becomes(hash, store.TransactionProcessed); got.Stars != stars {
+		if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Stars != stars {
 			t.Errorf("%q bought %d, want %d", got.Comment, got.Stars, stars)
 		}
 		if got := w.states(hash); got != "purchase paid" {
@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 	binary := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "binary"})
 	hashes[binary] = "Invalid comment format"
 	for hash, message := range hashes {
-		w.fails(hash, message, store.NonRetryable)
+		w.fails(hash, message, lifecycle.NonRetryable)
 		err := w.over(hash)
 		if err == nil {
 			t.Errorf("%s: the workflow has not failed", message)
@@ -139,7 +139,7 @@ func TestNoOrders(t *testing.T) {
 		w.depositAs(d)
 	}
 	last := w.deposit(1, "durov")
-	w.becomes(last, store.TransactionProcessed)
+	w.becomes(last, lifecycle.TransactionProcessed)
 	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 100})
 	w.must(err)
 	if len(all) != 1 || w.get(old).Hash != "" {
@@ -152,8 +152,8 @@ func TestNoOrders(t *testing.T) {
 func TestTooManyStars(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.MaxStars = 100 })
-	w.fails(w.deposit(1, "durov"), "Stars amount exceeds maximum limit", store.NonRetryable)
-	w.becomes(w.deposit(1, "durov 100"), store.TransactionProcessed)
+	w.fails(w.deposit(1, "durov"), "Stars amount exceeds maximum limit", lifecycle.NonRetryable)
+	w.becomes(w.deposit(1, "durov 100"), lifecycle.TransactionProcessed)
 }
 
 // TestTroubleBeforePaying has a line for each failure that may pass: it is tried again, then it waits for an operator, and
@@ -162,21 +162,21 @@ func TestTroubleBeforePaying(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		match, kind, message string
-		class                store.ErrorClass
+		class                lifecycle.ErrorClass
 	}{
-		"503 at the price":       {"updateStarsPrices", "503", "Service unavailable: Fragment API returned 503", store.Retryable},
-		"503 at the request":     {"initBuyStarsRequest", "503", "Service unavailable: Fragment API returned 503", store.Retryable},
-		"429 at the link":        {"getBuyStarsLink", "429", "Service unavailable: Fragment API returned 429", store.Retryable},
-		"cut at the search":      {"searchStarsRecipient", "cut", "Failed to fetch: Network error", store.Retryable},
-		"lost answer at request": {"initBuyStarsRequest", "lost_answer", "Failed to fetch: Network error", store.Retryable},
-		"cannot be gifted":       {"initBuyStarsRequest", "not_giftable", "Fragment API error: the account cannot be gifted Stars at this moment", store.Retryable},
-		"something else":         {"initBuyStarsRequest", "something", "Fragment API error: an unknown reason", store.UnknownError},
+		"503 at the price":       {"updateStarsPrices", "503", "Service unavailable: Fragment API returned 503", lifecycle.Retryable},
+		"503 at the request":     {"initBuyStarsRequest", "503", "Service unavailable: Fragment API returned 503", lifecycle.Retryable},
+		"429 at the link":        {"getBuyStarsLink", "429", "Service unavailable: Fragment API returned 429", lifecycle.Retryable},
+		"cut at the search":      {"searchStarsRecipient", "cut", "Failed to fetch: Network error", lifecycle.Retryable},
+		"lost answer at request": {"initBuyStarsRequest", "lost_answer", "Failed to fetch: Network error", lifecycle.Retryable},
+		"cannot be gifted":       {"initBuyStarsRequest", "not_giftable", "Fragment API error: the account cannot be gifted Stars at this moment", lifecycle.Retryable},
+		"something else":         {"initBuyStarsRequest", "something", "Fragment API error: an unknown reason", lifecycle.UnknownError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind, Times: 2}) // passes unseen
-			w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+			w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind})
 			hash := w.deposit(1, "durov")
 			w.fails(hash, c.message, c.class)
@@ -186,10 +186,10 @@ func TestTroubleBeforePaying(t *testing.T) {
 			w.fragment.ClearFaults()
 			again, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
 			w.must(err)
-			if again.Status == store.TransactionFailed || again.Attempt != 2 {
+			if again.State == lifecycle.TransactionFailed || again.Attempt != 2 {
 				t.Errorf("%+v", again)
 			}
-			w.becomes(hash, store.TransactionProcessed)
+			w.becomes(hash, lifecycle.TransactionProcessed)
 			w.wantSold(2)
 			w.balances()
 		})
@@ -210,11 +210,11 @@ func TestPriceMoves(t *testing.T) {
 	settings.NanoPerStar *= 2
 	w.must(w.fragment.Set(settings))
 	w.must(w.client.Resume(t.Context()))
-	if got := w.becomes(open, store.TransactionProcessed); got.Stars != 53 {
+	if got := w.becomes(open, lifecycle.TransactionProcessed); got.Stars != 53 {
 		t.Errorf("%d Stars", got.Stars)
 	}
-	w.fails(exact, "Insufficient amount", store.NonRetryable)
-	if got := w.becomes(rich, store.TransactionProcessed); got.Stars != 50 {
+	w.fails(exact, "Insufficient amount", lifecycle.NonRetryable)
+	if got := w.becomes(rich, lifecycle.TransactionProcessed); got.Stars != 50 {
 		t.Errorf("%d Stars", got.Stars)
 	}
 	w.wantSold(2)
@@ -226,13 +226,13 @@ func TestDearerThanShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.fragment.Settings.InitPercent = 102; s.settings.Slippage = 150 })
 	hash := w.deposit(1, "durov 50")
-	w.fails(hash, "Fragment API error: the price has moved", store.Retryable)
+	w.fails(hash, "Fragment API error: the price has moved", lifecycle.Retryable)
 	settings := w.fragment.CurrentSettings()
 	settings.InitPercent = 101 // within the slippage
 	w.must(w.fragment.Set(settings))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
 	w.balances()
 }
@@ -242,14 +242,14 @@ func TestSuspiciousLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkPercent = 101 })
 	hash := w.deposit(1, "durov 50")
-	w.fails(hash, "Fragment API error: the payment link failed a check", store.UnknownError)
+	w.fails(hash, "Fragment API error: the payment link failed a check", lifecycle.UnknownError)
 	w.wantAlert(store.AlertPaymentRefused, true)
 	settings := w.fragment.CurrentSettings()
 	settings.LinkPercent = 100
 	w.must(w.fragment.Set(settings))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantAlert(store.AlertPaymentRefused, false)
 	w.wantSold(1)
 }
@@ -259,13 +259,13 @@ func TestExpiredLink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkSeconds = 1 })
 	hash := w.deposit(1, "durov 50")
-	w.fails(hash, "Fragment API error: the payment link has expired", store.Retryable)
+	w.fails(hash, "Fragment API error: the payment link has expired", lifecycle.Retryable)
 	settings := w.fragment.CurrentSettings()
 	settings.LinkSeconds = 600
 	w.must(w.fragment.Set(settings))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
 }
 
@@ -278,14 +278,14 @@ func TestShortLink(t *testing.T) {
 		s.fragment.Settings.LinkSeconds = int64(life.Seconds())
 	})
 	hash := w.deposit(1, "durov 50")
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	if latest, until := time.Now().Add(life-way), w.payments(hash)[0].ValidUntil; until.After(latest) {
 		t.Errorf("it could have left the wallet until %s, want %s at the latest", until, latest)
 	}
 	settings := w.fragment.CurrentSettings()
 	settings.LinkSeconds = 20
 	w.must(w.fragment.Set(settings))
-	w.fails(w.deposit(1, "durov 50"), "Fragment API error: the payment link has expired", store.Retryable)
+	w.fails(w.deposit(1, "durov 50"), "Fragment API error: the payment link has expired", lifecycle.Retryable)
 	w.wantSold(1)
 }
 
@@ -296,20 +296,20 @@ func TestLimits(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.settings.Limits = store.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
 	})
-	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", store.UnknownError)
-	w.becomes(w.deposit(2, "durov 100"), store.TransactionProcessed)
+	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", lifecycle.UnknownError)
+	w.becomes(w.deposit(2, "durov 100"), lifecycle.TransactionProcessed)
 
 	waits := w.depositAs(sim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
 	w.wantAlert(store.AlertDailyLimit, true)
-	w.becomes(w.depositAs(sim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), store.TransactionProcessed)
-	if got := w.get(waits); got.Status != store.TransactionProcessing || got.Attempt != 1 || !w.inLine(waits) || w.states(waits) != "" {
+	w.becomes(w.depositAs(sim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), lifecycle.TransactionProcessed)
+	if got := w.get(waits); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(waits) || w.states(waits) != "" {
 		t.Errorf("%+v, %s", got, w.states(waits))
 	}
 	w.wantAlert(store.AlertDailyLimit, true)
 
 	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
 	w.must(w.store.RetryDeferred(t.Context()))
-	w.becomes(waits, store.TransactionProcessed)
+	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.wantAlert(store.AlertDailyLimit, false)
 	if got := w.get(waits); got.Attempt != 1 {
 		t.Errorf("attempt %d", got.Attempt)
@@ -330,12 +330,12 @@ func TestRefundAboveLimit(t *testing.T) {
 		return got.NeedsReview && got.ReviewReason == store.ReviewRefundLimit && got.RefundDueNano == 2_000_000_000
 	})
 	w.wantAlert(store.AlertTransactionReview, true)
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed) // others do not wait for that
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed) // others do not wait for that
 	if got := w.states(hash); got != "" {
 		t.Errorf("signed without a person: %s", got)
 	}
 
-	_, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionFailed, "", "allowed", "")
+	_, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "allowed", "")
 	w.must(err)
 	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
@@ -351,7 +351,7 @@ func TestDustIsKept(t *testing.T) {
 		hash := w.depositAs(sim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
 		w.eventually("it is booked", func() bool { return w.get(hash).DustNano == nano })
 		_ = w.over(hash)
-		if got := w.get(hash); got.RefundDueNano != 0 || w.states(hash) != "" || !strings.HasSuffix(w.events(hash), store.TransactionDust) {
+		if got := w.get(hash); got.RefundDueNano != 0 || w.states(hash) != "" || !strings.HasSuffix(w.events(hash), lifecycle.TransactionDust) {
 			t.Errorf("%+v, %s, %s", got, w.states(hash), w.events(hash))
 		}
 	}
@@ -373,7 +373,7 @@ func TestBurst(t *testing.T) {
 	w.eventually("all have failed", func() bool {
 		stats, err := w.store.StatsOfTransactions(t.Context(), 1)
 		w.must(err)
-		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == store.TransactionFailed && stats.Statuses[0].Count == burst
+		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == lifecycle.TransactionFailed && stats.Statuses[0].Count == burst
 	})
 	rules, err := w.store.LedgerCheck(t.Context(), w.wallet.Address().Raw())
 	if err != nil || len(rules) > 0 {
@@ -386,7 +386,7 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hash := w.deposit(1, "durov 50")
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
 	queues := map[string]string{}
 	for _, event := range w.history(hash) {
@@ -395,7 +395,7 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 		}
 	}
 	for activity, want := range map[string]string{
-		"QuoteOrder": transaction.QuoteQueue, "PayOrder": transaction.PaymentQueue, "ConfirmPurchase": transaction.PaymentQueue,
+		"QuoteOrder": lifecycle.QuoteQueue, "PayOrder": lifecycle.PaymentQueue, "ConfirmPurchase": lifecycle.PaymentQueue,
 	} {
 		if queues[activity] != want {
 			t.Errorf("%s waits on %q, want %q", activity, queues[activity], want)
@@ -407,8 +407,8 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 func TestNewWallet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
-	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }
@@ -435,7 +435,7 @@ func TestChainClockAhead(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64
 	w := newWorld(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
-	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 
 	off.Store(int64(time.Hour))
 	w.wantAlert(store.AlertChainClock, true)
@@ -446,7 +446,7 @@ func TestChainClockAhead(t *testing.T) {
 	}
 
 	off.Store(0)
-	w.becomes(w.deposit(1, "durov"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 	w.wantAlert(store.AlertChainClock, false)
 	w.wantSold(2)
 	w.balances()
@@ -463,7 +463,7 @@ func TestChainClockBehind(t *testing.T) {
 	w.wantAlert(store.AlertChainClock, true)
 
 	off.Store(0)
-	if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+	if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 		t.Errorf("%+v", got)
 	}
 	w.wantAlert(store.AlertChainClock, false)
@@ -482,7 +482,7 @@ func TestAwayChain(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.chain.ClearFaults()
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.balances()
 }
 
@@ -508,7 +508,7 @@ func (w *world) wantHeld(hash string) {
 		return switches[0].Name == store.SwitchHold && switches[0].On()
 	})
 	time.Sleep(500 * time.Millisecond)
-	if got := w.get(hash); got.Status != store.TransactionProcessing || got.Attempt != 1 || !w.inLine(hash) || w.states(hash) != "" {
+	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(hash) || w.states(hash) != "" {
 		w.Errorf("%+v, %s", got, w.states(hash))
 	}
 }
@@ -533,7 +533,7 @@ func TestSlowMonitor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
 	w.startWorker()
-	monitor := transaction.MonitorID(w.wallet.Address().Raw())
+	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	w.must(w.client.StartMonitor(t.Context(), w.wallet.Address().Raw()))
 	first := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {

@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 )
@@ -33,7 +34,7 @@ func TestBroadcastTrouble(t *testing.T) {
 			w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however late a broadcast is, the payment lives
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
-			w.becomes(hash, store.TransactionProcessed)
+			w.becomes(hash, lifecycle.TransactionProcessed)
 			if got := w.states(hash); got != "purchase paid" {
 				t.Error(got)
 			}
@@ -52,7 +53,7 @@ func TestForgottenMessage(t *testing.T) {
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
 	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
-	got := w.becomes(hash, store.TransactionProcessed)
+	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
 		t.Errorf("%s, attempt %d", states, got.Attempt)
 	}
@@ -66,14 +67,14 @@ func TestNothingGoesThrough(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
 	w.must(w.chain.Steer(sim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
-	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
 	}
 	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
 	w.balances()
 }
@@ -93,7 +94,7 @@ func TestSkippedAction(t *testing.T) {
 	}
 	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0))}))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "purchase dead, purchase paid" {
 		t.Error(got)
 	}
@@ -109,7 +110,7 @@ func TestEmptyWallet(t *testing.T) {
 	w.eventually("it is in line", func() bool { return w.inLine(hash) })
 	w.must(w.chain.SetBalance("", 400_000_000))
 	w.must(w.client.Resume(t.Context()))
-	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	w.wantAlert(store.AlertWalletEmpty, true)
 	if got := w.states(hash); got != "" {
 		t.Error(got)
@@ -128,7 +129,7 @@ func TestBounced(t *testing.T) {
 	settings.To, settings.Bounceable = nobody, true
 	w.must(w.fragment.Set(settings))
 	hash := w.deposit(1, "durov 50")
-	w.fails(hash, "Wallet service error: Could not send transaction", store.Retryable)
+	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase bounced, purchase bounced" {
 		t.Error(got)
 	}
@@ -136,7 +137,7 @@ func TestBounced(t *testing.T) {
 	w.must(w.fragment.Set(settings))
 	_, err = w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 10})
 	if err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
@@ -154,7 +155,7 @@ func TestBouncedAfterAll(t *testing.T) {
 	w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
-	_, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionFailed, "", "Fragment has not got it", "")
+	_, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
 	w.must(err)
 	if got := w.states(hash); got != "purchase paid" {
 		t.Error(got)
@@ -177,7 +178,7 @@ func TestForeignAddress(t *testing.T) {
 	w.wantAlert(store.AlertPaymentRefused, true)
 	settings.To = ""
 	w.must(w.fragment.Set(settings))
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantAlert(store.AlertPaymentRefused, false)
 	w.wantSold(1)
 	w.balances()
@@ -200,7 +201,7 @@ func TestSessionExpired(t *testing.T) {
 			settings.SessionFailed = ""
 			w.must(w.fragment.Set(settings))
 			for _, hash := range []string{first, second} {
-				if got := w.becomes(hash, store.TransactionProcessed); got.Attempt != 1 {
+				if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 					t.Errorf("attempt %d", got.Attempt)
 				}
 			}
@@ -223,7 +224,7 @@ func TestVerification(t *testing.T) {
 	w.wantAlert(store.AlertFragmentSession, true)
 	settings.Verify = false
 	w.must(w.fragment.Set(settings))
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
 // TestSessionOfTheCookies makes sure that the stand-in asks for them.
@@ -243,8 +244,8 @@ func TestLateStars(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
 	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
 	w.eventually("one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
-	w.becomes(first, store.TransactionProcessed)
-	w.becomes(second, store.TransactionProcessed)
+	w.becomes(first, lifecycle.TransactionProcessed)
+	w.becomes(second, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }
@@ -255,7 +256,7 @@ func TestLaggingChain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
 	hash := w.deposit(1, "durov 50")
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.chain.Steer(sim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
 	hidden := w.deposit(1, "durov 50")
 	time.Sleep(time.Second)
@@ -263,7 +264,7 @@ func TestLaggingChain(t *testing.T) {
 		t.Error("it was to be hidden")
 	}
 	w.must(w.chain.Steer(sim.Steering{Reveal: true}))
-	w.becomes(hidden, store.TransactionProcessed)
+	w.becomes(hidden, lifecycle.TransactionProcessed)
 	if got := w.states(hidden); got != "purchase paid" {
 		t.Error(got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -94,7 +95,7 @@ func (c *Client) comparePurchases(ctx context.Context, wallet string, sold []Fra
 			case known:
 				differ("Stars sold by Fragment", ours.TransactionHash, ours.Stars, purchase.Stars)
 				differ("nanoTON taken by Fragment", ours.TransactionHash, ours.PaidNano, purchase.PaidNano)
-			case ours.Status == store.TransactionProcessed:
+			case ours.Status == lifecycle.TransactionProcessed:
 				differ("processed, but not sold by Fragment", ours.TransactionHash, 1, 0)
 			default:
 				differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)

@@ -10,9 +10,9 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
 )
 
 // TestRecordAgreesWithRules brings transactions into every situation there is and does everything to each: the record lets
@@ -23,8 +23,8 @@ func TestRecordAgreesWithRules(t *testing.T) {
 		t.Skip("needs PostgreSQL")
 	}
 	type verb struct {
-		action store.TransactionAction
-		to     store.TransactionStatus
+		action lifecycle.TransactionAction
+		to     lifecycle.TransactionState
 	}
 	cases, all := 0, testdb.New(t)
 	for name, bring := range situations {
@@ -41,15 +41,15 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			cases++
 			r := newRecord(t, all, cases)
 			bring(r)
-			before, err := r.store.StandingOf(t.Context(), r.hash)
+			before, err := r.store.SnapshotOfTransaction(t.Context(), r.hash)
 			r.must(err)
 			after, err := r.do(v.action, v.to, before.Attempt)
-			rule, refusal := Rules.Decide(before.Status, request{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, factsOf(before))
+			rule, refusal := lifecycle.Transaction.Decide(before.State, lifecycle.TransactionRequest{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, factsOf(before))
 			switch {
-			case refusal == nil && (err != nil || after.Status != rule.To):
-				t.Errorf("%s: %s to %s is allowed, but gave %s, %v", name, v.action, v.to, after.Status, err)
-			case refusal != nil && err == nil && after.Status != before.Status:
-				t.Errorf("%s: %s to %s is not allowed, but led to %s", name, v.action, v.to, after.Status)
+			case refusal == nil && (err != nil || after.State != rule.To):
+				t.Errorf("%s: %s to %s is allowed, but gave %s, %v", name, v.action, v.to, after.State, err)
+			case refusal != nil && err == nil && after.State != before.State:
+				t.Errorf("%s: %s to %s is not allowed, but led to %s", name, v.action, v.to, after.State)
 			case refusal != nil && err != nil && fault.CodeOf(err) != fault.InvalidTransition && fault.CodeOf(err) != fault.PaymentUndecided:
 				t.Errorf("%s: %s to %s: %v", name, v.action, v.to, err)
 			}
@@ -59,35 +59,35 @@ func TestRecordAgreesWithRules(t *testing.T) {
 }
 
 // situations are all the places where a transaction can stand.
-var situations = map[string]func(*record){
-	"pending":                      func(*record) {},
-	"processing":                   func(r *record) { r.lock() },
-	"in line":                      func(r *record) { r.lock(); r.quote() },
-	"signed":                       func(r *record) { r.lock(); r.sign() },
-	"paid":                         func(r *record) { r.lock(); r.sign(); r.pay() },
-	"paid, kept":                   func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(true) },
-	"bounced":                      func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(false) },
-	"dead":                         func(r *record) { r.lock(); r.sign(); r.die() },
-	"paid, in review":              func(r *record) { r.lock(); r.sign(); r.pay(); r.review() },
-	"in review":                    func(r *record) { r.lock(); r.review() },
-	"in review for its deposit":    func(r *record) { r.lock(); r.dispute() },
-	"accepted by an operator":      func(r *record) { r.lock(); r.dispute(); r.resolve("processing") },
-	"failed, disputed":             func(r *record) { r.lock(); r.owe(); r.dispute() },
-	"failed, retryable":            func(r *record) { r.lock(); r.fail(stars.Network) },
-	"failed, unknown":              func(r *record) { r.lock(); r.fail(stars.Unexplained) },
-	"failed, non-retryable":        func(r *record) { r.lock(); r.fail(stars.InvalidUsername) },
-	"failed, after a dead payment": func(r *record) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused) },
-	"failed, paid late":            func(r *record) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
-	"retried":                      func(r *record) { r.lock(); r.fail(stars.Network); r.retry() },
-	"processed":                    func(r *record) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
-	"failed, owed":                 func(r *record) { r.lock(); r.owe() },
-	"failed, refund signed":        func(r *record) { r.lock(); r.owe(); r.refund() },
-	"failed, written off":          func(r *record) { r.lock(); r.owe(); r.take(r.do("write_off", "", r.attempt)) },
-	"resolved as failed":           func(r *record) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
+var situations = map[string]func(*recordRig){
+	"pending":                      func(*recordRig) {},
+	"processing":                   func(r *recordRig) { r.lock() },
+	"in line":                      func(r *recordRig) { r.lock(); r.quote() },
+	"signed":                       func(r *recordRig) { r.lock(); r.sign() },
+	"paid":                         func(r *recordRig) { r.lock(); r.sign(); r.pay() },
+	"paid, kept":                   func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true) },
+	"bounced":                      func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(false) },
+	"dead":                         func(r *recordRig) { r.lock(); r.sign(); r.die() },
+	"paid, in review":              func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review() },
+	"in review":                    func(r *recordRig) { r.lock(); r.review() },
+	"in review for its deposit":    func(r *recordRig) { r.lock(); r.dispute() },
+	"accepted by an operator":      func(r *recordRig) { r.lock(); r.dispute(); r.resolve("processing") },
+	"failed, disputed":             func(r *recordRig) { r.lock(); r.owe(); r.dispute() },
+	"failed, retryable":            func(r *recordRig) { r.lock(); r.fail(stars.Network) },
+	"failed, unknown":              func(r *recordRig) { r.lock(); r.fail(stars.Unexplained) },
+	"failed, non-retryable":        func(r *recordRig) { r.lock(); r.fail(stars.InvalidUsername) },
+	"failed, after a dead payment": func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused) },
+	"failed, paid late":            func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
+	"retried":                      func(r *recordRig) { r.lock(); r.fail(stars.Network); r.retry() },
+	"processed":                    func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
+	"failed, owed":                 func(r *recordRig) { r.lock(); r.owe() },
+	"failed, refund signed":        func(r *recordRig) { r.lock(); r.owe(); r.refund() },
+	"failed, written off":          func(r *recordRig) { r.lock(); r.owe(); r.take(r.do("write_off", "", r.attempt)) },
+	"resolved as failed":           func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
 }
 
-// record is one wallet with one transaction, and a chain that does as it is told.
-type record struct {
+// recordRig is one wallet with one transaction, and a chain that does as it is told.
+type recordRig struct {
 	*testing.T
 	store   *store.Store
 	number  int
@@ -101,9 +101,9 @@ type record struct {
 }
 
 // newRecord gives a wallet of its own, with a pending transaction.
-func newRecord(t *testing.T, s *store.Store, number int) *record {
+func newRecord(t *testing.T, s *store.Store, number int) *recordRig {
 	t.Helper()
-	r := &record{T: t, store: s, now: time.Now().Truncate(time.Second), number: number}
+	r := &recordRig{T: t, store: s, now: time.Now().Truncate(time.Second), number: number}
 	r.wallet = "0:" + r.digest("wallet")
 	_, err := s.OpenWallet(t.Context(), r.wallet, store.WalletStart{})
 	r.must(err)
@@ -115,12 +115,12 @@ func newRecord(t *testing.T, s *store.Store, number int) *record {
 	return r
 }
 
-func (r *record) digest(of ...any) string {
+func (r *recordRig) digest(of ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprint(r.number, of)))
 	return hex.EncodeToString(sum[:])
 }
 
-func (r *record) must(err error) {
+func (r *recordRig) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
@@ -128,7 +128,7 @@ func (r *record) must(err error) {
 }
 
 // happens lets the chain go on by one transaction of the wallet, to a moment.
-func (r *record) happens(t store.ChainTransaction, until time.Time) {
+func (r *recordRig) happens(t store.ChainTransaction, until time.Time) {
 	r.Helper()
 	var page []store.ChainTransaction
 	if t.In.Hash != "" {
@@ -142,21 +142,21 @@ func (r *record) happens(t store.ChainTransaction, until time.Time) {
 	r.must(err)
 }
 
-func (r *record) take(s store.Standing, err error) {
+func (r *recordRig) take(s store.TransactionSnapshot, err error) {
 	r.Helper()
 	r.must(err)
 	r.attempt = s.Attempt
 }
 
-func (r *record) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)) }
+func (r *recordRig) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)) }
 
-func (r *record) quote() {
+func (r *recordRig) quote() {
 	r.take(r.store.SaveQuote(r.Context(), store.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"}))
 	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Purchase)
 	r.must(err)
 }
 
-func (r *record) sign() {
+func (r *recordRig) sign() {
 	r.quote()
 	var err error
 	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
@@ -167,14 +167,14 @@ func (r *record) sign() {
 	r.must(err)
 }
 
-func (r *record) pay() {
+func (r *recordRig) pay() {
 	r.happens(store.ChainTransaction{
 		ComputeOK: true, ActionOK: true, In: store.InMessage{Hash: r.digest("ext"), HashNorm: r.payment.HashNorm},
 		Out: []store.OutMessage{{Hash: r.digest("out"), Destination: r.payment.Destination, Nano: r.payment.AmountNano, BodyHash: r.payment.BodyHash}},
 	}, r.now)
 }
 
-func (r *record) keep(kept bool) {
+func (r *recordRig) keep(kept bool) {
 	d := store.Destination{Kept: kept}
 	if !kept {
 		d.ReturnedNano = 400_000_000
@@ -183,28 +183,28 @@ func (r *record) keep(kept bool) {
 	r.must(err)
 }
 
-func (r *record) die() {
+func (r *recordRig) die() {
 	r.now = r.now.Add(2 * time.Minute)
 	r.happens(store.ChainTransaction{}, r.now)
 }
 
-func (r *record) review() {
+func (r *recordRig) review() {
 	r.take(r.store.ReviewTransaction(r.Context(), r.hash, r.attempt, "test"))
 }
 
-func (r *record) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.hash)) }
+func (r *recordRig) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.hash)) }
 
-func (r *record) fail(f *stars.Failure) {
-	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: store.ErrorClass(f.Class)}))
+func (r *recordRig) fail(f *stars.Failure) {
+	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)}))
 }
 
-func (r *record) owe() {
+func (r *recordRig) owe() {
 	r.take(r.store.FailTransaction(r.Context(), store.Failure{
-		Hash: r.hash, Attempt: r.attempt, Message: stars.InvalidUsername.Message, Class: store.NonRetryable, Refund: true,
+		Hash: r.hash, Attempt: r.attempt, Message: stars.InvalidUsername.Message, Class: lifecycle.NonRetryable, Refund: true,
 	}))
 }
 
-func (r *record) refund() {
+func (r *recordRig) refund() {
 	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Refund)
 	r.must(err)
 	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
@@ -215,25 +215,25 @@ func (r *record) refund() {
 	r.must(err)
 }
 
-func (r *record) retry()  { r.take(r.do("retry", "", r.attempt)) }
-func (r *record) finish() { r.take(r.do("finish", "", r.attempt)) }
+func (r *recordRig) retry()  { r.take(r.do("retry", "", r.attempt)) }
+func (r *recordRig) finish() { r.take(r.do("finish", "", r.attempt)) }
 
-func (r *record) resolve(to store.TransactionStatus) { r.take(r.do("resolve", to, r.attempt)) }
+func (r *recordRig) resolve(to lifecycle.TransactionState) { r.take(r.do("resolve", to, r.attempt)) }
 
 // do asks the record for an action.
-func (r *record) do(action store.TransactionAction, to store.TransactionStatus, attempt int) (store.Standing, error) {
+func (r *recordRig) do(action lifecycle.TransactionAction, to lifecycle.TransactionState, attempt int) (store.TransactionSnapshot, error) {
 	ctx := r.Context()
 	wanted := store.TransactionRequest{Hash: r.hash, Attempt: attempt}
 	switch action {
-	case store.TransactionActionLock:
+	case lifecycle.TransactionActionLock:
 		return r.store.LockTransaction(ctx, r.hash)
-	case store.TransactionActionFinish:
+	case lifecycle.TransactionActionFinish:
 		return r.store.FinishTransaction(ctx, r.hash, attempt)
-	case store.TransactionActionFail:
-		return r.store.FailTransaction(ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: store.Retryable})
-	case store.TransactionActionRetry:
+	case lifecycle.TransactionActionFail:
+		return r.store.FailTransaction(ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable})
+	case lifecycle.TransactionActionRetry:
 		return r.store.RetryTransaction(ctx, wanted)
-	case store.TransactionActionWriteOff:
+	case lifecycle.TransactionActionWriteOff:
 		return r.store.WriteOffRefund(ctx, wanted)
 	default:
 		return r.store.ResolveTransaction(ctx, wanted, to, stars.Unconfirmed.Message)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -55,7 +56,7 @@ func TestFailureMendsItself(t *testing.T) {
 			w.eventually("it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
 			trouble.end(w)
 
-			w.becomes(hash, store.TransactionProcessed)
+			w.becomes(hash, lifecycle.TransactionProcessed)
 			if events := w.events(hash); !strings.Contains(events, "failed retried") {
 				t.Errorf("events: %s", events)
 			}
@@ -111,7 +112,7 @@ func TestGivenUp(t *testing.T) {
 			w.fragment.ClearFaults()
 			_, err := w.client.Retry(t.Context(), w.admin, hash, "it works again", "")
 			w.must(err)
-			w.becomes(hash, store.TransactionProcessed)
+			w.becomes(hash, lifecycle.TransactionProcessed)
 			w.wantSold(1)
 			w.balances()
 		})
@@ -125,9 +126,9 @@ func TestCancelledIsNotRetried(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
-	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(hash), ""))
+	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(hash), ""))
 	_ = w.over(hash)
-	if got := w.get(hash); got.Status != store.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {
+	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {
 		t.Errorf("%+v", got)
 	}
 	w.wantAlert(store.AlertTransactionGivenUp, false)

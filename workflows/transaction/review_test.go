@@ -11,6 +11,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 )
@@ -47,10 +48,10 @@ func TestOwedInReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
-	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	owed := w.inReview("no such order at all")
 	w.must(w.client.Resume(ctx))
-	w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(owed); got != "" {
 		t.Errorf("given back before a person has looked: %s", got)
 	}
@@ -59,7 +60,7 @@ func TestOwedInReview(t *testing.T) {
 			t.Error("it asked for the refund before a person has looked")
 		}
 	}
-	_, err := w.client.Resolve(ctx, w.admin, owed, store.TransactionFailed, "", "it was for another one", "")
+	_, err := w.client.Resolve(ctx, w.admin, owed, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
 	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
 	_ = w.over(owed)
@@ -71,9 +72,9 @@ func TestReviewIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
-	w.becomes(w.deposit(3, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	hash := w.inReview("anna 50")
-	w.must(w.server.Client.CancelWorkflow(ctx, store.TransactionWorkflowID(hash), ""))
+	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
 	w.eventually("it was cancelled", func() bool {
 		return slices.ContainsFunc(w.history(hash), func(e *historypb.HistoryEvent) bool {
 			return strings.Contains(e.String(), "CancelTransaction")
@@ -83,18 +84,18 @@ func TestReviewIsKept(t *testing.T) {
 		_, err := w.purchases.FailTransaction(ctx, activities.TransactionFailure{Hash: hash, Attempt: 1, Message: message})
 		w.must(err)
 	}
-	if got := w.get(hash); got.Status != store.TransactionProcessing || !got.NeedsReview || got.RefundDueNano != 0 {
+	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || !got.NeedsReview || got.RefundDueNano != 0 {
 		t.Errorf("%+v", got)
 	}
-	got, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "it was for another one", "")
+	got, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
-	if got.Status != store.TransactionFailed || got.NeedsReview || got.ErrorClass != store.UnknownError {
+	if got.State != lifecycle.TransactionFailed || got.NeedsReview || got.ErrorClass != lifecycle.UnknownError {
 		t.Errorf("%+v", got)
 	}
 	w.must(w.client.Resume(ctx))
 	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 	w.must(err)
-	w.becomes(hash, store.TransactionProcessed)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantBought(2)
 }
 
@@ -115,7 +116,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				w.chain.ClearFaults()
 				w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 			}
-			_, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "Fragment has not got it", "")
+			_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
 			w.must(err)
 			if !before {
 				_ = w.over(hash)
@@ -147,12 +148,12 @@ func TestWriteOff(t *testing.T) {
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
-	_, err := w.client.Resolve(ctx, w.admin, hash, store.TransactionFailed, "", "", "")
+	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
 	for range 2 {                            // the second answer is the first again
 		got, err := w.client.WriteOff(ctx, w.admin, hash, "the sender is a service's account", "key")
 		w.must(err)
-		if got.RefundDueNano != 0 || got.Status != store.TransactionFailed {
+		if got.RefundDueNano != 0 || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -162,7 +163,7 @@ func TestWriteOff(t *testing.T) {
 	_, err = w.client.WriteOff(ctx, w.admin, hash, "", "")
 	w.wantCode(err, fault.InvalidTransition)
 	w.must(w.client.Resume(ctx))
-	w.becomes(w.deposit(1, "anna 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "" {
 		t.Errorf("given back all the same: %s", got)
 	}

@@ -24,11 +24,11 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/lifecycle"
 	"stagecoach/workflows/transaction"
 )
 
@@ -147,7 +147,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Metrics: counted, Log: log}
 	w.monitor = &activities.TonMonitor{
 		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client, Metrics: counted, Log: log,
-		Start: w.client.Start, TurnSignal: transaction.TurnSignal, SettledSignal: transaction.SettledSignal,
+		Start: w.client.Start, TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
 	}
 	w.admin, err = w.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
 	w.must(err)
@@ -172,18 +172,18 @@ func (w *world) start() {
 func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
-	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: transaction.WorkflowType})
-	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: transaction.MonitorType})
+	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
+	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
 	w.worker.RegisterActivity(w.cashier)
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
-	w.quotes = worker.New(w.server.Client, transaction.QuoteQueue, worker.Options{
+	w.quotes = worker.New(w.server.Client, lifecycle.QuoteQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
 	})
 	activities.RegisterQuotes(w.quotes, w.cashier)
 	w.must(w.quotes.Start())
-	w.payer = worker.New(w.server.Client, transaction.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
+	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
 	activities.RegisterPayments(w.payer, w.cashier, w.monitor)
 	w.must(w.payer.Start())
 }
@@ -197,7 +197,7 @@ func (w *world) stopWorker() {
 // leaveNothing ends what this test's world has left on the shared server.
 func (w *world) leaveNothing() {
 	ctx := context.Background()
-	for _, id := range append(w.workflowIDs(), transaction.MonitorID(w.wallet.Address().Raw())) {
+	for _, id := range append(w.workflowIDs(), lifecycle.TonMonitorID(w.wallet.Address().Raw())) {
 		_ = w.server.Client.TerminateWorkflow(ctx, id, "", "the test is over")
 	}
 	if w.worker != nil {
@@ -212,7 +212,7 @@ func (w *world) workflowIDs() (ids []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, hash := range w.hashes {
-		ids = append(ids, store.TransactionWorkflowID(hash))
+		ids = append(ids, lifecycle.TransactionID(hash))
 	}
 	return ids
 }
@@ -243,16 +243,16 @@ func (w *world) get(hash string) store.Transaction {
 }
 
 // becomes waits until a transaction has a status.
-func (w *world) becomes(hash string, status store.TransactionStatus) store.Transaction {
+func (w *world) becomes(hash string, status lifecycle.TransactionState) store.Transaction {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).Status == status })
+	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).State == status })
 	return w.get(hash)
 }
 
 // fails waits until a transaction has failed with a message.
-func (w *world) fails(hash, message string, class store.ErrorClass) store.Transaction {
+func (w *world) fails(hash, message string, class lifecycle.ErrorClass) store.Transaction {
 	w.Helper()
-	t := w.becomes(hash, store.TransactionFailed)
+	t := w.becomes(hash, lifecycle.TransactionFailed)
 	if t.ErrorMessage != message || t.ErrorClass != class {
 		w.Errorf("failed %q, %s; want %q, %s", t.ErrorMessage, t.ErrorClass, message, class)
 	}
@@ -264,11 +264,11 @@ func (w *world) over(hash string) error {
 	w.Helper()
 	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
 	w.eventually("its workflow is over: "+w.events(hash), func() bool {
-		description, err := w.server.Client.DescribeWorkflowExecution(w.Context(), store.TransactionWorkflowID(hash), "")
+		description, err := w.server.Client.DescribeWorkflowExecution(w.Context(), lifecycle.TransactionID(hash), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
-	return w.server.Client.GetWorkflow(w.Context(), store.TransactionWorkflowID(hash), "").Get(w.Context(), nil)
+	return w.server.Client.GetWorkflow(w.Context(), lifecycle.TransactionID(hash), "").Get(w.Context(), nil)
 }
 
 func (w *world) payments(hash string) []store.Payment {
@@ -341,7 +341,7 @@ func (w *world) balances() {
 // history gives the events of a workflow's newest run.
 func (w *world) history(hash string) []*historypb.HistoryEvent {
 	w.Helper()
-	return w.server.History(w, store.TransactionWorkflowID(hash), "")
+	return w.server.History(w, lifecycle.TransactionID(hash), "")
 }
 
 // patience is how long anything may take on a busy machine.

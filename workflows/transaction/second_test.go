@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -29,11 +30,11 @@ func (w *world) asked() (n int) {
 }
 
 // disputed waits until a transaction is held for its deposit, and nothing was paid for it.
-func (w *world) disputed(hash string, status store.TransactionStatus) {
+func (w *world) disputed(hash string, status lifecycle.TransactionState) {
 	w.Helper()
 	w.eventually("it is held for its deposit", func() bool {
 		got := w.get(hash)
-		return got.NeedsReview && got.ReviewReason == store.ReviewDisputed && got.Status == status
+		return got.NeedsReview && got.ReviewReason == store.ReviewDisputed && got.State == status
 	})
 	if got := w.states(hash); got != "" || w.inLine(hash) {
 		w.Errorf("a disputed deposit has payments %q, in line: %v", got, w.inLine(hash))
@@ -41,7 +42,7 @@ func (w *world) disputed(hash string, status store.TransactionStatus) {
 }
 
 // resolved resolves a transaction. Its workflow hears of the review a moment after the record has it.
-func (w *world) resolved(hash string, outcome store.TransactionStatus, comment string) (now store.Transaction) {
+func (w *world) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now store.Transaction) {
 	w.Helper()
 	w.eventually("it is resolved as "+string(outcome), func() bool {
 		var err error
@@ -55,12 +56,12 @@ func (w *world) resolved(hash string, outcome store.TransactionStatus, comment s
 func TestSecondSourceAgrees(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, large)
-	w.becomes(w.deposit(1.9, "durov 50"), store.TransactionProcessed)
+	w.becomes(w.deposit(1.9, "durov 50"), lifecycle.TransactionProcessed)
 	if n := w.asked(); n != 0 {
 		t.Errorf("asked %d times for a small deposit", n)
 	}
 	hash := w.deposit(2, "durov 50")
-	if got := w.becomes(hash, store.TransactionProcessed); got.DepositConfirmedAt == nil || !strings.Contains(w.events(hash), store.TransactionConfirmed) || w.asked() != 1 {
+	if got := w.becomes(hash, lifecycle.TransactionProcessed); got.DepositConfirmedAt == nil || !strings.Contains(w.events(hash), lifecycle.TransactionConfirmed) || w.asked() != 1 {
 		t.Errorf("confirmed %v, asked %d times: %s", got.DepositConfirmedAt, w.asked(), w.events(hash))
 	}
 	w.balances()
@@ -76,16 +77,16 @@ func TestSecondSourceDisagrees(t *testing.T) {
 	} {
 		w.lie(lies)
 		hash := w.deposit(2, "durov 50")
-		w.disputed(hash, store.TransactionProcessing)
+		w.disputed(hash, lifecycle.TransactionProcessing)
 		w.wantAlert(store.AlertDeposit, true)
-		w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
+		w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 
 		w.lie(sim.Lies{})
-		now := w.resolved(hash, store.TransactionProcessing, "three explorers show it: "+what)
-		if now.Status != store.TransactionProcessing && now.Status != store.TransactionProcessed || now.DepositConfirmedAt == nil {
+		now := w.resolved(hash, lifecycle.TransactionProcessing, "three explorers show it: "+what)
+		if now.State != lifecycle.TransactionProcessing && now.State != lifecycle.TransactionProcessed || now.DepositConfirmedAt == nil {
 			t.Errorf("%s: %+v", what, now)
 		}
-		w.becomes(hash, store.TransactionProcessed)
+		w.becomes(hash, lifecycle.TransactionProcessed)
 	}
 	if n, err := w.store.AnyDisputed(t.Context()); n || err != nil {
 		t.Errorf("disputed: %v, %v", n, err)
@@ -100,13 +101,13 @@ func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 	w.lie(sim.Lies{Missing: true})
 	back, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	for _, hash := range []string{back, kept} {
-		w.disputed(hash, store.TransactionProcessing)
-		w.resolved(hash, store.TransactionFailed, "no order")
-		w.disputed(hash, store.TransactionFailed)
+		w.disputed(hash, lifecycle.TransactionProcessing)
+		w.resolved(hash, lifecycle.TransactionFailed, "no order")
+		w.disputed(hash, lifecycle.TransactionFailed)
 	}
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
-	w.resolved(back, store.TransactionFailed, "it was paid: give it back")
+	w.resolved(back, lifecycle.TransactionFailed, "it was paid: give it back")
 	w.eventually("the money goes back", func() bool { return w.states(back) == "refund paid" })
 	if got := w.get(kept); got.NeedsReview || got.RefundDueNano != 0 || w.states(kept) != "" {
 		t.Errorf("%+v, %s", got, w.states(kept))
@@ -121,10 +122,10 @@ func TestSecondSourceAway(t *testing.T) {
 	w.second.AddFault(sim.Fault{Kind: "503"})
 	waits, stopped := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	w.eventually("it was asked in vain", func() bool { return len(w.second.Requests()) >= 4 })
-	w.becomes(w.deposit(1, "durov 50"), store.TransactionProcessed)
-	w.must(w.server.Client.CancelWorkflow(t.Context(), store.TransactionWorkflowID(stopped), ""))
-	w.becomes(stopped, store.TransactionFailed)
-	if got := w.get(waits); got.Status != store.TransactionProcessing || got.NeedsReview || w.inLine(waits) {
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
+	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(stopped), ""))
+	w.becomes(stopped, lifecycle.TransactionFailed)
+	if got := w.get(waits); got.State != lifecycle.TransactionProcessing || got.NeedsReview || w.inLine(waits) {
 		t.Errorf("%+v, in line: %v", got, w.inLine(waits))
 	}
 
@@ -136,7 +137,7 @@ func TestSecondSourceAway(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.lie(sim.Lies{})
-	w.becomes(waits, store.TransactionProcessed)
+	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.balances()
 }
 
@@ -145,7 +146,7 @@ func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hash := w.inReview("durov 50")
-	if _, err := w.client.Resolve(t.Context(), w.admin, hash, store.TransactionProcessing, "", "", ""); fault.CodeOf(err) != fault.InvalidTransition {
+	if _, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionProcessing, "", "", ""); fault.CodeOf(err) != fault.InvalidTransition {
 		t.Errorf("%v", err)
 	}
 }
@@ -163,7 +164,7 @@ func TestSecondSourceComesLate(t *testing.T) {
 	w.startWorker()
 	w.lie(sim.Lies{AmountNano: 2_000_000_000})
 	w.must(w.client.Resume(t.Context()))
-	w.disputed(other, store.TransactionProcessing)
-	w.becomes(agreed, store.TransactionProcessed)
+	w.disputed(other, lifecycle.TransactionProcessing)
+	w.becomes(agreed, lifecycle.TransactionProcessed)
 	w.balances()
 }

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -45,9 +46,9 @@ func next(at activities.Position, s situation) step {
 		return stepProve
 	case stateOf(at.Refund) == store.PaymentSigned:
 		return stepProveRefund
-	case at.Status == store.TransactionProcessing:
+	case at.State == lifecycle.TransactionProcessing:
 		return nextPurchase(at, s)
-	case at.Status == store.TransactionFailed:
+	case at.State == lifecycle.TransactionFailed:
 		return nextFailed(at, s)
 	default:
 		return stepOver
@@ -95,7 +96,7 @@ func nextFailed(at activities.Position, s situation) step {
 		return stepAwaitTurn
 	case at.RefundDue > 0:
 		return stepPayRefund
-	case at.ErrorClass == store.NonRetryable, s.Cancelled:
+	case at.ErrorClass == lifecycle.NonRetryable, s.Cancelled:
 		return stepOver
 	case at.RetryAt != nil && s.ByItself:
 		return stepRetryLater
@@ -135,7 +136,7 @@ var steps = map[step]func(*transaction, workflow.Context) error{
 // quote finds out what the order asks for. Tries and pauses are the activity's options.
 func (t *transaction) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause, MaximumAttempts: int32(t.settings.Attempts),
 		},
@@ -160,11 +161,11 @@ func (t *transaction) quote(ctx workflow.Context) error {
 // verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which add no events, and
 // nobody waits for it: it is not in line.
 func (t *transaction) verify(ctx workflow.Context) error {
-	if t.at.Status == store.TransactionFailed { // what is owed is owed
+	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
 	verifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: time.Minute},
 		Summary:     "ask a second source for the deposit",
 	})
@@ -288,7 +289,7 @@ func (t *transaction) payRefund(ctx workflow.Context) error {
 func (t *transaction) execute(ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error)) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: PaymentQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{ // the activity knows when to end
 			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: 30 * time.Second,
 		},
@@ -340,7 +341,7 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 
 func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) (over bool, err error) {
 	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 		Summary:     "broadcast the same bytes again",
 	})
@@ -355,7 +356,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 func (t *transaction) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
 		HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy:      &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second},
 		Summary:          "wait for the Stars",
@@ -373,7 +374,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 func (t *transaction) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:     "see the refund arrive",
 	})

@@ -6,8 +6,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // awaitChange waits for a person, or for a hint that the record has changed.
@@ -32,7 +32,7 @@ func (t *transaction) retryLater(ctx workflow.Context) error {
 	}
 
 	err = ask(ctx, t, transactions.RetryTransaction, activities.TransactionRequest{Hash: t.hash, Attempt: t.at.Attempt, System: true})
-	if lifecycle.RefusalIn(err) == nil {
+	if temporalio.RefusalIn(err) == nil {
 		return err
 	}
 	t.byItself = false // only a worker of 0.1.0 refuses: an operator has to look
@@ -54,11 +54,11 @@ func (t *transaction) followChange(ctx workflow.Context) error {
 		t.heard()
 		return t.look(ctx)
 	case t.retries.Len() > 0:
-		var in Input
+		var in lifecycle.TransactionInput
 		if !t.retries.ReceiveAsync(&in) {
 			return nil // it said what cannot be read
 		}
-		if _, err := t.request(ctx, store.TransactionActionRetry, in, ""); err != nil {
+		if _, err := t.request(ctx, lifecycle.TransactionActionRetry, in, ""); err != nil {
 			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -31,9 +32,9 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 	begin := b.Now()
 	b.retryIn = []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute}
 	b.unpaidUntil(begin.Add(3 * time.Minute))
-	var shown View
+	var shown lifecycle.TransactionView
 	b.later(90*time.Second, func() {
-		answer, err := b.QueryWorkflow(StateQuery)
+		answer, err := b.QueryWorkflow(lifecycle.StateQuery)
 		if err != nil || answer.Get(&shown) != nil {
 			t.Error(err)
 		}
@@ -54,8 +55,10 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 func TestOperatorComesBeforeTheRetry(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(*testing.T, *book){
-		"update": func(t *testing.T, b *book) { b.ask(t, "retry", Input{Actor: 7}, "") },
-		"signal": func(_ *testing.T, b *book) { b.SignalWorkflow(RetrySignal, Input{Actor: 7}) },
+		"update": func(t *testing.T, b *book) { b.ask(t, "retry", lifecycle.TransactionInput{Actor: 7}, "") },
+		"signal": func(_ *testing.T, b *book) {
+			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{Actor: 7})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +94,7 @@ func TestReviewEndsThePlan(t *testing.T) {
 	b.unpaidUntil(b.Now().Add(24 * time.Hour))
 	b.later(time.Minute, func() {
 		b.at.NeedsReview, b.at.RetryAt = true, nil
-		b.SignalWorkflow(SettledSignal, nil)
+		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
 	b.later(5*time.Hour, b.CancelWorkflow)
 	_ = b.run(t, "lock quote queue pay fail look cancel")
@@ -107,7 +110,7 @@ func TestFailureThatAnOldWorkerWasTold(t *testing.T) {
 	b.OnGetVersion("retry by itself, look 5", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion).Once()
 	b.retryIn = []time.Duration{time.Minute}
 	b.unpaidUntil(b.Now().Add(time.Minute))
-	b.later(time.Hour, func() { b.SignalWorkflow(SettledSignal, nil) })
+	b.later(time.Hour, func() { b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })
 	if err := b.run(t, "lock quote queue pay fail look retry-by-system quote queue pay confirm"); err != nil {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -19,20 +20,20 @@ func TestNext(t *testing.T) {
 	payments = append(payments, &store.PaymentRef{State: store.PaymentPaid, Kept: true})
 	turns := []*store.Turn{nil, {Kind: store.Purchase}, {Kind: store.Purchase, Granted: true}}
 	seen := map[step]int{}
-	for _, status := range store.TransactionStatuses {
-		for _, class := range []store.ErrorClass{"", store.Retryable, store.NonRetryable, store.UnknownError} {
+	for _, status := range lifecycle.TransactionStates {
+		for _, class := range []lifecycle.ErrorClass{"", lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError} {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
 						for bits := range 4096 {
-							at := activities.Position{Standing: store.Standing{
-								Status: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
+							at := activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
 							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
-							if bits&256 > 0 && status == store.TransactionFailed {
+							if bits&256 > 0 && status == lifecycle.TransactionFailed {
 								at.RetryAt = &now
 							}
 							s := situation{ByItself: bits&512 > 0, Verify: bits&2048 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
@@ -70,7 +71,7 @@ func wrong(at activities.Position, s situation, got step) string {
 		return "nobody does that"
 	case signed != proves:
 		return "what is signed is proven, before all else"
-	case buys && (paid || at.NeedsReview || at.Status != store.TransactionProcessing || !at.Again || s.Cancelled):
+	case buys && (paid || at.NeedsReview || at.State != lifecycle.TransactionProcessing || !at.Again || s.Cancelled):
 		return "nothing may be bought"
 	case (buys || gives) && at.Unconfirmed && s.Verify:
 		return "a second source has to agree first"
@@ -78,21 +79,21 @@ func wrong(at activities.Position, s situation, got step) string {
 		return "there is nothing to ask"
 	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
 		return "it has no turn"
-	case gives && (at.RefundDue == 0 || at.Status != store.TransactionFailed || at.NeedsReview && s.ReviewFirst):
+	case gives && (at.RefundDue == 0 || at.State != lifecycle.TransactionFailed || at.NeedsReview && s.ReviewFirst):
 		return "nothing is owed"
-	case (got == stepGiveUp || got == stepStop) && (paid || at.Status != store.TransactionProcessing):
+	case (got == stepGiveUp || got == stepStop) && (paid || at.State != lifecycle.TransactionProcessing):
 		return "it cannot fail"
 	case got == stepConfirm && (!paid || at.NeedsReview):
 		return "there is nothing to wait for"
-	case got == stepOver && (at.Status == store.TransactionProcessing || signed):
+	case got == stepOver && (at.State == lifecycle.TransactionProcessing || signed):
 		return "it is not over"
-	case got == stepOver && at.Status == store.TransactionFailed && at.RefundDue > 0:
+	case got == stepOver && at.State == lifecycle.TransactionFailed && at.RefundDue > 0:
 		return "money is owed"
 	case got == stepRetryLater && (at.RetryAt == nil || at.RefundDue > 0 || !s.ByItself || s.Cancelled):
 		return "the system does not retry that"
 	case got == stepAwaitRetry && at.RetryAt != nil && s.ByItself:
 		return "the system retries that"
-	case (got == stepAwaitRetry || got == stepRetryLater) && (at.Status != store.TransactionFailed || at.ErrorClass == store.NonRetryable):
+	case (got == stepAwaitRetry || got == stepRetryLater) && (at.State != lifecycle.TransactionFailed || at.ErrorClass == lifecycle.NonRetryable):
 		return "nobody can retry that"
 	}
 	return ""

@@ -8,21 +8,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/record"
 )
 
-// View is what the state query and the updates answer.
-type View struct {
-	lifecycle.StateView
-	Attempt     int    `json:"attempt"`
-	Error       string `json:"error,omitempty"`
-	NeedsReview bool   `json:"needs_review,omitempty"`
-}
-
-func (t *transaction) view() View {
-	return View{
-		StateView: lifecycle.StateView{State: string(t.at.Status), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline()},
+func (t *transaction) view() lifecycle.TransactionView {
+	return lifecycle.TransactionView{
+		StateView: lifecycle.StateView{State: string(t.at.State), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline()},
 		Attempt:   t.at.Attempt, Error: t.at.Error, NeedsReview: t.at.NeedsReview,
 	}
 }
@@ -52,26 +45,26 @@ func (t *transaction) show(ctx workflow.Context, moved bool) {
 	attention := t.at.NeedsReview || t.stuck || step == stepAwaitRetry
 	var changes []temporal.SearchAttributeUpdate
 	if moved {
-		changes = append(changes, lifecycle.StageAttribute.ValueSet(string(t.at.Status)))
+		changes = append(changes, temporalio.StageAttribute.ValueSet(string(t.at.State)))
 	}
 	if attention != t.attention {
 		t.attention = attention
-		changes = append(changes, lifecycle.AttentionAttribute.ValueSet(attention))
+		changes = append(changes, temporalio.AttentionAttribute.ValueSet(attention))
 	}
 	if t.at.UserID != nil && !t.owner {
 		t.owner = true
-		changes = append(changes, lifecycle.OwnerAttribute.ValueSet(strconv.FormatInt(*t.at.UserID, 10)))
+		changes = append(changes, temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(*t.at.UserID, 10)))
 	}
 	if len(changes) > 0 {
 		// An attribute that cannot be set must not stop a transaction.
 		_ = workflow.UpsertTypedSearchAttributes(ctx, changes...)
 	}
 	why := ""
-	if t.at.Status == store.TransactionFailed {
+	if t.at.State == lifecycle.TransactionFailed {
 		why = t.at.Error
 	}
-	lifecycle.ShowDetails(ctx, title(t.hash),
-		fmt.Sprintf("**%s** since %s, attempt %d", t.at.Status, t.since.Format(time.RFC3339), t.at.Attempt), why, lifecycle.WaitsFor(waits[step]), alarm(step, t.deadline()))
+	record.ShowDetails(ctx, lifecycle.TransactionTitle(t.hash),
+		fmt.Sprintf("**%s** since %s, attempt %d", t.at.State, t.since.Format(time.RFC3339), t.at.Attempt), why, record.WaitsFor(waits[step]), alarm(step, t.deadline()))
 }
 
 // deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it is stuck in
@@ -80,7 +73,7 @@ func (t *transaction) deadline() *time.Time {
 	if next(t.at, t.situation()) == stepRetryLater {
 		return t.at.RetryAt
 	}
-	if t.at.Status != store.TransactionProcessing || t.at.Since == nil || t.stuck {
+	if t.at.State != lifecycle.TransactionProcessing || t.at.Since == nil || t.stuck {
 		return nil
 	}
 	at := t.at.Since.Add(t.settings.StuckAfter).UTC()
@@ -97,6 +90,3 @@ func alarm(step step, at *time.Time) string {
 	}
 	return "Administrators are told when it is still in processing at " + at.Format(time.RFC3339) + "."
 }
-
-// title names a transaction's workflow for operators.
-func title(hash string) string { return fmt.Sprintf("Transaction %.8s", hash) }

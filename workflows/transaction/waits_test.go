@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func (b *book) handedOver(t *testing.T) (carried Carried) {
 	t.Helper()
 	again, ok := errors.AsType[*workflow.ContinueAsNewError](b.GetWorkflowError())
-	if !ok || again.WorkflowType.Name != WorkflowType {
+	if !ok || again.WorkflowType.Name != lifecycle.TransactionType {
 		t.Fatalf("it does not continue as new: %v; did %s", b.GetWorkflowError(), b.done())
 	}
 	var same string
@@ -45,27 +46,27 @@ var waitsIn = map[step]struct {
 	signal string
 	bring  func(b *book)
 }{
-	stepAwaitTurn: {TurnSignal, func(b *book) { b.taken = true }},
-	stepProve:     {SettledSignal, func(*book) {}},
-	stepRest: {TurnSignal, func(b *book) {
+	stepAwaitTurn: {lifecycle.TransactionTurnSignal, func(b *book) { b.taken = true }},
+	stepProve:     {lifecycle.TransactionSettledSignal, func(*book) {}},
+	stepRest: {lifecycle.TransactionTurnSignal, func(b *book) {
 		b.pay = func(activities.Order) (activities.Payment, error) {
 			b.at.Turn = nil
 			return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: true}, nil
 		}
 	}},
-	stepAwaitReview: {SettledSignal, func(b *book) {
+	stepAwaitReview: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.quote = func() (activities.Position, error) { b.at.NeedsReview = true; return b.at, nil }
 	}},
-	stepAwaitRetry: {SettledSignal, func(b *book) { b.process(1); b.failed("Something", store.UnknownError) }},
-	stepRetryLater: {SettledSignal, func(b *book) {
+	stepAwaitRetry: {lifecycle.TransactionSettledSignal, func(b *book) { b.process(1); b.failed("Something", lifecycle.UnknownError) }},
+	stepRetryLater: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.process(1)
-		b.failed("Something", store.Retryable)
+		b.failed("Something", lifecycle.Retryable)
 		later := b.Now().Add(48 * time.Hour)
 		b.at.RetryAt = &later
 	}},
-	stepProveRefund: {SettledSignal, func(b *book) {
+	stepProveRefund: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.process(1)
-		b.failed("Invalid username", store.NonRetryable)
+		b.failed("Invalid username", lifecycle.NonRetryable)
 		b.at.Refund = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}
 	}},
 }
@@ -84,7 +85,7 @@ func TestEveryStepIsBounded(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			wait.bring(b)
-			b.later(time.Second, func() { b.SignalWorkflow(RetrySignal, "cannot be read") })
+			b.later(time.Second, func() { b.SignalWorkflow(lifecycle.TransactionRetrySignal, "cannot be read") })
 			for n := range 24 * 12 {
 				b.later(time.Duration(n+1)*5*time.Minute, func() {
 					b.SetContinueAsNewSuggested(n > 10)
@@ -92,9 +93,9 @@ func TestEveryStepIsBounded(t *testing.T) {
 				})
 			}
 			b.later(26*time.Hour, b.CancelWorkflow)
-			b.ExecuteWorkflow(WorkflowType, hash)
+			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 			carried := b.handedOver(t)
-			if carried.Status != b.at.Status || carried.Since.IsZero() {
+			if carried.Status != b.at.State || carried.Since.IsZero() {
 				t.Errorf("the next run gets %+v", carried)
 			}
 		})
@@ -115,8 +116,8 @@ func TestNextRunGoesOn(t *testing.T) {
 		b.purchase(store.PaymentPaid)
 		return activities.Payment{Position: b.at}, nil
 	}
-	b.ExecuteWorkflow(WorkflowType, hash, &Carried{
-		Status: store.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until, Attention: true,
+	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
+		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until, Attention: true,
 	})
 	if err := b.GetWorkflowError(); err != nil || order.Try != 3 || paid.Before(until) {
 		t.Errorf("%v, try %d at %s, want the third at %s", err, order.Try, paid, until)
@@ -141,7 +142,7 @@ func TestOlderPosition(t *testing.T) {
 		if pays++; pays > 1 {
 			return activities.Payment{Position: b.at}, nil
 		}
-		b.at.Status, b.at.Revision = store.TransactionProcessed, 9
+		b.at.State, b.at.Revision = lifecycle.TransactionProcessed, 9
 		b.at.Turn = nil
 		older.Revision = 4
 		return activities.Payment{Position: older}, nil

@@ -1,3 +1,12 @@
+// Package transaction is the fourth workload: TON comes in, Telegram Stars go out, exactly once.
+//
+// Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes it
+// into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction drives one
+// transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for what the chain says.
+//
+// The record decides. Each step of a Transaction asks it to go on and is told where it stands then, and the next step
+// follows from that alone: a workflow that was terminated, reset or started twice goes on from where the money is. Signals
+// are hints to look. Once a payment is signed the only ways on are "found on the chain" and "proven dead".
 package transaction
 
 import (
@@ -9,8 +18,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/store"
-	"stagecoach/workflows/lifecycle"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/record"
 )
 
 // Settings are times and numbers that the workflow gives to its activities and timers. None decides between commands.
@@ -63,21 +73,21 @@ type transaction struct {
 
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash alone: it
 // goes on from where the record stands. What a run hands to the next one comes second.
-func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (View, error) {
+func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &transaction{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), calm: func() {},
-		turns:   workflow.GetSignalChannel(ctx, TurnSignal),
-		settled: workflow.GetSignalChannel(ctx, SettledSignal),
-		retries: workflow.GetSignalChannel(ctx, RetrySignal),
+		turns:   workflow.GetSignalChannel(ctx, lifecycle.TransactionTurnSignal),
+		settled: workflow.GetSignalChannel(ctx, lifecycle.TransactionSettledSignal),
+		retries: workflow.GetSignalChannel(ctx, lifecycle.TransactionRetrySignal),
 	}
 	if err := t.listen(ctx); err != nil {
-		return View{}, err
+		return lifecycle.TransactionView{}, err
 	}
 	if carried != nil {
 		t.cancelled, t.attention, t.owner = carried.Cancelled, carried.Attention, carried.Owner
 	}
 	if err := ask(ctx, t, transactions.LockTransaction, hash); err != nil {
-		return View{}, err
+		return lifecycle.TransactionView{}, err
 	}
 	for {
 		var err error
@@ -94,12 +104,12 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (Vie
 				return t.view(), t.ending()
 			}
 		case t.handsOver(ctx, step):
-			return View{}, t.handOver(ctx)
+			return lifecycle.TransactionView{}, t.handOver(ctx)
 		default:
 			err = steps[step](t, ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			return View{}, err
+			return lifecycle.TransactionView{}, err
 		}
 	}
 }
@@ -107,12 +117,12 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (Vie
 // ending is how the workflow closes: operators find each kind by its status.
 func (t *transaction) ending() error {
 	switch {
-	case t.at.Status != store.TransactionFailed:
+	case t.at.State != lifecycle.TransactionFailed:
 		return nil
 	case t.cancelled:
 		return temporal.NewCanceledError()
 	default:
-		return lifecycle.Failed(t.at.Error, string(t.at.ErrorClass))
+		return temporalio.Failed(t.at.Error, string(t.at.ErrorClass))
 	}
 }
 
@@ -123,7 +133,7 @@ func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context,
 		return err
 	}
 	defer t.mutex.Unlock()
-	position, err := lifecycle.Do(ctx, act, in)
+	position, err := record.Do(ctx, act, in)
 	if err == nil {
 		t.take(ctx, position)
 	}
@@ -158,7 +168,7 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 		change := fmt.Sprintf("ask a second source, look %d", t.looks)
 		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
-	if before.Status == position.Status && sameTime(before.Since, position.Since) {
+	if before.State == position.State && sameTime(before.Since, position.Since) {
 		t.show(ctx, false)
 		return
 	}
@@ -171,7 +181,7 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.calm()
 	}
-	if position.Status == store.TransactionProcessing {
+	if position.State == lifecycle.TransactionProcessing {
 		t.watch(ctx)
 	}
 	t.show(ctx, true)
@@ -190,7 +200,7 @@ func (t *transaction) watch(ctx workflow.Context) {
 		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
 			return // it has left processing
 		}
-		if _, err := lifecycle.Do(ctx, transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
+		if _, err := record.Do(ctx, transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
 			return
 		}
 		t.stuck = true

@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -65,8 +66,8 @@ func newBook(t *testing.T) *book {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	b.at = activities.Position{Standing: store.Standing{Status: store.TransactionPending}, Again: true}
-	b.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: WorkflowType})
+	b.at = activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true}
+	b.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	b.RegisterActivity(&activities.Transactions{})
 	b.RegisterActivity(&activities.Cashier{})
 	b.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
@@ -86,7 +87,7 @@ func newBook(t *testing.T) *book {
 		}
 	}
 	b.OnActivity(transactions.LockTransaction, mock.Anything, hash).Return(answer("lock", func() {
-		if b.at.Status == store.TransactionPending {
+		if b.at.State == lifecycle.TransactionPending {
 			b.process(1)
 		}
 	})).Maybe()
@@ -94,8 +95,8 @@ func newBook(t *testing.T) *book {
 	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(answer("alert", func() {})).Maybe()
 	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
 		b.at.RetryAt = nil
-		if b.at.Status == store.TransactionProcessing && stateOf(b.at.Purchase) != store.PaymentSigned && stateOf(b.at.Purchase) != store.PaymentPaid {
-			b.failed("Cancelled by operator", store.UnknownError)
+		if b.at.State == lifecycle.TransactionProcessing && stateOf(b.at.Purchase) != store.PaymentSigned && stateOf(b.at.Purchase) != store.PaymentPaid {
+			b.failed("Cancelled by operator", lifecycle.UnknownError)
 		}
 	})).Maybe()
 	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Position, error) {
@@ -105,9 +106,9 @@ func newBook(t *testing.T) *book {
 	}).Maybe()
 	b.OnActivity(transactions.FailTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, f activities.TransactionFailure) (activities.Position, error) {
 		b.did("fail")
-		class := store.Retryable
+		class := lifecycle.Retryable
 		if strings.HasPrefix(f.Message, "Invalid") {
-			class = store.NonRetryable
+			class = lifecycle.NonRetryable
 		}
 		b.failed(f.Message, class)
 		return b.at, nil
@@ -132,9 +133,9 @@ func newBook(t *testing.T) *book {
 	}).Maybe()
 	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
 		b.did("resolve")
-		b.at.NeedsReview, b.at.Status = false, r.Outcome
-		if r.Outcome == store.TransactionFailed {
-			b.at.ErrorClass = store.NonRetryable
+		b.at.NeedsReview, b.at.State = false, r.Outcome
+		if r.Outcome == lifecycle.TransactionFailed {
+			b.at.ErrorClass = lifecycle.NonRetryable
 		}
 		return b.at, nil
 	}).Maybe()
@@ -144,7 +145,7 @@ func newBook(t *testing.T) *book {
 		b.purchase(store.PaymentSigned)
 		return activities.Payment{Position: b.at}, nil
 	}
-	b.confirm = func() (activities.Position, error) { b.at.Status = store.TransactionProcessed; return b.at, nil }
+	b.confirm = func() (activities.Position, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
 	b.OnActivity(cashier.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
 		b.did("quote")
 		return b.quote()
@@ -166,14 +167,14 @@ func newBook(t *testing.T) *book {
 
 func (b *book) process(attempt int) {
 	now := b.Now()
-	b.at.Standing = store.Standing{Status: store.TransactionProcessing, Attempt: attempt, Since: &now}
+	b.at.TransactionSnapshot = store.TransactionSnapshot{State: lifecycle.TransactionProcessing, Attempt: attempt, Since: &now}
 	b.at.Again = true
 }
 
-func (b *book) failed(message string, class store.ErrorClass) {
+func (b *book) failed(message string, class lifecycle.ErrorClass) {
 	b.messages, b.failedAt = append(b.messages, message), b.Now()
-	b.at.Status, b.at.Error, b.at.ErrorClass, b.at.Turn = store.TransactionFailed, message, class, nil
-	if len(b.retryIn) > 0 && class != store.NonRetryable {
+	b.at.State, b.at.Error, b.at.ErrorClass, b.at.Turn = lifecycle.TransactionFailed, message, class, nil
+	if len(b.retryIn) > 0 && class != lifecycle.NonRetryable {
 		at := b.Now().Add(b.retryIn[0])
 		b.at.RetryAt, b.retryIn = &at, b.retryIn[1:]
 	}
@@ -194,13 +195,13 @@ func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback
 
 // settles lets the chain decide, and the monitor tell of it.
 func (b *book) settles(after time.Duration, state store.PaymentState) {
-	b.later(after, func() { b.purchase(state); b.SignalWorkflow(SettledSignal, nil) })
+	b.later(after, func() { b.purchase(state); b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })
 }
 
 // run runs the workflow to its end and compares what it did.
 func (b *book) run(t *testing.T, want string) error {
 	t.Helper()
-	b.ExecuteWorkflow(WorkflowType, hash)
+	b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 	if !b.IsWorkflowCompleted() {
 		t.Fatalf("it does not end: %s", b.done())
 	}
@@ -226,8 +227,8 @@ func TestWorkflowAwaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.taken = true
-	b.later(time.Minute, func() { b.SignalWorkflow(TurnSignal, nil) }) // a mistake: it is not its turn
-	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(TurnSignal, nil) })
+	b.later(time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) }) // a mistake: it is not its turn
+	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.settles(2*time.Hour, store.PaymentPaid)
 	// Every half hour that it waits is too long for somebody to know of: once is enough.
 	if err := b.run(t, "lock quote queue look alert look pay broadcast broadcast broadcast look confirm"); err != nil {
@@ -288,7 +289,7 @@ func TestWorkflowQuoteFails(t *testing.T) {
 			b.quote = func() (activities.Position, error) { return activities.Position{}, c.err }
 			start := b.Now()
 			b.later(time.Hour, b.CancelWorkflow)
-			b.ExecuteWorkflow(WorkflowType, hash)
+			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 			err := b.GetWorkflowError()
 			if tries := strings.Count(b.done(), "quote"); tries != c.tries || len(b.messages) != 1 || b.messages[0] != c.message {
 				t.Errorf("%s, %v", b.done(), b.messages)
@@ -330,7 +331,7 @@ func TestWorkflowPayFails(t *testing.T) {
 		b.at.Turn = nil
 		return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: o.Try < 3}, nil
 	}
-	b.later(10*time.Minute, func() { b.at.Turn.Granted = true; b.SignalWorkflow(TurnSignal, nil) })
+	b.later(10*time.Minute, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.later(24*time.Hour, b.CancelWorkflow)
 	err := b.run(t, "lock quote queue pay queue pay look pay queue pay fail cancel")
 	if !temporal.IsCanceledError(err) || b.messages[0] != "Failed to fetch: Network error" {
@@ -347,7 +348,7 @@ func TestWorkflowPayFails(t *testing.T) {
 // TestWorkflowNotConfirmed asks an operator when the Stars do not come in time, and does what they find.
 func TestWorkflowNotConfirmed(t *testing.T) {
 	t.Parallel()
-	for _, outcome := range []store.TransactionStatus{store.TransactionProcessed, store.TransactionFailed} {
+	for _, outcome := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
@@ -359,11 +360,11 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			}
 			b.settles(time.Second, store.PaymentPaid)
 			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
-			b.later(2*time.Hour, func() { b.ask(t, "retry", Input{}, fault.InvalidTransition) })
-			b.later(3*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: "pending"}, fault.Validation) })
-			b.later(4*time.Hour, func() { b.ask(t, "resolve", Input{Outcome: outcome}, "") })
+			b.later(2*time.Hour, func() { b.ask(t, "retry", lifecycle.TransactionInput{}, fault.InvalidTransition) })
+			b.later(3*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: "pending"}, fault.Validation) })
+			b.later(4*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: outcome}, "") })
 			err := b.run(t, "lock quote queue pay look review alert cancel resolve")
-			if (err == nil) != (outcome == store.TransactionProcessed) || b.reasons[0] != store.ReviewNotConfirmed || tries < 5 {
+			if (err == nil) != (outcome == lifecycle.TransactionProcessed) || b.reasons[0] != store.ReviewNotConfirmed || tries < 5 {
 				t.Error(err, b.reasons, tries)
 			}
 			if len(b.attention) != 2 || !b.attention[0] || b.attention[1] {
@@ -374,7 +375,7 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 }
 
 // ask sends an update and compares the refusal, if there is to be one.
-func (b *book) ask(t *testing.T, name string, in Input, refusal fault.Code) {
+func (b *book) ask(t *testing.T, name string, in lifecycle.TransactionInput, refusal fault.Code) {
 	t.Helper()
 	check := func(err error) {
 		failure, _ := errors.AsType[*temporal.ApplicationError](err)
@@ -393,11 +394,15 @@ func (b *book) ask(t *testing.T, name string, in Input, refusal fault.Code) {
 func TestWorkflowRetried(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(*testing.T, *book){
-		"update": func(t *testing.T, b *book) { b.ask(t, "retry", Input{Actor: 1, Comment: "again"}, "") },
-		"signal": func(_ *testing.T, b *book) { b.SignalWorkflow(RetrySignal, Input{}) },
+		"update": func(t *testing.T, b *book) {
+			b.ask(t, "retry", lifecycle.TransactionInput{Actor: 1, Comment: "again"}, "")
+		},
+		"signal": func(_ *testing.T, b *book) {
+			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{})
+		},
 		"refused first": func(t *testing.T, b *book) {
-			b.ask(t, "retry", Input{Actor: 13}, fault.InsufficientAccess)
-			b.SignalWorkflow(RetrySignal, Input{})
+			b.ask(t, "retry", lifecycle.TransactionInput{Actor: 13}, fault.InsufficientAccess)
+			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -405,7 +410,7 @@ func TestWorkflowRetried(t *testing.T) {
 			b := newBook(t)
 			good := b.quote
 			b.quote = func() (activities.Position, error) {
-				b.SignalWorkflow(RetrySignal, Input{}) // too early: means nothing
+				b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{}) // too early: means nothing
 				return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 			}
 			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
@@ -484,7 +489,7 @@ func TestWorkflowGoesOn(t *testing.T) {
 			b.purchase(store.PaymentDead)
 			b.settles(time.Second, store.PaymentPaid)
 		}, "lock queue pay look confirm"},
-		"processed": {func(b *book) { b.at.Status = store.TransactionProcessed }, "lock"},
+		"processed": {func(b *book) { b.at.State = lifecycle.TransactionProcessed }, "lock"},
 		"found by itself": {func(b *book) { // the signal was lost
 			b.purchase(store.PaymentSigned)
 			b.later(20*time.Second, func() { b.purchase(store.PaymentPaid) })
@@ -507,7 +512,7 @@ func TestWorkflowRefunds(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.process(1)
-	b.failed("Invalid username", store.NonRetryable)
+	b.failed("Invalid username", lifecycle.NonRetryable)
 	b.at.RefundDue = 1000
 	tries := 0
 	b.pay = func(o activities.Order) (activities.Payment, error) {
@@ -520,12 +525,12 @@ func TestWorkflowRefunds(t *testing.T) {
 	}
 	b.later(5*time.Minute, func() { // dead: owed again
 		b.at.Refund, b.at.RefundDue, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentDead}, 1000, nil
-		b.SignalWorkflow(SettledSignal, nil)
+		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
 	b.later(6*time.Minute, b.CancelWorkflow) // what is owed is owed
 	b.later(time.Hour, func() {
 		b.at.Refund, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid}, nil
-		b.SignalWorkflow(SettledSignal, nil)
+		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
 	err := b.run(t, "lock queue pay queue pay queue pay broadcast broadcast broadcast look cancel queue pay broadcast look prove")
 	if err == nil || len(b.messages) != 1 {
@@ -537,8 +542,8 @@ func TestWorkflowRefunds(t *testing.T) {
 func TestWorkflowState(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	view := func() (v View) {
-		value, err := b.QueryWorkflow(StateQuery)
+	view := func() (v lifecycle.TransactionView) {
+		value, err := b.QueryWorkflow(lifecycle.StateQuery)
 		if err != nil || value.Get(&v) != nil {
 			t.Error(err)
 		}
@@ -563,9 +568,9 @@ func TestWorkflowContinues(t *testing.T) {
 	b.quote = func() (activities.Position, error) {
 		return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 	}
-	b.later(time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(TurnSignal, nil) })
+	b.later(time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	err := b.run(t, "lock quote fail")
-	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); !ok || next.WorkflowType.Name != WorkflowType {
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); !ok || next.WorkflowType.Name != lifecycle.TransactionType {
 		t.Error(err)
 	}
 }
@@ -579,7 +584,7 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			b.process(1)
-			b.failed("Invalid username", store.NonRetryable)
+			b.failed("Invalid username", lifecycle.NonRetryable)
 			b.at.RefundDue = 1000
 			tries := 0
 			b.pay = func(activities.Order) (activities.Payment, error) {
@@ -594,7 +599,7 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 				b.later(time.Minute, b.CancelWorkflow)
 			}
 			b.later(30*time.Hour, func() { b.SetContinueAsNewSuggested(true) })
-			b.ExecuteWorkflow(WorkflowType, hash)
+			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 			if carried := b.handedOver(t); carried.Cancelled != cancelled || carried.Tries < 30 || carried.RestUntil == nil {
 				t.Errorf("the next run gets %+v", carried)
 			}
@@ -608,11 +613,11 @@ func TestMonitorContinues(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterWorkflowWithOptions(Monitor, workflow.RegisterOptions{Name: MonitorType})
+	env.RegisterWorkflowWithOptions(Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
 	env.RegisterActivity(&activities.TonMonitor{})
 	env.OnActivity(monitor.WatchWallet, mock.Anything, "0:abc").Return(nil).Once()
-	env.ExecuteWorkflow(MonitorType, "0:abc")
-	if next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || next.WorkflowType.Name != MonitorType {
+	env.ExecuteWorkflow(lifecycle.TonMonitorType, "0:abc")
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || next.WorkflowType.Name != lifecycle.TonMonitorType {
 		t.Error(env.GetWorkflowError())
 	}
 	env.AssertExpectations(t)

@@ -1,4 +1,4 @@
-package lifecycle
+package temporalio
 
 import (
 	"errors"
@@ -8,9 +8,6 @@ import (
 
 	"stagecoach/internal/fault"
 )
-
-// MainQueue is the task queue of all workflows and of short activities.
-const MainQueue = "stagecoach"
 
 // Search attributes that every workload sets where they apply.
 var (

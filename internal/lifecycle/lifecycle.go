@@ -19,6 +19,9 @@ const (
 	Admin  Role = "admin"  // an administrator, or an operator at the temporal CLI
 )
 
+// systemOnly is the Who of a rule that people have no part in.
+var systemOnly = []Role{System}
+
 // Guard is a condition on the entity's facts. Code is what a caller is told when it does not hold.
 type Guard[F any] struct {
 	Name  string
@@ -38,8 +41,8 @@ type Rule[S, A ~string, F any] struct {
 	Effect string     // what else happens, for the documentation
 }
 
-// Stage documents one state: what it means and who leaves it.
-type Stage[S ~string] struct {
+// State documents one state: what it means and who leaves it.
+type State[S ~string] struct {
 	State    S
 	Means    string
 	LeftBy   string
@@ -49,7 +52,7 @@ type Stage[S ~string] struct {
 // Table is a workload's rules. S is its state type, A its action type, F the facts that its guards look at.
 type Table[S, A ~string, F any] struct {
 	Entity string
-	Stages []Stage[S]
+	States []State[S]
 	Rules  []Rule[S, A, F]
 }
 
@@ -119,7 +122,7 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 
 // Terminal says whether nothing leads out of state.
 func (t Table[S, A, F]) Terminal(state S) bool {
-	return slices.ContainsFunc(t.Stages, func(s Stage[S]) bool { return s.State == state && s.Terminal })
+	return slices.ContainsFunc(t.States, func(s State[S]) bool { return s.State == state && s.Terminal })
 }
 
 // impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else actions.

@@ -10,7 +10,7 @@ import (
 // door is a small machine of the tests' own: knocking opens it for guests, forcing for anyone but the owner.
 var door = Table[string, string, bool]{
 	Entity: "door",
-	Stages: []Stage[string]{{State: "shut", Means: "nobody passes", LeftBy: "a guest"}, {State: "open", Means: "all pass"}, {State: "broken", Means: "no door", Terminal: true}},
+	States: []State[string]{{State: "shut", Means: "nobody passes", LeftBy: "a guest"}, {State: "open", Means: "all pass"}, {State: "broken", Means: "no door", Terminal: true}},
 	Rules: []Rule[string, string, bool]{
 		{Action: "build", To: "shut", Who: []Role{Owner}, Event: "built"},
 		{

@@ -27,7 +27,7 @@ func (t Table[S, A, F]) Diagram() string {
 	for _, arrow := range arrows {
 		fmt.Fprintf(&b, "  %s: %s\n", arrow, strings.Join(actions[arrow], ", "))
 	}
-	for _, stage := range t.Stages {
+	for _, stage := range t.States {
 		if stage.Terminal {
 			fmt.Fprintf(&b, "  %s --> [*]\n", stage.State)
 		}
@@ -40,7 +40,7 @@ func (t Table[S, A, F]) Diagram() string {
 func (t Table[S, A, F]) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| state | means | left by |\n|---|---|---|\n")
-	for _, stage := range t.Stages {
+	for _, stage := range t.States {
 		leftBy := stage.LeftBy
 		if stage.Terminal {
 			leftBy = "nobody: it is final"

@@ -1,8 +1,9 @@
-package lifecycle
+package record
 
 import (
 	"context"
 	"errors"
+	"stagecoach/internal/lifecycle"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -24,7 +25,7 @@ func Do[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, e
 		return out, err
 	}
 	patient := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           MainQueue,
+		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 	})
@@ -35,13 +36,4 @@ func Do[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, e
 func isRefusal(err error) bool {
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && refusal.NonRetryable()
-}
-
-// StateView is what the state query of every workflow answers.
-type StateView struct {
-	State    string    `json:"state"`
-	Since    time.Time `json:"since"`
-	WaitsFor string    `json:"waits_for,omitempty"`
-	// DeadlineAt is when the state ends by itself, where it does.
-	DeadlineAt *time.Time `json:"deadline_at,omitempty"`
 }

@@ -1,0 +1,95 @@
+package lifecycle
+
+import (
+	"stagecoach/internal/fault"
+)
+
+// DeliveryState is a stage of a delivery job; the rules between them stand in workflows/delivery.
+type DeliveryState string
+
+// The states of a delivery job.
+const (
+	DeliveryQueued      DeliveryState = "QUEUED"
+	DeliveryClaimed     DeliveryState = "CLAIMED"
+	DeliveryDownloading DeliveryState = "DOWNLOADING"
+	DeliveryStreaming   DeliveryState = "STREAMING"
+	DeliveryDelivered   DeliveryState = "DELIVERED"
+	DeliveryFailed      DeliveryState = "FAILED"
+	DeliveryCancelled   DeliveryState = "CANCELLED"
+	DeliveryExpired     DeliveryState = "EXPIRED"
+)
+
+// DeliveryStates lists all states in the order of a job's life.
+var DeliveryStates = []DeliveryState{DeliveryQueued, DeliveryClaimed, DeliveryDownloading, DeliveryStreaming, DeliveryDelivered, DeliveryFailed, DeliveryCancelled, DeliveryExpired}
+
+// DeliveryAction is what can be done to a delivery job.
+type DeliveryAction string
+
+// The actions of a delivery job's table.
+const (
+	DeliveryActionEnqueue       DeliveryAction = "enqueue"
+	DeliveryActionClaim         DeliveryAction = "claim"
+	DeliveryActionStartDownload DeliveryAction = "start_download"
+	DeliveryActionStream        DeliveryAction = "stream"
+	DeliveryActionAcknowledge   DeliveryAction = "acknowledge"
+	DeliveryActionRequeue       DeliveryAction = "requeue"
+	DeliveryActionHandOver      DeliveryAction = "hand_over"
+	DeliveryActionFail          DeliveryAction = "fail"
+	DeliveryActionCancel        DeliveryAction = "cancel"
+	DeliveryActionExpire        DeliveryAction = "expire"
+)
+
+// DeliveryTries is how many tries a job has in all.
+const DeliveryTries = 3
+
+// DeliveryFacts are what the guards look at.
+type DeliveryFacts struct {
+	Attempt    int // attempts that have failed
+	UserActive bool
+}
+
+// Names that operators and other programs use.
+const (
+	DeliveryType          = "Delivery"
+	DeliveryStageSignal   = "stage"   // from the activity: the stage it is in, when one lasts
+	DeliveryAttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
+	DeliveryQueue         = "delivery"
+)
+
+var (
+	triesLeft          = Guard[DeliveryFacts]{Name: "attempt < 3", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt < DeliveryTries }}
+	retryLeft          = Guard[DeliveryFacts]{Name: "a try is left after this one", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt+1 < DeliveryTries }}
+	deliveryUserActive = Guard[DeliveryFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DeliveryFacts) bool { return f.UserActive }}
+)
+
+// Delivery is the lifecycle of a delivery job. Everything that moves a job asks this table.
+var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
+	Entity: "delivery",
+	States: []State[DeliveryState]{
+		{State: DeliveryQueued, Means: "waits for a free worker", LeftBy: "a worker, the user, the TTL"},
+		{State: DeliveryClaimed, Means: "one worker has it", LeftBy: "that worker, the user"},
+		{State: DeliveryDownloading, Means: "the file is being opened at the storage", LeftBy: "that worker, the user"},
+		{State: DeliveryStreaming, Means: "bytes go from the storage to Telegram", LeftBy: "that worker, the user"},
+		{State: DeliveryDelivered, Means: "Telegram acknowledged the file", Terminal: true},
+		{State: DeliveryFailed, Means: "it ended without delivery; the reason is recorded", Terminal: true},
+		{State: DeliveryCancelled, Means: "a person stopped it", Terminal: true},
+		{State: DeliveryExpired, Means: "no worker was free within the TTL", Terminal: true},
+	},
+	Rules: []Rule[DeliveryState, DeliveryAction, DeliveryFacts]{
+		{Action: DeliveryActionEnqueue, To: DeliveryQueued, Who: []Role{Owner}, Guards: []Guard[DeliveryFacts]{deliveryUserActive}, Event: "enqueued", Effect: "a repeated idempotency key returns the existing job"},
+		{Action: DeliveryActionClaim, From: []DeliveryState{DeliveryQueued}, To: DeliveryClaimed, Who: systemOnly, Event: "claimed", Effect: "heartbeat_at = now"},
+		{Action: DeliveryActionStartDownload, From: []DeliveryState{DeliveryClaimed}, To: DeliveryDownloading, Who: systemOnly, Guards: []Guard[DeliveryFacts]{triesLeft, deliveryUserActive}, Event: "download_started"},
+		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
+		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
+		{Action: DeliveryActionRequeue, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
+		{Action: DeliveryActionHandOver, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "its worker stops in good order: no try is lost"},
+		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},
+		{Action: DeliveryActionCancel, From: deliveryLive, To: DeliveryCancelled, Who: []Role{Owner, Admin, System}, Event: "cancelled", Effect: "the stream stops within one heartbeat"},
+		{Action: DeliveryActionExpire, From: []DeliveryState{DeliveryQueued}, To: DeliveryExpired, Who: systemOnly, Event: "expired"},
+	},
+}
+
+var (
+	deliveryHeld = []DeliveryState{DeliveryClaimed, DeliveryDownloading, DeliveryStreaming}
+	deliveryLive = append([]DeliveryState{DeliveryQueued}, deliveryHeld...)
+)

@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"stagecoach/internal/fault"
+)
+
+// DownloadState is a stage of a download job; the rules between them stand in workflows/download.
+type DownloadState string
+
+// The statuses of a download job.
+const (
+	DownloadQueued      DownloadState = "queued"
+	DownloadDownloading DownloadState = "downloading"
+	DownloadCompleted   DownloadState = "completed"
+	DownloadFailed      DownloadState = "failed"
+	DownloadCanceled    DownloadState = "canceled"
+)
+
+// DownloadStates lists all statuses in the order of a job's life.
+var DownloadStates = []DownloadState{DownloadQueued, DownloadDownloading, DownloadCompleted, DownloadFailed, DownloadCanceled}
+
+// DownloadAction is what can be done to a download job.
+type DownloadAction string
+
+// The actions of a download job's table.
+const (
+	DownloadActionEnqueue  DownloadAction = "enqueue"
+	DownloadActionBegin    DownloadAction = "begin"
+	DownloadActionComplete DownloadAction = "complete"
+	DownloadActionFail     DownloadAction = "fail"
+	DownloadActionCancel   DownloadAction = "cancel"
+)
+
+// Types of events of a download that are no transitions: the status stays as it is.
+const (
+	DownloadWentMissing = "went_missing" // qBittorrent does not have it any more; the grace begins
+	DownloadFoundAgain  = "found_again"
+	DownloadStalled     = "stalled"   // no progress for long
+	DownloadRecovered   = "recovered" // it goes on
+)
+
+// DownloadFacts are what the guards look at.
+type DownloadFacts struct {
+	UserActive bool
+	MediaReady bool // the finished medium is recorded with the job
+}
+
+// Names that operators and other programs use.
+const (
+	DownloadType           = "Download"
+	DownloadObservedSignal = "observed" // from the watcher: the torrent has changed state
+
+	DownloadSyncType = "DownloadSync"
+	DownloadSyncID   = "download-sync"
+
+	// FileQueue is where .torrent files are fetched and handed to qBittorrent, a few at a time: however many there are, and however
+	// long the sites behind them take, they hold up nothing else and little memory.
+	TorrentQueue = "torrents"
+
+	// SyncTitle names the watcher for operators.
+	DownloadSyncTitle = "Watches over all downloads"
+)
+
+var (
+	downloadUserActive = Guard[DownloadFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DownloadFacts) bool { return f.UserActive }}
+	mediaReady         = Guard[DownloadFacts]{Name: "the medium is persisted with it", Code: fault.MediaNotReady, Holds: func(f DownloadFacts) bool { return f.MediaReady }}
+)
+
+// Download is the lifecycle of a download job. Everything that moves a job asks this table.
+var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
+	Entity: "download",
+	States: []State[DownloadState]{
+		{State: DownloadQueued, Means: "recorded; qBittorrent has not begun with it", LeftBy: "qBittorrent, the user, a failure"},
+		{State: DownloadDownloading, Means: "qBittorrent downloads it", LeftBy: "qBittorrent, the user, a failure"},
+		{State: DownloadCompleted, Means: "it is in the library", Terminal: true},
+		{State: DownloadFailed, Means: "it ended without a result; the reason is recorded", Terminal: true},
+		{State: DownloadCanceled, Means: "a person stopped it, and the torrent is gone", Terminal: true},
+	},
+	Rules: []Rule[DownloadState, DownloadAction, DownloadFacts]{
+		{Action: DownloadActionEnqueue, To: DownloadQueued, Who: []Role{Owner}, Guards: []Guard[DownloadFacts]{downloadUserActive}, Event: "enqueued", Effect: "an active job for the same user, book and medium is given instead"},
+		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "also what is complete already passes through here"},
+		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the medium is available, the book is in the Library"},
+		{Action: DownloadActionFail, From: downloadLive, To: DownloadFailed, Who: systemOnly, Event: "failed", Effect: "failure_reason recorded"},
+		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "once the torrent is removed, or left to the other jobs that hold it"},
+	},
+}
+
+var (
+	downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}
+)

@@ -1,0 +1,132 @@
+package lifecycle
+
+import (
+	"strings"
+
+	"stagecoach/internal/fault"
+)
+
+// TaskState is a stage of a task; the rules between them stand in workflows/task.
+type TaskState string
+
+// The statuses of a task.
+const (
+	TaskNew        TaskState = "NEW"
+	TaskInProgress TaskState = "IN_PROGRESS"
+	TaskBlocked    TaskState = "BLOCKED"
+	TaskStuck      TaskState = "STUCK"
+	TaskDone       TaskState = "DONE"
+	TaskCancelled  TaskState = "CANCELLED"
+)
+
+// TaskStates lists all statuses in the order of a task's life.
+var TaskStates = []TaskState{TaskNew, TaskInProgress, TaskBlocked, TaskStuck, TaskDone, TaskCancelled}
+
+// TaskAction is what can be done to a task.
+type TaskAction string
+
+// The actions of a task's table.
+const (
+	TaskActionCreate   TaskAction = "create"
+	TaskActionClaim    TaskAction = "claim"
+	TaskActionStatus   TaskAction = "status"
+	TaskActionEscalate TaskAction = "escalate"
+	TaskActionTakeover TaskAction = "takeover"
+	TaskActionExpire   TaskAction = "expire"
+	TaskActionCancel   TaskAction = "cancel"
+)
+
+// Names that operators and other programs use. The updates are the actions claim, escalate, takeover and status.
+const (
+	TaskType            = "Task"
+	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last one is DONE, the deadline may begin
+	TaskRefreshSignal   = "refresh"   // from the reconciler: take over what the record has, as after a reset
+)
+
+// Roles of a task. A caller has all that apply.
+const (
+	Creator  Role = "creator"
+	Assignee Role = "assignee"
+	Anyone   Role = "anyone in the workspace"
+	Others   Role = "anyone but the assignee"
+)
+
+// TaskFacts are what a decision looks at: the task, and what the caller wrote.
+type TaskFacts struct {
+	State        TaskState
+	CreatorID    int64
+	AssigneeID   *int64
+	Public       bool
+	OpenBlockers []int64 // those that are not DONE
+	Comment      string
+}
+
+// HeldBy says whether a user is the assignee.
+func (f TaskFacts) HeldBy(userID int64) bool { return f.AssigneeID != nil && *f.AssigneeID == userID }
+
+// Guards, and an action's from and who, as the table uses them.
+var (
+	unassigned = Guard[TaskFacts]{Name: "no assignee", Code: fault.TaskAlreadyClaimed, Holds: func(f TaskFacts) bool { return f.AssigneeID == nil }}
+	public     = Guard[TaskFacts]{Name: "the task is public", Code: fault.InsufficientAccess, Holds: func(f TaskFacts) bool { return f.Public }}
+	commented  = Guard[TaskFacts]{Name: "a comment", Code: fault.CommentRequired, Holds: func(f TaskFacts) bool { return strings.TrimSpace(f.Comment) != "" }}
+	unblocked  = Guard[TaskFacts]{Name: "every blocker is DONE", Code: fault.UnresolvedBlockers, Holds: func(f TaskFacts) bool { return len(f.OpenBlockers) == 0 }}
+
+	claimGuards = []Guard[TaskFacts]{unassigned, public, commented, unblocked}
+	startGuards = []Guard[TaskFacts]{commented, unblocked}
+	commentOnly = []Guard[TaskFacts]{commented}
+
+	creator  = []Role{Creator}
+	assignee = []Role{Assignee}
+	either   = []Role{Creator, Assignee}
+	others   = []Role{Others}
+
+	isNew       = []TaskState{TaskNew}
+	inProgress  = []TaskState{TaskInProgress}
+	taskBlocked = []TaskState{TaskBlocked}
+	taskStuck   = []TaskState{TaskStuck}
+	TaskTimed   = []TaskState{TaskNew, TaskInProgress, TaskBlocked}
+	taskLive    = append(TaskTimed[:len(TaskTimed):len(TaskTimed)], TaskStuck)
+)
+
+const (
+	statusChanged = "status_changed"
+	cleared       = "the assignee is cleared"
+	itsTurn       = "the caller becomes the assignee"
+	byItself      = "the comment tells the old status and the whole minutes spent in it"
+	byOperator    = "an operator cancelled or terminated the workflow"
+)
+
+// Task is the lifecycle of a task. Everything that moves a task asks this table.
+var Task = Table[TaskState, TaskAction, TaskFacts]{
+	Entity: "task",
+	States: []State[TaskState]{
+		{State: TaskNew, Means: "waits for an agent", LeftBy: "who claims it, its assignee, its creator, the deadline"},
+		{State: TaskInProgress, Means: "its assignee works on it", LeftBy: "its assignee, its creator, who escalates it, the deadline"},
+		{State: TaskBlocked, Means: "something is in the way", LeftBy: "its assignee, its creator, the deadline"},
+		{State: TaskStuck, Means: "its deadline has passed; somebody must help", LeftBy: "who takes it over, its assignee, its creator, the release"},
+		{State: TaskDone, Means: "finished", Terminal: true},
+		{State: TaskCancelled, Means: "given up", Terminal: true},
+	},
+	Rules: []Rule[TaskState, TaskAction, TaskFacts]{
+		{Action: TaskActionCreate, To: TaskNew, Who: []Role{Anyone}, Event: "created", Effect: "a cycle of blockers is refused"},
+		{Action: TaskActionClaim, From: isNew, To: TaskInProgress, Who: others, Guards: claimGuards, Event: "claimed", Effect: itsTurn},
+		{Action: TaskActionClaim, From: isNew, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: "claimed", Effect: "the assignee begins the work"},
+		{Action: TaskActionClaim, From: inProgress, To: TaskInProgress, Who: assignee, Effect: "nothing changes"},
+		{Action: TaskActionStatus, From: isNew, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
+		{Action: TaskActionStatus, From: isNew, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionStatus, From: inProgress, To: TaskDone, Who: assignee, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionStatus, From: inProgress, To: TaskBlocked, Who: assignee, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionEscalate, From: inProgress, To: TaskBlocked, Who: others, Denied: fault.CannotEscalateOwn, Guards: commentOnly, Event: "escalated"},
+		{Action: TaskActionStatus, From: inProgress, To: TaskNew, Who: assignee, Guards: commentOnly, Event: statusChanged, Effect: cleared},
+		{Action: TaskActionStatus, From: inProgress, To: TaskCancelled, Who: either, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionStatus, From: taskBlocked, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
+		{Action: TaskActionStatus, From: taskBlocked, To: TaskNew, Who: either, Guards: commentOnly, Event: statusChanged, Effect: cleared},
+		{Action: TaskActionStatus, From: taskBlocked, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionTakeover, From: taskStuck, To: TaskInProgress, Who: others, Denied: fault.CannotTakeover, Guards: startGuards, Event: "taken_over", Effect: itsTurn},
+		{Action: TaskActionStatus, From: taskStuck, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
+		{Action: TaskActionStatus, From: taskStuck, To: TaskNew, Who: []Role{Creator, System}, Guards: commentOnly, Event: statusChanged, Effect: cleared},
+		{Action: TaskActionStatus, From: taskStuck, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionExpire, From: TaskTimed, To: TaskStuck, Who: systemOnly, Guards: commentOnly, Event: "deadline_expired", Effect: byItself},
+		{Action: TaskActionCancel, From: taskLive, To: TaskCancelled, Who: systemOnly, Guards: commentOnly, Event: statusChanged, Effect: byOperator},
+	},
+}

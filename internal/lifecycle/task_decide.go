@@ -1,0 +1,109 @@
+package lifecycle
+
+import (
+	"stagecoach/internal/fault"
+)
+
+// TaskCaller is who wants something of a task.
+type TaskCaller struct {
+	ID     int64
+	Member bool // of the task's workspace
+	Admin  bool // counts as a member of every workspace
+	System bool // the program itself
+}
+
+// TaskAsk is what a caller wants. To is for the action status only.
+type TaskAsk struct {
+	Action  TaskAction
+	To      TaskState
+	Comment string
+	Caller  TaskCaller
+}
+
+type (
+	TaskRule    = Rule[TaskState, TaskAction, TaskFacts]
+	TaskRequest = Request[TaskState, TaskAction]
+)
+
+// DecideTask returns the rule that lets an ask through. held reports that it changes nothing, because the caller claims the
+// task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller), lost
+// claim, then those of the table.
+func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err error) {
+	if !facts.VisibleTo(ask.Caller) {
+		return TaskRule{}, false, fault.New(fault.TaskNotFound, "there is no such task")
+	}
+	if ask.Action == TaskActionClaim {
+		if lost := facts.LostClaim(ask.Caller.ID); lost != nil {
+			return TaskRule{}, false, lost
+		}
+	}
+
+	facts.Comment = ask.Comment
+	wanted := TaskRequest{Action: ask.Action, To: ask.To, Roles: facts.RolesOf(ask.Caller)}
+	step, err = Task.Decide(facts.State, wanted, facts)
+
+	switch refusal := fault.As(err); {
+	case refusal == nil:
+	case refusal.Code == fault.UnresolvedBlockers:
+		err = refusal.With("blockers", facts.OpenBlockers)
+	case refusal.Code == fault.InvalidTransition: // what would be allowed does not depend on a comment that is missing
+		facts.Comment = anyComment
+		step, err = Task.Decide(facts.State, wanted, facts)
+	}
+	return step, err == nil && step.Event == "", err
+}
+
+// anyComment stands for the comment that will come with the action.
+const anyComment = "…"
+
+// LostClaim returns the refusal of a claim on a task that somebody else holds or held to its end; nil: it is not lost.
+func (f TaskFacts) LostClaim(callerID int64) error {
+	if f.AssigneeID == nil || f.HeldBy(callerID) {
+		return nil
+	}
+	return fault.New(fault.TaskAlreadyClaimed, "somebody else has taken this task").With("holder", *f.AssigneeID)
+}
+
+// VisibleTo reports whether a caller sees the task.
+func (f TaskFacts) VisibleTo(c TaskCaller) bool {
+	return c.System || c.Admin || f.CreatorID == c.ID || f.HeldBy(c.ID) || c.Member && f.Public
+}
+
+// RolesOf returns all roles that a caller has towards the task.
+func (f TaskFacts) RolesOf(c TaskCaller) []Role {
+	if c.System {
+		return systemOnly
+	}
+	roles := []Role{Anyone}
+	if f.CreatorID == c.ID {
+		roles = append(roles, Creator)
+	}
+	if f.HeldBy(c.ID) {
+		return append(roles, Assignee)
+	}
+	return append(roles, Others)
+}
+
+// AllowedActions lists what a caller who sees the task may do with it now.
+func (f TaskFacts) AllowedActions(c TaskCaller) []TaskAction {
+	f.Comment = anyComment
+	return Task.Actions(f.State, f.RolesOf(c), f)
+}
+
+// AllowedTargets lists the states that a caller who sees the task may give it now.
+func (f TaskFacts) AllowedTargets(c TaskCaller) []TaskState {
+	f.Comment = anyComment
+	return Task.Targets(f.State, TaskActionStatus, f.RolesOf(c), f)
+}
+
+// AssigneeAfter returns whose the task is after a step of a caller; nil: nobody's.
+func (f TaskFacts) AssigneeAfter(step TaskRule, callerID int64) *int64 {
+	switch {
+	case step.Action == TaskActionClaim, step.Action == TaskActionTakeover:
+		return &callerID
+	case step.To == TaskNew:
+		return nil
+	default:
+		return f.AssigneeID
+	}
+}

@@ -1,0 +1,153 @@
+package lifecycle
+
+import (
+	"stagecoach/internal/fault"
+)
+
+// TransactionState is a stage of a transaction; the rules between them stand in workflows/transaction.
+type TransactionState string
+
+// The statuses of a transaction.
+const (
+	TransactionPending    TransactionState = "pending"
+	TransactionProcessing TransactionState = "processing"
+	TransactionProcessed  TransactionState = "processed"
+	TransactionFailed     TransactionState = "failed"
+)
+
+// TransactionStates lists all statuses in the order of a transaction's life.
+var TransactionStates = []TransactionState{TransactionPending, TransactionProcessing, TransactionProcessed, TransactionFailed}
+
+// TransactionAction is what can be done to a transaction.
+type TransactionAction string
+
+// The actions of a transaction's table.
+const (
+	TransactionActionDetect   TransactionAction = "detect"
+	TransactionActionLock     TransactionAction = "lock"
+	TransactionActionFinish   TransactionAction = "finish"
+	TransactionActionFail     TransactionAction = "fail"
+	TransactionActionRetry    TransactionAction = "retry"
+	TransactionActionReview   TransactionAction = "review"
+	TransactionActionResolve  TransactionAction = "resolve"
+	TransactionActionWriteOff TransactionAction = "write_off"
+)
+
+// ErrorClass says whether a failed transaction may be tried again.
+type ErrorClass string
+
+// Classes of errors; a transaction that did not fail has none.
+const (
+	Retryable    ErrorClass = "retryable"
+	NonRetryable ErrorClass = "non-retryable"
+	UnknownError ErrorClass = "unknown"
+)
+
+// Types of a transaction's events. The first ones are transitions, the others facts on the way.
+const (
+	TransactionDetected  = "detected"
+	TransactionLocked    = "locked"
+	TransactionFinished  = "processed"
+	TransactionFailure   = "failed"
+	TransactionRetried   = "retried"
+	TransactionReviewed  = "needs_review"
+	TransactionResolved  = "resolved"
+	TransactionWriteOff  = "written_off"
+	TransactionDust      = "refund_kept" // what was owed is not worth its gas
+	TransactionStuck     = "stuck"
+	TransactionConfirmed = "deposit_confirmed" // a second source agrees about the deposit
+	TransactionGivenUp   = "given_up"          // the system tries no more: an operator is asked
+	TransactionSigned    = "payment_signed"
+	TransactionPaid      = "payment_paid"
+	TransactionKept      = "payment_kept"
+	TransactionDead      = "payment_dead"
+	TransactionBounced   = "payment_bounced"
+)
+
+// TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
+var TransactionOutcomes = []TransactionState{TransactionProcessed, TransactionFailed, TransactionProcessing}
+
+// Names that operators and other programs use. The updates are the actions retry and resolve.
+const (
+	TransactionType          = "Transaction"
+	TransactionRetrySignal   = "retry"   // for operators: as the update, without an answer
+	TransactionTurnSignal    = "turn"    // from the monitor: the wallet's turn may have come
+	TransactionSettledSignal = "settled" // from the monitor: the chain may have decided about the payment
+
+	TonMonitorType = "TonMonitor"
+
+	// QuoteQueue is where orders wait to be quoted, a few at a time: however many come at once, Fragment's answers go to the
+	// order whose turn it is.
+	QuoteQueue = "quotes"
+
+	// PaymentQueue is where everything waits that needs the wallet's key or the shop's session: only processes that hold both serve it.
+	PaymentQueue = "payments"
+)
+
+// TonMonitorID is the id of the workflow that watches a wallet.
+func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }
+
+const TonMonitorTitle = "Watches the wallet on the chain"
+
+// TransactionFacts are what the guards look at.
+type TransactionFacts struct {
+	Class       ErrorClass // of the failure
+	NeedsReview bool
+	Signed      bool // a purchase is signed and the chain has not decided
+	Paid        bool // a purchase was paid
+	Kept        bool // … and its receiver kept the money
+	Owed        bool // money is owed to the sender, and not on its way
+	Disputed    bool // the review is about the deposit: a second source does not tell it as the first one did
+}
+
+type transactionGuard = Guard[TransactionFacts]
+
+// Guards, and an action's from and who, as the table uses them.
+var (
+	nothingSpent = transactionGuard{Name: "no purchase is signed or paid", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return !f.Signed && !f.Paid }}
+	bought       = transactionGuard{Name: "a purchase is paid, and kept by its receiver", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return f.Paid && f.Kept }}
+	paid         = transactionGuard{Name: "a purchase is paid", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Paid }}
+	decided      = transactionGuard{Name: "no purchase is signed", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return !f.Signed }}
+	mayPass      = transactionGuard{Name: "a retryable or unknown failure", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Class != NonRetryable }}
+	noReview     = transactionGuard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return !f.NeedsReview }}
+	inReview     = transactionGuard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.NeedsReview }}
+	disputed     = transactionGuard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Disputed }}
+	owed         = transactionGuard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Owed }}
+
+	Administrators = []Role{Admin}
+	operator       = []Role{Admin, System}
+
+	pending    = []TransactionState{TransactionPending}
+	processing = []TransactionState{TransactionProcessing}
+	processed  = []TransactionState{TransactionProcessed}
+	failed     = []TransactionState{TransactionFailed}
+)
+
+const flagOff = "it had ended already: the flag goes, nothing else"
+
+// Transaction is the lifecycle of a transaction. Everything that moves one asks this table, or is tested against it.
+var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
+	Entity: "transaction",
+	States: []State[TransactionState]{
+		{State: TransactionPending, Means: "a transfer to the wallet was seen; nobody works on it yet", LeftBy: "its workflow"},
+		{State: TransactionProcessing, Means: "the Stars are being bought; with needs_review an operator has to look", LeftBy: "its workflow; an operator when it needs review"},
+		{State: TransactionProcessed, Means: "the Stars are bought: fragment_transaction_hash is our payment", Terminal: true},
+		{State: TransactionFailed, Means: "nothing was bought; the error is recorded", LeftBy: "the system for a time, then an operator, unless the error is non-retryable"},
+	},
+	Rules: []Rule[TransactionState, TransactionAction, TransactionFacts]{
+		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a hash that was seen before changes nothing"},
+		{Action: TransactionActionLock, From: pending, To: TransactionProcessing, Who: systemOnly, Event: TransactionLocked, Effect: "attempt = 1"},
+		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{noReview, bought}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
+		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, nothingSpent}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
+		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: operator, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1; the system only at the time that was planned with the failure, and not under review"},
+		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
+		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, for another one was bought"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator answers for the deposit: the order goes on"},
+		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
+		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
+		{Action: TransactionActionWriteOff, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{owed}, Event: TransactionWriteOff, Effect: "what is owed to the sender stays in the wallet"},
+	},
+}
+
+type TransactionRequest = Request[TransactionState, TransactionAction]

@@ -1,0 +1,49 @@
+package lifecycle
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"stagecoach/internal/fault"
+	"unicode/utf8"
+)
+
+var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// TransactionInput is what an update brings. Outcome is for resolve only. An operator at the temporal CLI may leave out the actor.
+type TransactionInput struct {
+	Actor   int64            `json:"actor,omitempty"` // a user id
+	Outcome TransactionState `json:"outcome,omitempty"`
+	Comment string           `json:"comment,omitempty"`
+	Payment string           `json:"payment,omitempty"` // for resolve processed after payment_lost: its hash on the chain
+}
+
+// TransactionUpdates lists the actions that come as updates.
+var TransactionUpdates = []TransactionAction{TransactionActionRetry, TransactionActionResolve, TransactionActionWriteOff}
+
+func CheckTransactionInput(action TransactionAction, in TransactionInput) error {
+	outcomes := TransactionOutcomes
+	switch {
+	case in.Actor < 0:
+		return fault.New(fault.Validation, "actor is the id of a user").WithField("actor")
+	case action == TransactionActionResolve && !slices.Contains(outcomes, in.Outcome):
+		return fault.New(fault.Validation, "outcome must be one of %v", outcomes).WithField("outcome")
+	case in.Payment != "" && !TransactionHashPattern.MatchString(in.Payment):
+		return fault.New(fault.Validation, "payment is a hash: 64 hex digits").WithField("payment")
+	case utf8.RuneCountInString(in.Comment) > MaxComment:
+		return fault.New(fault.Validation, "a comment has at most %d characters", MaxComment).WithField("comment")
+	default:
+		return nil
+	}
+}
+
+// TransactionView is what the state query and the updates answer.
+type TransactionView struct {
+	StateView
+	Attempt     int    `json:"attempt"`
+	Error       string `json:"error,omitempty"`
+	NeedsReview bool   `json:"needs_review,omitempty"`
+}
+
+// TransactionTitle names a transaction's workflow for operators.
+func TransactionTitle(hash string) string { return fmt.Sprintf("Transaction %.8s", hash) }

@@ -1,0 +1,112 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/fault"
+)
+
+// transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to, then who.
+// Whatever is not here is refused.
+var transactionAllowed = map[string][]Role{
+	" detect pending":               {System},
+	"pending lock processing":       {System},
+	"processing finish processed":   {System},
+	"processing fail failed":        {System},
+	"processing review processing":  {System},
+	"failed retry processing":       {Admin, System},
+	"processing resolve processed":  {Admin},
+	"processing resolve failed":     {Admin},
+	"processing resolve processing": {Admin},
+	"processed resolve processed":   {Admin},
+	"failed resolve failed":         {Admin},
+	"failed write_off failed":       {Admin},
+}
+
+// TestTransactionEveryCase asks the table about every state × action × target × role × set of facts.
+func TestTransactionEveryCase(t *testing.T) {
+	t.Parallel()
+	states := append([]TransactionState{""}, TransactionStates...)
+	cases := 0
+	for _, from := range states {
+		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "no_such_action"} {
+			for _, to := range TransactionStates {
+				for _, role := range []Role{System, Admin, Owner, "stranger"} {
+					for _, facts := range transactionAllFacts() {
+						cases++
+						rule, err := Transaction.Decide(from, TransactionRequest{Action: action, To: to, Roles: []Role{role}}, facts)
+						want := transactionExpected(from, action, to, role, facts)
+						if fault.CodeOf(err) != want || err == nil && rule.To != to {
+							t.Fatalf("%s %s %s by %s with %+v: got %q, %v; want %q", from, action, to, role, facts, rule.To, err, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+func transactionExpected(from TransactionState, action TransactionAction, to TransactionState, role Role, f TransactionFacts) fault.Code {
+	who, ok := transactionAllowed[fmt.Sprintf("%s %s %s", from, action, to)]
+	switch {
+	case !ok:
+		return fault.InvalidTransition
+	case !slices.Contains(who, role):
+		return fault.InsufficientAccess
+	case (action == "finish" || action == "fail") && f.NeedsReview:
+		return fault.InvalidTransition
+	case action == "finish" && !(f.Paid && f.Kept):
+		return fault.PaymentUndecided
+	case action == "retry" && f.Class == NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
+		return fault.InvalidTransition
+	case action == "resolve" && from == "processing" && to == "processing" && !f.Disputed:
+		return fault.InvalidTransition
+	case (action == "fail" || action == "retry") && (f.Signed || f.Paid), action == "resolve" && f.Signed:
+		return fault.PaymentUndecided
+	case action == "resolve" && from == "processing" && to == "processed" && !f.Paid:
+		return fault.InvalidTransition
+	default:
+		return ""
+	}
+}
+
+func transactionAllFacts() (all []TransactionFacts) {
+	for _, class := range []ErrorClass{"", Retryable, NonRetryable, UnknownError} {
+		for bits := range 64 {
+			all = append(all, TransactionFacts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0, Disputed: bits&32 > 0})
+		}
+	}
+	return all
+}
+
+// TestTransactionStages makes sure that every state is explained, and that nothing leads from a final one to another.
+func TestTransactionStages(t *testing.T) {
+	t.Parallel()
+	for i, state := range TransactionStates {
+		if stage := Transaction.States[i]; stage.State != state || stage.Means == "" {
+			t.Errorf("%s: %+v", state, stage)
+		}
+	}
+	for _, rule := range Transaction.Rules {
+		for _, from := range rule.From {
+			if Transaction.Terminal(from) && rule.To != from {
+				t.Errorf("%s leads from %s to %s", rule.Action, from, rule.To)
+			}
+		}
+	}
+}
+
+// TestTransactionMarkdown looks at what goes into the documentation.
+func TestTransactionMarkdown(t *testing.T) {
+	t.Parallel()
+	text := Transaction.Diagram() + Transaction.Markdown()
+	for _, want := range []string{"processing --> failed: fail", "processed --> [*]", "failed --> processing: retry", "`needs_review`"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package download
+
+import (
+	"testing"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// TestActions lists what people may do.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	owner, other := store.User{ID: 1, Status: store.UserActive}, store.User{ID: 2, Status: store.UserActive}
+	admin := store.User{ID: 3, Status: store.UserActive, Role: store.RoleAdmin}
+	for _, status := range lifecycle.DownloadStates {
+		job := store.Download{UserID: 1, State: status}
+		want := 1
+		if lifecycle.Download.Terminal(status) {
+			want = 0
+		}
+		for user, n := range map[*store.User]int{&owner: want, &admin: want, &other: 0} {
+			if got := Actions(*user, job); len(got) != n || n == 1 && got[0] != lifecycle.DownloadActionCancel {
+				t.Errorf("%s: user %d may %v", status, user.ID, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package task
+
+import (
+	"fmt"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"testing"
+)
+
+// TestAllowedActions looks at what a caller is offered.
+func TestAllowedActions(t *testing.T) {
+	t.Parallel()
+	holder := int64(assigneeID)
+	held := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
+	free := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: "public"}}
+	given := free
+	given.AssigneeID = &holder
+	waiting := free
+	waiting.Blockers = []store.Blocker{{ID: 7, Status: lifecycle.TaskCancelled}}
+	for name, c := range map[string]struct {
+		user    int64
+		task    store.Task
+		actions string
+		targets string
+	}{
+		"the assignee":         {assigneeID, held, "[status]", "[DONE BLOCKED NEW CANCELLED]"},
+		"the creator":          {creatorID, held, "[escalate status]", "[CANCELLED]"},
+		"a member":             {memberID, held, "[escalate]", "[]"},
+		"a member, free task":  {memberID, free, "[claim]", "[]"},
+		"a member, waiting":    {memberID, waiting, "[]", "[]"},
+		"the assignee, new":    {assigneeID, given, "[claim status]", "[IN_PROGRESS]"},
+		"a member, given":      {memberID, given, "[]", "[]"},
+		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
+	} {
+		user := store.User{ID: c.user}
+		if actions, targets := fmt.Sprint(Actions(user, c.task)), fmt.Sprint(Targets(user, c.task)); actions != c.actions || targets != c.targets {
+			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
+		}
+	}
+	if free.Ready() != true || waiting.Ready() != false || held.Ready() != false {
+		t.Error("ready is not what can be claimed now")
+	}
+}
