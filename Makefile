@@ -2,12 +2,14 @@
 
 GOLANGCI_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
+GREMLINS_VERSION := v0.6.0
 
 # Each version has its own folder, so that a change of version fetches anew.
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 # Debian's package, unpacked only: installed, it would start a daemon.
 PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
+GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
 
 # Tests of several packages run servers of their own: more than two packages at a time make each other late.
 # Within one they mostly wait, so that more of them than there are processors run side by side.
@@ -15,7 +17,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps chaos odd lint fmt bench bench-scale soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps chaos odd mutants lint fmt bench bench-scale soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +48,10 @@ ODD_SEED ?= $(shell date +%s)
 
 odd: ## Send 200,000 new odd requests to all operations of the API (some ten minutes); ODD= and ODD_SEED= for others.
 	STAGECOACH_ODD_REQUESTS=$(ODD) STAGECOACH_ODD_SEED=$(ODD_SEED) go test -count=1 -timeout 3h -v -run 'TestOddRequests$$' ./api/rest
+
+# PACKAGES=internal/money takes one of them.
+mutants: $(GREMLINS) ## Change each operator of the machines, money, orders, links and addresses: a test must notice (some ten minutes).
+	go run ./dev/mutants -gremlins $(GREMLINS) $(PACKAGES)
 
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
 # tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
@@ -111,3 +117,6 @@ $(GOLANGCI):
 
 $(WORKFLOWCHECK):
 	GOBIN=$(abspath $(@D)) go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+
+$(GREMLINS):
+	GOBIN=$(abspath $(@D)) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)

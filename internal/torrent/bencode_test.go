@@ -48,14 +48,14 @@ func TestText(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	nothing := func() error { return nil }
+	errElement := errors.New("an element was read")
 	for _, text := range []string{"", "de", "i1e", "1:a"} {
-		if err := (&reader{data: []byte(text)}).list(nothing); !errors.Is(err, errForm) {
+		if err := (&reader{data: []byte(text)}).list(func() error { return errElement }); !errors.Is(err, errForm) {
 			t.Errorf("%q is a list: %v", text, err)
 		}
 	}
 	for _, text := range []string{"", "le", "i1e", "1:a"} {
-		if err := (&reader{data: []byte(text)}).dictionary(func([]byte) error { return nil }); !errors.Is(err, errForm) {
+		if err := (&reader{data: []byte(text)}).dictionary(func([]byte) error { return errElement }); !errors.Is(err, errForm) {
 			t.Errorf("%q is a dictionary: %v", text, err)
 		}
 	}
