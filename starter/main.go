@@ -8,4 +8,4 @@ import (
 	"stagecoach/starter/command"
 )
 
-func main() { os.Exit(command.Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(command.Run(context.Background(), os.Args, os.Stdout, os.Stderr)) }

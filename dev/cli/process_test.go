@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	code = command.Run(t.Context(), args, &stdout, &stderr)
+	code = command.Run(t.Context(), append([]string{"starter"}, args...), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 

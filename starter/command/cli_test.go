@@ -83,7 +83,7 @@ func (f *fakeAPI) starter(t *testing.T, args ...string) (code int, out, errs str
 func starter(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	code = Run(t.Context(), args, &stdout, &stderr)
+	code = Run(t.Context(), append([]string{"starter"}, args...), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 

@@ -59,14 +59,14 @@ func TestEndsThatAreNotDelivered(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"bogus", "deliver", "deliver a b", "deliver 1 --bogus", "deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
+		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus", "deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
 		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x",
 		"files --api nonsense", "deliver list --limit many",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			args := strings.Fields(line)
-			if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "migrate") && line != "bogus" {
+			if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "migrate") && !strings.HasPrefix(line, "completion") && line != "bogus" {
 				args = append(args, "--api", "http://127.0.0.1:1", "--token", "secret")
 			}
 			code, out, errs := starter(t, args...)
