@@ -1,0 +1,58 @@
+package house
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mostFiles is how many Go files besides tests a folder may have: with more it is two subjects.
+const mostFiles = 22
+
+// tooLarge are folders that are still to be split, with the most files that each may have until then.
+var tooLarge = map[string]int{
+	"activities":      35,
+	"api/bot":         37,
+	"api/rest":        35,
+	"dev/bench":       27,
+	"dev/sim":         38,
+	"internal/store":  67,
+	"starter/command": 31,
+}
+
+// TestFoldersAreSubjects shows that no folder has grown beyond a subject.
+func TestFoldersAreSubjects(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			folder, _ := filepath.Rel(root, filepath.Dir(name))
+			counts[filepath.ToSlash(folder)]++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for folder, files := range counts {
+		most, excepted := tooLarge[folder]
+		switch {
+		case excepted && files <= mostFiles:
+			t.Errorf("%s has %d files: take it off the list of folders that are too large", folder, files)
+		case files > max(most, mostFiles):
+			t.Errorf("%s has %d files besides tests, at most %d: it is more than one subject", folder, files, max(most, mostFiles))
+		}
+	}
+	if len(counts) < 30 {
+		t.Errorf("only %d folders were found", len(counts))
+	}
+}

@@ -1,0 +1,64 @@
+package house
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// world matches what belongs to development and tests: the stand-ins and servers of ours, databases and Temporal servers that
+// run inside a process, and the emulator of TON contracts. The wallet needs tvm/cell and what that stands on.
+var world = regexp.MustCompile(`^(` + strings.Join([]string{
+	`stagecoach/dev(/.*)?`,
+	`modernc\.org/.*`, `.*sqlite.*`, `.*embedded-postgres.*`, `go\.etcd\.io/bbolt.*`, `github\.com/dgraph-io/.*`,
+	`go\.temporal\.io/server/.*`, `go\.temporal\.io/sdk/testsuite`, `github\.com/temporalio/cli/.*`,
+	`github\.com/xssnick/tonutils-go/tvm`, `github\.com/xssnick/tonutils-go/tvm/op/.*`,
+}, "|") + `)$`)
+
+// TestProductLinksNoWorld shows that no program of the product contains the world that it is developed in.
+func TestProductLinksNoWorld(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"./worker", "./api", "./starter"} {
+		wantNoLink(t, program, world)
+	}
+}
+
+// TestWorldIsRecognised shows that the pattern finds what the development program links, so that its silence means something.
+func TestWorldIsRecognised(t *testing.T) {
+	t.Parallel()
+	packages := linked(t, "./dev")
+	for _, want := range []string{"stagecoach/dev/stack", "github.com/xssnick/tonutils-go/tvm"} {
+		if !slices.Contains(packages, want) || !world.MatchString(want) {
+			t.Errorf("./dev links no %s, or that does not count as the world", want)
+		}
+	}
+	for _, want := range []string{"github.com/xssnick/tonutils-go/tvm/cell", "stagecoach/internal/store"} {
+		if world.MatchString(want) {
+			t.Errorf("%s counts as the world", want)
+		}
+	}
+}
+
+// wantNoLink fails the test for each package that the program links and that matches.
+func wantNoLink(t *testing.T, program string, forbidden *regexp.Regexp) {
+	t.Helper()
+	for _, name := range linked(t, program) {
+		if forbidden.MatchString(name) {
+			t.Errorf("%s links %s: go mod why -m, or go list -deps, tell through what", program, name)
+		}
+	}
+}
+
+// linked lists the packages that a program is made of.
+func linked(t *testing.T, program string) []string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
+	command.Dir = "../.."
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", program, err)
+	}
+	return strings.Fields(string(out))
+}
