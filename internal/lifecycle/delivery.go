@@ -67,7 +67,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 	Entity: "delivery",
 	States: []State[DeliveryState]{
 		{State: DeliveryQueued, Means: "waits for a free worker", LeftBy: "a worker, the user, the TTL"},
-		{State: DeliveryClaimed, Means: "one worker has it", LeftBy: "that worker, the user"},
+		{State: DeliveryClaimed, Means: "one worker has claimed it", LeftBy: "that worker, the user"},
 		{State: DeliveryDownloading, Means: "the file is being opened at the storage", LeftBy: "that worker, the user"},
 		{State: DeliveryStreaming, Means: "bytes go from the storage to Telegram", LeftBy: "that worker, the user"},
 		{State: DeliveryDelivered, Means: "Telegram acknowledged the file", Terminal: true},
@@ -82,7 +82,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
 		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
 		{Action: DeliveryActionRequeue, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
-		{Action: DeliveryActionHandOver, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "its worker stops in good order: no try is lost"},
+		{Action: DeliveryActionHandOver, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
 		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},
 		{Action: DeliveryActionCancel, From: deliveryLive, To: DeliveryCancelled, Who: []Role{Owner, Admin, System}, Event: "cancelled", Effect: "the stream stops within one heartbeat"},
 		{Action: DeliveryActionExpire, From: []DeliveryState{DeliveryQueued}, To: DeliveryExpired, Who: systemOnly, Event: "expired"},

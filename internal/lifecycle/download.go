@@ -70,7 +70,7 @@ var (
 var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 	Entity: "download",
 	States: []State[DownloadState]{
-		{State: DownloadQueued, Means: "recorded; qBittorrent has not begun with it", LeftBy: "qBittorrent, the user, a failure"},
+		{State: DownloadQueued, Means: "recorded; qBittorrent has not started it", LeftBy: "qBittorrent, the user, a failure"},
 		{State: DownloadDownloading, Means: "qBittorrent downloads it", LeftBy: "qBittorrent, the user, a failure"},
 		{State: DownloadCompleted, Means: "it is in the library", Terminal: true},
 		{State: DownloadFailed, Means: "it ended without a result; the reason is recorded", Terminal: true},
@@ -78,10 +78,10 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 	},
 	Rules: []Rule[DownloadState, DownloadAction, DownloadFacts]{
 		{Action: DownloadActionEnqueue, To: DownloadQueued, Who: []Role{Owner}, Guards: []Guard[DownloadFacts]{downloadUserActive}, Event: "enqueued", Effect: "an active job for the same user, book and medium is given instead"},
-		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "also what is complete already passes through here"},
+		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "a torrent that is complete already passes this state too"},
 		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the medium is available, the book is in the Library"},
 		{Action: DownloadActionFail, From: downloadLive, To: DownloadFailed, Who: systemOnly, Event: "failed", Effect: "failure_reason recorded"},
-		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "once the torrent is removed, or left to the other jobs that hold it"},
+		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "after the torrent is removed, or left to the other downloads that need it"},
 	},
 }
 

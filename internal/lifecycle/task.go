@@ -100,12 +100,12 @@ const (
 var Task = Table[TaskState, TaskAction, TaskFacts]{
 	Entity: "task",
 	States: []State[TaskState]{
-		{State: TaskNew, Means: "waits for an agent", LeftBy: "who claims it, its assignee, its creator, the deadline"},
-		{State: TaskInProgress, Means: "its assignee works on it", LeftBy: "its assignee, its creator, who escalates it, the deadline"},
-		{State: TaskBlocked, Means: "something is in the way", LeftBy: "its assignee, its creator, the deadline"},
-		{State: TaskStuck, Means: "its deadline has passed; somebody must help", LeftBy: "who takes it over, its assignee, its creator, the release"},
+		{State: TaskNew, Means: "waits for an agent", LeftBy: "the agent that claims it, its assignee, its creator, the deadline"},
+		{State: TaskInProgress, Means: "its assignee works on it", LeftBy: "its assignee, its creator, another agent that escalates it, the deadline"},
+		{State: TaskBlocked, Means: "the work cannot go on", LeftBy: "its assignee, its creator, the deadline"},
+		{State: TaskStuck, Means: "its deadline has passed; another agent may take it over", LeftBy: "the agent that takes it over, its assignee, its creator, the release"},
 		{State: TaskDone, Means: "finished", Terminal: true},
-		{State: TaskCancelled, Means: "given up", Terminal: true},
+		{State: TaskCancelled, Means: "ended without a result", Terminal: true},
 	},
 	Rules: []Rule[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionCreate, To: TaskNew, Who: []Role{Anyone}, Event: "created", Effect: "a cycle of blockers is refused"},

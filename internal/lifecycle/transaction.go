@@ -123,30 +123,30 @@ var (
 	failed     = []TransactionState{TransactionFailed}
 )
 
-const flagOff = "it had ended already: the flag goes, nothing else"
+const flagOff = "the order has ended already: only needs_review is removed"
 
 // Transaction is the lifecycle of a transaction. Everything that moves one asks this table, or is tested against it.
 var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Entity: "transaction",
 	States: []State[TransactionState]{
-		{State: TransactionPending, Means: "a transfer to the wallet was seen; nobody works on it yet", LeftBy: "its workflow"},
-		{State: TransactionProcessing, Means: "the Stars are being bought; with needs_review an operator has to look", LeftBy: "its workflow; an operator when it needs review"},
+		{State: TransactionPending, Means: "a transfer to the wallet was found; its workflow has not locked it yet", LeftBy: "its workflow"},
+		{State: TransactionProcessing, Means: "the Stars are being bought; with needs_review an operator must decide", LeftBy: "its workflow; an operator when it needs review"},
 		{State: TransactionProcessed, Means: "the Stars are bought: fragment_transaction_hash is our payment", Terminal: true},
 		{State: TransactionFailed, Means: "nothing was bought; the error is recorded", LeftBy: "the system for a time, then an operator, unless the error is non-retryable"},
 	},
 	Rules: []Rule[TransactionState, TransactionAction, TransactionFacts]{
-		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a hash that was seen before changes nothing"},
+		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a known hash changes nothing"},
 		{Action: TransactionActionLock, From: pending, To: TransactionProcessing, Who: systemOnly, Event: TransactionLocked, Effect: "attempt = 1"},
 		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{noReview, bought}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
 		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, nothingSpent}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: operator, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1; the system only at the time that was planned with the failure, and not under review"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
-		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, for another one was bought"},
-		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator answers for the deposit: the order goes on"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, because another order was bought"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
 		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
-		{Action: TransactionActionWriteOff, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{owed}, Event: TransactionWriteOff, Effect: "what is owed to the sender stays in the wallet"},
+		{Action: TransactionActionWriteOff, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{owed}, Event: TransactionWriteOff, Effect: "the money that is owed to the sender stays in the wallet"},
 	},
 }
 
