@@ -19,7 +19,7 @@ import (
 
 // packages are the ones whose tests must notice every change.
 var packages = []string{
-	"internal/codec", "internal/fetch", "internal/money", "internal/stars", "internal/ton", "internal/torrent",
+	"internal/codec", "internal/fetch", "internal/lifecycle", "internal/money", "internal/stars", "internal/ton", "internal/torrent",
 }
 
 //go:embed known.txt

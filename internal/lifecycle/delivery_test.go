@@ -122,18 +122,3 @@ func TestDeliveryRefusalNamesWhatIsPossible(t *testing.T) {
 		t.Errorf("got %+v", refusal)
 	}
 }
-
-// TestDeliveryEveryStateIsDocumented keeps the table's stages and the record's states the same.
-func TestDeliveryEveryStateIsDocumented(t *testing.T) {
-	t.Parallel()
-	var documented []DeliveryState
-	for _, stage := range Delivery.States {
-		documented = append(documented, stage.State)
-		if stage.Means == "" || !stage.Terminal && stage.LeftBy == "" {
-			t.Errorf("%s is not explained", stage.State)
-		}
-	}
-	if !slices.Equal(documented, DeliveryStates) {
-		t.Errorf("documented %v, recorded %v", documented, DeliveryStates)
-	}
-}

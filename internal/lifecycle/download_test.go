@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"stagecoach/internal/fault"
@@ -87,20 +86,5 @@ func TestDownloadTerminalStatusesAreFrozen(t *testing.T) {
 		if rule.To == DownloadCompleted {
 			t.Errorf("%s completes a queued job", rule.Action)
 		}
-	}
-}
-
-// TestDownloadEveryStatusIsDocumented keeps the table's stages and the record's statuses the same.
-func TestDownloadEveryStatusIsDocumented(t *testing.T) {
-	t.Parallel()
-	var documented []DownloadState
-	for _, stage := range Download.States {
-		documented = append(documented, stage.State)
-		if stage.Means == "" || !stage.Terminal && stage.LeftBy == "" {
-			t.Errorf("%s is not explained", stage.State)
-		}
-	}
-	if !slices.Equal(documented, DownloadStates) {
-		t.Errorf("documented %v, recorded %v", documented, DownloadStates)
 	}
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,6 +50,41 @@ func TestDecide(t *testing.T) {
 		if rule.To != c.want || fault.CodeOf(err) != c.code {
 			t.Errorf("%s: got %q and %v, want %q and %q", name, rule.To, err, c.want, c.code)
 		}
+	}
+}
+
+// TestWhichRefusal has several rules that are possible: who none of them is for is refused by the first, everybody else by
+// the first one that is for them.
+func TestWhichRefusal(t *testing.T) {
+	t.Parallel()
+	never := func(code fault.Code) []Guard[bool] {
+		return []Guard[bool]{{Name: "never", Code: code, Holds: func(bool) bool { return false }}}
+	}
+	table := Table[string, string, bool]{Rules: []Rule[string, string, bool]{
+		{Action: "go", From: []string{"here"}, To: "there", Who: []Role{Owner}, Guards: never("OWNERS_FIRST"), Denied: "OWNERS"},
+		{Action: "go", From: []string{"here"}, To: "there", Who: []Role{Admin}, Guards: never("ADMINS"), Denied: "NO_ADMIN"},
+		{Action: "go", From: []string{"here"}, To: "there", Who: []Role{Owner}, Guards: never("OWNERS_SECOND"), Denied: "OWNERS"},
+	}}
+
+	for want, roles := range map[fault.Code][]Role{
+		"OWNERS": {"guest"}, "OWNERS_FIRST": {Owner}, "ADMINS": {Admin},
+	} {
+		if _, err := table.Decide("here", Request[string, string]{Action: "go", Roles: roles}, true); fault.CodeOf(err) != want {
+			t.Errorf("%v: %v, want %s", roles, err, want)
+		}
+	}
+}
+
+// TestImpossible names the actions that are possible instead, or the states when a state was asked for.
+func TestImpossible(t *testing.T) {
+	t.Parallel()
+	_, err := door.Decide("open", Request[string, string]{Action: "build", Roles: []Role{Owner}}, true)
+	if got := fault.As(err).Details; got["current"] != "open" || got["requested"] != "build" || fmt.Sprint(got["allowed"]) != "[turn]" {
+		t.Errorf("an action: %v", got)
+	}
+	_, err = door.Decide("open", Request[string, string]{Action: "turn", To: "broken", Roles: []Role{Owner}}, true)
+	if got := fault.As(err).Details; got["current"] != "open" || got["requested"] != "broken" || fmt.Sprint(got["allowed"]) != "[shut]" {
+		t.Errorf("a state: %v", got)
 	}
 }
 

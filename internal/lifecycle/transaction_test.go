@@ -83,23 +83,6 @@ func transactionAllFacts() (all []TransactionFacts) {
 	return all
 }
 
-// TestTransactionStages makes sure that every state is explained, and that nothing leads from a final one to another.
-func TestTransactionStages(t *testing.T) {
-	t.Parallel()
-	for i, state := range TransactionStates {
-		if stage := Transaction.States[i]; stage.State != state || stage.Means == "" {
-			t.Errorf("%s: %+v", state, stage)
-		}
-	}
-	for _, rule := range Transaction.Rules {
-		for _, from := range rule.From {
-			if Transaction.Terminal(from) && rule.To != from {
-				t.Errorf("%s leads from %s to %s", rule.Action, from, rule.To)
-			}
-		}
-	}
-}
-
 // TestTransactionMarkdown looks at what goes into the documentation.
 func TestTransactionMarkdown(t *testing.T) {
 	t.Parallel()

@@ -241,18 +241,3 @@ func TestInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 		t.Errorf("allowed: %s", got)
 	}
 }
-
-// TestEveryStateIsDocumented keeps the table's stages and the record's states the same.
-func TestEveryStateIsDocumented(t *testing.T) {
-	t.Parallel()
-	var documented []lifecycle.TaskState
-	for _, stage := range lifecycle.Task.States {
-		documented = append(documented, stage.State)
-		if stage.Means == "" || !stage.Terminal && stage.LeftBy == "" {
-			t.Errorf("%s is not explained", stage.State)
-		}
-	}
-	if !slices.Equal(documented, lifecycle.TaskStates) {
-		t.Errorf("documented %v, recorded %v", documented, lifecycle.TaskStates)
-	}
-}

@@ -1,0 +1,187 @@
+package lifecycle
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestTables asks of each workload's table what must hold in any table.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	t.Run("delivery", func(t *testing.T) {
+		t.Parallel()
+		var facts []DeliveryFacts
+		for attempt := range DeliveryTries + 1 {
+			facts = append(facts, DeliveryFacts{attempt, false}, DeliveryFacts{attempt, true})
+		}
+		checkTable(t, Delivery, DeliveryStates, facts)
+	})
+	t.Run("task", func(t *testing.T) {
+		t.Parallel()
+		holder := int64(1)
+		var facts []TaskFacts
+		for bits := range 16 {
+			f := TaskFacts{Public: bits&1 > 0}
+			if bits&2 > 0 {
+				f.AssigneeID = &holder
+			}
+			if bits&4 > 0 {
+				f.OpenBlockers = []int64{2}
+			}
+			if bits&8 > 0 {
+				f.Comment = "because"
+			}
+			facts = append(facts, f)
+		}
+		checkTable(t, Task, TaskStates, facts)
+	})
+	t.Run("download", func(t *testing.T) {
+		t.Parallel()
+		checkTable(t, Download, DownloadStates, []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}})
+	})
+	t.Run("transaction", func(t *testing.T) {
+		t.Parallel()
+		checkTable(t, Transaction, TransactionStates, transactionAllFacts())
+	})
+}
+
+func checkTable[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, facts []F) {
+	t.Helper()
+	checkStates(t, table, states)
+	checkRules(t, table, states)
+	checkWays(t, table, states)
+	checkEveryRuleApplies(t, table, facts)
+	checkOffers(t, table, states, facts)
+}
+
+// checkStates compares the documented states with the recorded ones.
+func checkStates[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
+	t.Helper()
+	var documented []S
+	for _, state := range table.States {
+		documented = append(documented, state.State)
+		if state.Means == "" || (state.LeftBy == "") != state.Terminal {
+			t.Errorf("%s is not explained", state.State)
+		}
+	}
+	if !slices.Equal(documented, states) {
+		t.Errorf("documented %v, recorded %v", documented, states)
+	}
+}
+
+// checkRules looks at the form of each rule.
+func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
+	t.Helper()
+	for _, rule := range table.Rules {
+		if rule.Action == "" || len(rule.Who) == 0 || !slices.Contains(states, rule.To) {
+			t.Errorf("%+v says not who does what", rule)
+		}
+		for i, from := range rule.From {
+			if !slices.Contains(states, from) || slices.Contains(rule.From[:i], from) {
+				t.Errorf("%s from %s: no such state, or twice", rule.Action, from)
+			}
+		}
+		for _, guard := range rule.Guards {
+			if guard.Name == "" || guard.Code == "" || guard.Holds == nil {
+				t.Errorf("%s has a guard that says nothing: %+v", rule.Action, guard)
+			}
+		}
+		if rule.Event == "" && !slices.Equal(rule.From, []S{rule.To}) {
+			t.Errorf("%s leads to %s without an event", rule.Action, rule.To)
+		}
+	}
+}
+
+// checkWays follows the rules: each state is reached from the beginning, each one that is not an end leads to an end, and
+// an end leads nowhere else.
+func checkWays[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
+	t.Helper()
+	next := map[S][]S{}
+	for _, rule := range table.Rules {
+		from := rule.From
+		if len(from) == 0 {
+			from = []S{""}
+		}
+		for _, state := range from {
+			next[state] = append(next[state], rule.To)
+		}
+	}
+
+	fromBeginning := reach(next, "")
+	for _, state := range states {
+		if !slices.Contains(fromBeginning, state) {
+			t.Errorf("%s is never reached", state)
+		}
+		switch ways := reach(next, state); {
+		case table.Terminal(state) && slices.ContainsFunc(ways, func(to S) bool { return to != state }):
+			t.Errorf("%s is an end and leads to %v", state, ways)
+		case !slices.ContainsFunc(append(ways, state), table.Terminal):
+			t.Errorf("%s leads to no end", state)
+		}
+	}
+}
+
+// reach lists the states that can follow a state, at once or later.
+func reach[S ~string](next map[S][]S, from S) []S {
+	var seen []S
+	for open := slices.Clone(next[from]); len(open) > 0; open = open[1:] {
+		if !slices.Contains(seen, open[0]) {
+			seen = append(seen, open[0])
+			open = append(open, next[open[0]]...)
+		}
+	}
+	return seen
+}
+
+// checkEveryRuleApplies finds a caller and facts for each rule, so that no rule stands in the shadow of another.
+func checkEveryRuleApplies[S, A ~string, F any](t *testing.T, table Table[S, A, F], facts []F) {
+	t.Helper()
+	for i, rule := range table.Rules {
+		from := append(slices.Clone(rule.From), "")[0]
+		applies := func(role Role, fact F) bool {
+			got, err := table.Decide(from, Request[S, A]{Action: rule.Action, To: rule.To, Roles: []Role{role}}, fact)
+			return err == nil && slices.Equal(got.From, rule.From) && slices.Equal(got.Who, rule.Who) && got.Event == rule.Event && got.Effect == rule.Effect
+		}
+		if !slices.ContainsFunc(rule.Who, func(role Role) bool {
+			return slices.ContainsFunc(facts, func(fact F) bool { return applies(role, fact) })
+		}) {
+			t.Errorf("rule %d never applies: %s from %v to %s", i+1, rule.Action, rule.From, rule.To)
+		}
+	}
+}
+
+// checkOffers compares what a caller is offered with what is then decided, for every state × role × facts.
+func checkOffers[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, facts []F) {
+	t.Helper()
+	roles := []Role{"stranger"}
+	var actions []A
+	for _, rule := range table.Rules {
+		roles, actions = append(roles, rule.Who...), append(actions, rule.Action)
+	}
+	slices.Sort(roles)
+	slices.Sort(actions)
+	roles, actions = slices.Compact(roles), slices.Compact(actions)
+
+	for _, from := range append([]S{""}, states...) {
+		for _, role := range roles {
+			for _, fact := range facts {
+				who := []Role{role}
+				offered := table.Actions(from, who, fact)
+				for _, action := range actions {
+					rule, err := table.Decide(from, Request[S, A]{Action: action, Roles: who}, fact)
+					if changes := err == nil && rule.Event != ""; changes != slices.Contains(offered, action) {
+						t.Errorf("%s: %s to %s, with %+v: offered %v, decided %v", from, role, action, fact, offered, err)
+					}
+
+					targets := table.Targets(from, action, who, fact)
+					for _, to := range states {
+						rule, err := table.Decide(from, Request[S, A]{Action: action, To: to, Roles: who}, fact)
+						if changes := err == nil && rule.Event != ""; changes != slices.Contains(targets, to) {
+							t.Errorf("%s: %s to %s to %s, with %+v: offered %v, decided %v", from, role, action, to, fact, targets, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
