@@ -9,8 +9,10 @@ import (
 	"testing"
 )
 
-// longest is how many lines README.md may have. More belongs into docs/.
-const longest = 250
+const (
+	longest = 250       // lines of README.md; more belongs into docs/
+	inCI    = ".ci/run" // stands in the place of a test's name where that runs the commands
+)
 
 var (
 	root     = filepath.Join("..", "..")
@@ -19,6 +21,7 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
 	notInIDs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	commands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:<!-- tested: ([^\n]*) -->)?")
+	tested   = regexp.MustCompile(`(?m)^<!-- tested: ([^\n]*) -->$`)
 	goTest   = regexp.MustCompile(`^(Test\w+) in ([\w/]+)$`)
 )
 
@@ -66,7 +69,7 @@ func TestDocumentsAreFound(t *testing.T) {
 	}
 }
 
-// TestReadmeCommandsAreTested looks whether a test that exists is named below each block of commands.
+// TestReadmeCommandsAreTested looks whether a test is named below each block of commands.
 func TestReadmeCommandsAreTested(t *testing.T) {
 	t.Parallel()
 	blocks := commands.FindAllStringSubmatch(textOf(t, "README.md"), -1)
@@ -76,11 +79,23 @@ func TestReadmeCommandsAreTested(t *testing.T) {
 
 	for _, block := range blocks {
 		lines, by := strings.TrimSpace(block[1]), block[2]
-		switch {
-		case by == ".ci/run":
+		switch by {
+		case "":
+			t.Errorf("no test is named below\n%s", lines)
+		case inCI:
 			wantInCI(t, lines)
-		case !isTest(t, by):
-			t.Errorf("there is no test %q, which is to run\n%s", by, lines)
+		}
+	}
+}
+
+// TestNamedTests looks whether the tests exist that documents name below their commands.
+func TestNamedTests(t *testing.T) {
+	t.Parallel()
+	for _, name := range allDocuments(t) {
+		for _, match := range tested.FindAllStringSubmatch(textOf(t, name), -1) {
+			if by := match[1]; by != inCI && !isTest(t, by) {
+				t.Errorf("%s: there is no test %q", name, by)
+			}
 		}
 	}
 }
