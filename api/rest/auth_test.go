@@ -71,6 +71,8 @@ func endpoints() []endpoint {
 		{id: "reconcile-payments", method: "POST", target: "/v1/payments/reconcile", admin: true},
 		{id: "stream-events", method: "GET", target: "/v1/events"},
 		{id: "get-status", method: "GET", target: "/v1/status", admin: true},
+		{id: "get-doctor", method: "GET", target: "/v1/doctor", admin: true},
+		{id: "ask-doctor", method: "POST", target: "/v1/doctor", admin: true},
 		{id: "create-user", method: "POST", target: "/v1/users", body: map[string]any{"name": "x"}, admin: true},
 		{id: "list-users", method: "GET", target: "/v1/users", admin: true},
 		{id: "get-user", method: "GET", target: "/v1/users/2", admin: true, subject: "user/2"},

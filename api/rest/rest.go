@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/doctor"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
@@ -34,6 +35,7 @@ type Options struct {
 	Transactions *transaction.Client
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
+	Doctor       *doctor.Doctor
 	Feed         *feed.Feed         // from NewFeed; event streams end when it does
 	Temporal     client.Client      // for /ready
 	Codec        CodecOptions       // optional
@@ -78,6 +80,7 @@ func New(o Options) http.Handler {
 	s.registerTransactionStats()
 	s.registerEvents()
 	s.registerStatus()
+	s.registerDoctor()
 	s.registerUsers()
 	s.registerTokens()
 	s.registerAudit()

@@ -21,6 +21,7 @@ import (
 	"stagecoach/api/rest"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/doctor"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
@@ -85,7 +86,7 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	m.Registry.MustRegister(reporter)
 	w.measures = m
 	options := rest.Options{
-		Store: s, Catalog: c, Status: reporter, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
+		Store: s, Catalog: c, Status: reporter, Doctor: &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}}, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
 		Deliveries: &delivery.Client{
 			Limits:   delivery.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},

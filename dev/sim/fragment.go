@@ -40,6 +40,7 @@ type FragmentSettings struct {
 	Bounceable    bool   `json:"bounceable"`      // the address of payments is shown as EQ…
 	To            string `json:"to"`              // payments go to this address instead
 	Verify        bool   `json:"verify"`          // every link wants the owner to prove who they are first
+	Wallet        string `json:"wallet"`          // the session is connected to it; empty: to that of the stand-in for toncenter
 	SessionFailed string `json:"session_expired"` // what every call that needs the session says; empty: it is valid
 }
 
@@ -157,6 +158,7 @@ func (f *Fragment) addRoutes(control *http.ServeMux) {
 	for _, page := range []string{"GET /{$}", "GET /stars", "GET /stars/buy"} {
 		f.system.HandleFunc(page, f.getPage)
 	}
+	f.system.HandleFunc("GET /my/profile", f.getProfile)
 	f.system.HandleFunc("POST /api", f.postAPI)
 	f.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { failFragment(w, r, problem{status: http.StatusNotFound}) })
 }

@@ -57,7 +57,9 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 	handler := rest.New(rest.Options{
 		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
 		Status: whole, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events, OnRefused: refused,
+		Doctor: app.doctor(),
 	})
+	defer app.examine(ctx, "api", app.apiChecks())()
 
 	if c.API.MetricsAddr != "" {
 		stop := serve(c.API.MetricsAddr, app.metrics.Handler(), log)

@@ -66,6 +66,9 @@ var (
 	temporalMetrics = sync.OnceValues(func() (client.MetricsHandler, error) { return processMetrics().Temporal() })
 )
 
+// yandexTokens is the provider by which the record knows the storage's token.
+const yandexTokens = "yandex"
+
 // common is what both services hold.
 type common struct {
 	config    config.Config
@@ -142,7 +145,7 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	if err != nil {
 		return nil, err
 	}
-	vault := app.store.TokenVault("yandex")
+	vault := app.store.TokenVault(yandexTokens)
 	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
 		return nil, err
 	}

@@ -107,6 +107,7 @@ func Worker(ctx context.Context, c config.Config, log *slog.Logger) error {
 		}
 		go keep(ctx, "the wallet's monitor", watch, log)
 	}
+	defer app.examine(ctx, "worker", app.workerChecks(shop))()
 	if c.Worker.MetricsAddr != "" {
 		stop := serve(c.Worker.MetricsAddr, app.metrics.Handler(), log)
 		defer stop()

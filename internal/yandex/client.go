@@ -42,8 +42,8 @@ type Options struct {
 	ConnectTimeout time.Duration // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout    time.Duration // for one REST call with its body, and for the headers of a download; default 30 s
 
-	// OnLatency, when set, is told how long each request took: "list", "stat", "link" (to get a download link) and
-	// "open" (until the headers of the file's own answer).
+	// OnLatency, when set, is told how long each request took: "list", "stat", "disk", "link" (to get a download link)
+	// and "open" (until the headers of the file's own answer).
 	OnLatency func(ctx context.Context, op string, took time.Duration)
 	OnResult  func(error) // is told how each call of the API ended; nil: nobody is
 }
@@ -263,12 +263,11 @@ func (b *body) Read(p []byte) (int, error) {
 
 // rest makes one REST call about path; a refused access token is renewed once.
 func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.Values, into any) error {
-	full, err := resolve(c.o.Root, path)
+	address, err := c.address(endpoint, path, query)
 	if err != nil {
 		return err
 	}
-	query.Set("path", full)
-	address := c.o.APIURL + endpoint + "?" + query.Encode()
+
 	var refused string
 	for range 2 {
 		var token string
@@ -281,6 +280,16 @@ func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.
 		refused = token
 	}
 	return err
+}
+
+// address makes the address of a REST call about path.
+func (c *Client) address(endpoint, path string, query url.Values) (string, error) {
+	full, err := resolve(c.o.Root, path)
+	if err != nil {
+		return "", err
+	}
+	query.Set("path", full)
+	return c.o.APIURL + endpoint + "?" + query.Encode(), nil
 }
 
 func (c *Client) call(ctx context.Context, op, address, token string, into any) (err error) {

@@ -48,7 +48,7 @@ func newRoot(name string) *cobra.Command {
 		Use:   name,
 		Short: "Stagecoach on the command line",
 	},
-		newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(),
+		newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newDoctor(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(),
 		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"))
 	return root
 }

@@ -1,0 +1,341 @@
+package doctor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mymmrac/telego"
+	"go.temporal.io/api/namespace/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/oauth2"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"stagecoach/dev/sim"
+	"stagecoach/internal/doctor"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/money"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+	"stagecoach/internal/telegram"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+	"stagecoach/internal/yandex"
+)
+
+// Secrets that no text of a check may show.
+const (
+	secretToken    = "7000000001:AAs3cr3tBotTokens3cr3tBotToken01234"
+	secretRefresh  = "s3cr3t-refresh"
+	secretAccess   = "s3cr3t-access"
+	secretPassword = "s3cr3t-password"
+	secretCookies  = "stel_ssid=s3cr3t1; stel_dt=-180; stel_token=s3cr3t2; stel_ton_token=s3cr3t3"
+	secretKey      = "s3cr3t-key"
+)
+
+// anchors are the headings of a document, as links name them.
+func anchors(t *testing.T, document string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, "#"+strings.ReplaceAll(plain, " ", "-"))
+	}
+	return all
+}
+
+var reference = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z-]+)`)
+
+// want looks, and compares what is found. Every check that is not good says what to do, in a part of a document that is there.
+func want(t *testing.T, check doctor.Check, state store.CheckState, code fault.Code, account, detail string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	found := check.Look(ctx)
+	if found.State != state || found.Code != code || !strings.Contains(found.Account, account) || !strings.Contains(found.Detail, detail) {
+		t.Errorf("%s: %+v, want %s %s of %q, %q", check.System, found, state, code, account, detail)
+	}
+
+	text, err := json.Marshal(found)
+	if err != nil || strings.Contains(string(text), "s3cr3t") {
+		t.Errorf("%s shows a secret: %s, %v", check.System, text, err)
+	}
+
+	if state == store.CheckWorks {
+		if found.Next != "" {
+			t.Errorf("%s works, and says %q", check.System, found.Next)
+		}
+		return
+	}
+	about := reference.FindStringSubmatch(found.Next)
+	if about == nil || !slices.Contains(anchors(t, about[1]), about[2]) {
+		t.Errorf("%s points to no part of a document: %q", check.System, found.Next)
+	}
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	url, stop, err := sim.Start("127.0.0.1:0", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return url
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+const nobody = "http://127.0.0.1:1" // a port at which nobody listens
+
+// hooked is a bot whose updates go to a webhook.
+type hooked struct{ doctor.Bot }
+
+func (hooked) GetWebhookInfo(context.Context) (*telego.WebhookInfo, error) {
+	return &telego.WebhookInfo{URL: "https://example.org/s3cr3t"}, nil
+}
+
+func TestTelegram(t *testing.T) {
+	t.Parallel()
+	standIn := must[*sim.Telegram](t)(sim.NewTelegram(sim.TelegramOptions{Dir: t.TempDir(), Token: secretToken}))
+	t.Cleanup(func() { _ = standIn.Close() })
+	url := serve(t, standIn)
+	bot := func(url, token string) doctor.Bot {
+		return must[*telego.Bot](t)(telegram.New(telegram.Options{Token: token, APIURL: url}))
+	}
+	own := bot(url, secretToken)
+
+	want(t, doctor.OfTelegram(own, url, true), store.CheckWorks, "", "@stagecoach_stand_in_bot (7000000001)", "2000 MB")
+	want(t, doctor.OfTelegram(own, "https://api.telegram.org", false), store.CheckWorks, "", "@stagecoach", "50 MB")
+	want(t, doctor.OfTelegram(hooked{own}, url, false), store.CheckWorks, "", "@stagecoach", "")
+	want(t, doctor.OfTelegram(hooked{own}, url, true), store.CheckRefused, "", "@stagecoach", "webhook")
+	want(t, doctor.OfTelegram(bot(url, "7000000001:AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), store.CheckRefused, fault.TelegramUnauthorized, "", "")
+	want(t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), store.CheckUnreachable, fault.TelegramUnreachable, "", "")
+	standIn.AddFault(sim.Fault{Match: "getMe", Kind: "400", Times: 1})
+	want(t, doctor.OfTelegram(own, url, true), store.CheckRefused, fault.TelegramRejected, "", "")
+	standIn.AddFault(sim.Fault{Match: "getWebhookInfo", Kind: "500", Times: 1})
+	want(t, doctor.OfTelegram(own, url, true), store.CheckUnreachable, fault.TelegramUnavailable, "", "")
+}
+
+// tokens is a store with one token.
+type tokens struct {
+	oauth2.Token
+	err error
+}
+
+func (s tokens) CurrentToken(context.Context) (oauth2.Token, error) { return s.Token, s.err }
+
+func TestYandex(t *testing.T) {
+	t.Parallel()
+	standIn := must[*sim.Yandex](t)(sim.NewYandex(sim.YandexOptions{Dir: t.TempDir(), RefreshToken: secretRefresh, AccessToken: secretAccess}))
+	t.Cleanup(func() { _ = standIn.Close() })
+	url := serve(t, standIn)
+	disk := func(url, root string) *yandex.Client { return yandex.New(yandex.Options{APIURL: url, Root: root}) }
+	own, root := disk(url, "disk:/"), "disk:/"
+	past, future := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	good := oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: future}
+
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckWorks, "", "account ", "disk:/, the token is renewed by itself")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckWorks, "", "account ", "nothing renews the token")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: future}}, root), store.CheckWorks, "", "account ", "ends 2")
+	want(t, doctor.OfYandex(own, tokens{}, root), store.CheckOff, "", "", "no token")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{RefreshToken: secretRefresh}}, root), store.CheckUnverified, "", "", "never made")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: past}}, root), store.CheckUnverified, "", "", "has ended")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: past}}, root), store.CheckRefused, fault.YandexUnauthorized, "", "has ended")
+	want(t, doctor.OfYandex(own, tokens{err: errors.New("sealed with s3cr3t")}, root), store.CheckRefused, fault.Internal, "", "")
+	want(t, doctor.OfYandex(own, tokens{err: fault.New(fault.StoreUnavailable, "")}, root), store.CheckUnreachable, fault.StoreUnavailable, "", "")
+	want(t, doctor.OfYandex(disk(url, "disk:/gone"), tokens{Token: good}, root), store.CheckRefused, fault.FileNotFound, "", "")
+	want(t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), store.CheckUnreachable, fault.YandexUnreachable, "", "")
+	standIn.AddFault(sim.Fault{Match: "/v1/disk?fields", Kind: "403", Times: 1})
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckWorks, "", "", "disk:/")
+	standIn.AddFault(sim.Fault{Match: "/v1/disk", Kind: "400", Times: 1})
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckRefused, fault.YandexProtocol, "", "")
+
+	standIn.ExpireAccessTokens()
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckUnverified, fault.YandexUnauthorized, "", "refused")
+	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckRefused, fault.YandexUnauthorized, "", "refused")
+	for _, r := range standIn.Requests() {
+		if r.Path == "/token" {
+			t.Error("a check has used a refresh token")
+		}
+	}
+}
+
+func TestQBittorrent(t *testing.T) {
+	t.Parallel()
+	standIn := must[*sim.QBittorrent](t)(sim.NewQBittorrent(sim.QBittorrentOptions{Password: secretPassword}))
+	t.Cleanup(func() { _ = standIn.Close() })
+	url := serve(t, standIn)
+	client := func(url, password string) *qbittorrent.Client {
+		o := qbittorrent.Options{URL: url, Password: password, ActiveCategory: "a", DoneCategory: "d"}
+		if password != "" {
+			o.Username = "admin"
+		}
+		return qbittorrent.New(o)
+	}
+
+	want(t, doctor.OfQBittorrent(client(url, secretPassword), true), store.CheckWorks, "", "logged in", "qBittorrent v4.5.2")
+	want(t, doctor.OfQBittorrent(client(nobody, secretPassword), true), store.CheckUnreachable, fault.ProviderUnavailable, "", "")
+
+	wrong := client(url, "s3cr3t-but-wrong")
+	for range 6 { // however often it looks, the address is not banned
+		want(t, doctor.OfQBittorrent(wrong, true), store.CheckRefused, fault.ProviderUnauthorized, "", "")
+	}
+	tries := 0
+	for _, r := range standIn.Requests() {
+		if strings.HasSuffix(r.Path, "/auth/login") {
+			tries++
+		}
+	}
+	if tries != 2 { // the right one, and the wrong one once
+		t.Errorf("%d logins", tries)
+	}
+
+	other := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>s3cr3t</html>")) }))
+	want(t, doctor.OfQBittorrent(client(other, ""), false), store.CheckRefused, fault.ProviderRejected, "", "another program")
+	want(t, doctor.Off(doctor.QBittorrent, "no address", doctor.AboutDownloads), store.CheckOff, "", "", "no address")
+}
+
+func ownWallet(t *testing.T, seed string) *ton.Wallet {
+	t.Helper()
+	return must[*ton.Wallet](t)(ton.NewWallet(must[ton.Key](t)(ton.ParseKey(strings.Repeat(seed, 32))), ton.Mainnet))
+}
+
+func TestChain(t *testing.T) {
+	t.Parallel()
+	wallet := ownWallet(t, "5e")
+	standIn := must[*sim.TonCenter](t)(sim.NewTonCenter(sim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: 12_500_000_000}))
+	t.Cleanup(func() { _ = standIn.Close() })
+	url := serve(t, standIn)
+	client := func(url string) *toncenter.Client {
+		return toncenter.New(toncenter.Options{URL: url, APIKey: secretKey, RequestsPerSecond: 1e6})
+	}
+	own, dead := client(url), client(nobody)
+
+	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), store.CheckWorks, "", "with a key", "block ")
+	want(t, doctor.OfToncenter(doctor.Toncenter2, own, false), store.CheckWorks, "", "without a key", "block ")
+	want(t, doctor.OfWallet(wallet.Address(), own), store.CheckWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1")
+	want(t, doctor.OfToncenter(doctor.Toncenter, dead, true), store.CheckUnreachable, fault.ChainUnreachable, "", "")
+	want(t, doctor.OfWallet(wallet.Address(), dead), store.CheckUnreachable, fault.ChainUnreachable, wallet.Address().Friendly(false), "")
+	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})
+	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), store.CheckRefused, fault.ChainUnauthorized, "", "")
+	slow := toncenter.New(toncenter.Options{URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	want(t, doctor.OfToncenter(doctor.Toncenter, slow, true), store.CheckRefused, fault.ChainClock, "", "")
+}
+
+func TestFragment(t *testing.T) {
+	t.Parallel()
+	wallet := ownWallet(t, "5e")
+	chain := must[*sim.TonCenter](t)(sim.NewTonCenter(sim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: int64(money.TON)}))
+	chainURL := serve(t, chain)
+	standIn := must[*sim.Fragment](t)(sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}))
+	t.Cleanup(func() { _ = errors.Join(standIn.Close(), chain.Close()) })
+	url := serve(t, standIn)
+	client := func(url, cookies string) *fragment.Client {
+		return fragment.New(fragment.Options{URL: url, Cookies: must[fragment.Cookies](t)(fragment.ParseCookies(cookies)), RequestsPerSecond: 1e6})
+	}
+	own, address := client(url, secretCookies), wallet.Address()
+	set := func(change func(*sim.FragmentSettings)) {
+		t.Helper()
+		settings := standIn.CurrentSettings()
+		change(&settings)
+		if err := standIn.Set(settings); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	want(t, doctor.OfFragment(own, address), store.CheckWorks, "", address.Friendly(false), "connected to the wallet")
+	other := ownWallet(t, "7a").Address().Friendly(false)
+	set(func(s *sim.FragmentSettings) { s.Wallet = other })
+	want(t, doctor.OfFragment(own, address), store.CheckRefused, "", other, "another wallet")
+	set(func(s *sim.FragmentSettings) { s.Wallet = "no address" }) // a page of another form
+	want(t, doctor.OfFragment(own, address), store.CheckUnverified, "", "", "no page shows")
+	set(func(s *sim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
+	want(t, doctor.OfFragment(own, address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
+	set(func(s *sim.FragmentSettings) { s.SessionFailed = "" })
+	want(t, doctor.OfFragment(client(url, strings.Replace(secretCookies, "s3cr3t2", "s3cr3t9", 1)), address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
+	want(t, doctor.OfFragment(client(nobody, secretCookies), address), store.CheckUnreachable, fault.FragmentUnreachable, "", "")
+	standIn.AddFault(sim.Fault{Match: "/my/profile", Kind: "503", Times: 1})
+	want(t, doctor.OfFragment(own, address), store.CheckUnreachable, fault.FragmentUnavailable, "", "")
+
+	begun := []string{"initBuyStarsRequest", "getBuyStarsLink", "confirmReq"}
+	for _, r := range standIn.Requests() {
+		if slices.Contains(begun, r.Call) {
+			t.Errorf("a check has called %s", r.Call)
+		}
+	}
+}
+
+// service is a Temporal that says what a test wants.
+type service struct {
+	workflowservice.WorkflowServiceClient
+	system, described error
+}
+
+func (s service) WorkflowService() workflowservice.WorkflowServiceClient { return s }
+
+func (s service) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{ServerVersion: "1.29.1"}, s.system
+}
+
+func (s service) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
+	return &workflowservice.DescribeNamespaceResponse{
+		Config: &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(720 * time.Hour)},
+	}, s.described
+}
+
+func TestTemporal(t *testing.T) {
+	t.Parallel()
+	want(t, doctor.OfTemporal(service{}, "ours"), store.CheckWorks, "", "namespace ours", "Temporal 1.29.1, keeps closed workflows 720 h")
+	away := service{system: serviceerror.NewUnavailable("s3cr3t")}
+	want(t, doctor.OfTemporal(away, "ours"), store.CheckUnreachable, fault.TemporalUnavailable, "", "")
+	closed := service{system: serviceerror.NewPermissionDenied("s3cr3t", "")}
+	want(t, doctor.OfTemporal(closed, "ours"), store.CheckRefused, fault.Internal, "", "")
+	missing := service{described: serviceerror.NewNamespaceNotFound("s3cr3t")}
+	want(t, doctor.OfTemporal(missing, "ours"), store.CheckRefused, fault.Internal, "", "")
+}
+
+// record is a database that says what a test wants.
+type record struct{ about, wallet error }
+
+func (r record) About(context.Context) (store.About, error) {
+	return store.About{Version: "16.10", Database: "ours", Role: "us", Schema: 29}, r.about
+}
+
+func (r record) ActiveWallet(context.Context) (store.Wallet, error) { return store.Wallet{}, r.wallet }
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	want(t, doctor.OfPostgreSQL(record{}), store.CheckWorks, "", "us in ours", "PostgreSQL 16.10, schema 29")
+	want(t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), store.CheckUnreachable, fault.StoreUnavailable, "", "")
+	want(t, doctor.OfPostgreSQL(record{about: errors.New("s3cr3t")}), store.CheckRefused, fault.Internal, "", "")
+
+	want(t, doctor.OfQueues([]string{"stagecoach", "delivery"}), store.CheckWorks, "", "", "stagecoach, delivery")
+	want(t, doctor.OfQueues(nil), store.CheckOff, "", "", "without a wallet's key")
+
+	inner := doctor.OfPostgreSQL(record{})
+	want(t, doctor.OnceThereIsAWallet(record{}, inner), store.CheckWorks, "", "us in ours", "")
+	want(t, doctor.OnceThereIsAWallet(record{wallet: fault.New(fault.WalletNotFound, "")}, inner), store.CheckOff, "", "", "no wallet")
+}

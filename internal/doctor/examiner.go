@@ -1,0 +1,98 @@
+// Package doctor finds out whether each process reaches the systems that it is configured for, and who it is there. A process looks with its
+// own credentials, once at its start and once per request of an administrator, and writes what it has found into the record. Nothing is
+// renewed and nothing is bought for it.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+const (
+	lookTime = 20 * time.Second // for one check, the wait for a system's rate included
+	askEvery = 2 * time.Second  // between two looks into the record for a request
+)
+
+// Check looks at one system.
+type Check struct {
+	System string
+	Look   func(context.Context) store.Check // leaves the system's name out
+}
+
+// Examiner makes the checks of one process.
+type Examiner struct {
+	Store    Record
+	Identity string // of the process, as in its heartbeat
+	Checks   []Check
+	Every    time.Duration // between two looks for a request; default 2 s
+	Log      *slog.Logger
+}
+
+// Record is what an Examiner needs of the record.
+type Record interface {
+	LastCheckRequest(ctx context.Context) (store.CheckRequest, error)
+	SaveChecks(ctx context.Context, identity string, request int64, checks []store.Check) error
+}
+
+// Run looks once, and again for each request, until ctx ends. A request that came while it looked is answered afterwards. What cannot be
+// saved is saved later: no system is asked twice for one request.
+func (e *Examiner) Run(ctx context.Context) {
+	ctx = store.Reserved(ctx) // administrators wait for it
+	ticker := time.NewTicker(cmp.Or(e.Every, askEvery))
+	defer ticker.Stop()
+
+	var found []store.Check
+	answered, saved := int64(-1), true
+	for {
+		if request, err := e.Store.LastCheckRequest(ctx); err == nil && request.Number > answered {
+			found, answered, saved = e.look(ctx), request.Number, false
+		}
+		if !saved {
+			saved = e.save(ctx, answered, found)
+		}
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// look makes all checks at once.
+func (e *Examiner) look(ctx context.Context) []store.Check {
+	found := make([]store.Check, len(e.Checks))
+	var looking sync.WaitGroup
+	for i, check := range e.Checks {
+		looking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, lookTime)
+			defer cancel()
+			found[i] = check.Look(ctx)
+			found[i].System = check.System
+		})
+	}
+	looking.Wait()
+	return found
+}
+
+func (e *Examiner) save(ctx context.Context, request int64, found []store.Check) bool {
+	if ctx.Err() != nil { // the process ends: what it found says nothing
+		return false
+	}
+	if err := e.Store.SaveChecks(ctx, e.Identity, request, found); err != nil {
+		e.Log.Warn("checks are not saved", "error", err)
+		return false
+	}
+
+	for _, c := range found {
+		if !c.Good() {
+			e.Log.Warn("a check has failed", "system", c.System, "state", c.State, "code", c.Code)
+		}
+	}
+	return true
+}

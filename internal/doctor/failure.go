@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Names of what is checked.
+const (
+	PostgreSQL  = "postgresql"
+	Temporal    = "temporal"
+	Queues      = "queues"
+	Telegram    = "telegram"
+	Yandex      = "yandex"
+	QBittorrent = "qbittorrent"
+	Toncenter   = "toncenter"
+	Toncenter2  = "toncenter-2"
+	Wallet      = "wallet"
+	Fragment    = "fragment"
+)
+
+// Parts of the document that says how to get what is missing.
+const (
+	guide = "docs/first-day.md"
+
+	AboutDatabase  = guide + "#the-database-and-temporal"
+	AboutBot       = guide + "#the-bot"
+	AboutBotServer = guide + "#the-bot-api-server"
+	AboutStorage   = guide + "#the-storage"
+	AboutDownloads = guide + "#qbittorrent"
+	AboutWallet    = guide + "#the-wallet"
+	AboutFragment  = guide + "#fragment"
+)
+
+// Off is the check of a system for which nothing is configured.
+func Off(system, why, about string) Check {
+	return Check{system, func(context.Context) store.Check {
+		return store.Check{State: store.CheckOff, Detail: why, Next: "to switch it on: " + about}
+	}}
+}
+
+// failed says what an error means. advice is what to do when the system answers and refuses.
+func failed(err error, advice, about string) store.Check {
+	c := store.Check{State: store.CheckRefused, Code: cmp.Or(fault.CodeOf(err), fault.Internal), Next: advice + ": " + about}
+	if away(err) {
+		c.State, c.Next = store.CheckUnreachable, "see whether it runs, and whether its address is right: "+about
+	}
+	return c
+}
+
+// away says whether an error is that of a system that gives no answer, or none now.
+func away(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return true
+	}
+	code := string(fault.CodeOf(err))
+	for _, ending := range []string{"_UNREACHABLE", "_TIMEOUT", "_UNAVAILABLE", "_RATE_LIMITED"} {
+		if strings.HasSuffix(code, ending) {
+			return true
+		}
+	}
+	return false
+}

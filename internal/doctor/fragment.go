@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fragment"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+)
+
+// Shop is a session with Fragment. None of these calls begins a purchase.
+type Shop interface {
+	SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error)
+	State(ctx context.Context, mode string) (fragment.State, error)
+}
+
+const renewCookies = "log in at Fragment with the wallet, and give the new cookies as STAGECOACH_FRAGMENT_COOKIES"
+
+// OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the session is refused if
+// Fragment says so; else only a purchase would tell.
+func OfFragment(shop Shop, wallet ton.Address) Check {
+	return Check{Fragment, func(ctx context.Context) store.Check {
+		connected, shown, err := shop.SessionWallet(ctx)
+		switch {
+		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol: // such as a page that sends strangers elsewhere
+			return failed(err, renewCookies, AboutFragment)
+		case shown && connected == wallet:
+			return store.Check{State: store.CheckWorks, Account: connected.Friendly(false), Detail: "the session is connected to the wallet"}
+		case shown:
+			return store.Check{
+				State: store.CheckRefused, Account: connected.Friendly(false), Detail: "the session is connected to another wallet",
+				Next: renewCookies + ": " + AboutFragment,
+			}
+		}
+
+		if _, err := shop.State(ctx, "new"); err != nil {
+			return failed(err, renewCookies, AboutFragment)
+		}
+		return store.Check{
+			State: store.CheckUnverified, Detail: "no page shows whose session it is",
+			Next: "only a purchase would tell; where there was none, " + renewCookies + ": " + AboutFragment,
+		}
+	}}
+}

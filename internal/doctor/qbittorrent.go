@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+// Torrents is a qBittorrent. It has to be the client that the process works with: a wrong password is tried seldom, for qBittorrent bans
+// an address after five tries.
+type Torrents interface {
+	Version(ctx context.Context) (string, error)
+}
+
+// versionForm is how qBittorrent writes its version. Another program may answer at its address.
+var versionForm = regexp.MustCompile(`^v?\d[\w.+-]{0,30}$`)
+
+// OfQBittorrent checks the login of downloads.
+func OfQBittorrent(torrents Torrents, password bool) Check {
+	how := "let in without a password"
+	if password {
+		how = "logged in"
+	}
+	return Check{QBittorrent, func(ctx context.Context) store.Check {
+		version, err := torrents.Version(ctx)
+		version = strings.TrimSpace(version)
+		switch {
+		case fault.CodeOf(err) == fault.ProviderUnauthorized:
+			return failed(err, "give the right STAGECOACH_QBITTORRENT_USERNAME and _PASSWORD, and restart", AboutDownloads)
+		case err != nil:
+			return failed(err, "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI", AboutDownloads)
+		case !versionForm.MatchString(version):
+			return store.Check{
+				State: store.CheckRefused, Code: fault.ProviderRejected, Detail: "another program answers at this address",
+				Next: "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
+			}
+		}
+		return store.Check{State: store.CheckWorks, Account: how, Detail: "qBittorrent " + version}
+	}}
+}

@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	silentFor = 20 * time.Second // a process that was not heard of for longer is gone
+	pause     = 10 * time.Second // between two requests: more would only keep the systems busy
+)
+
+// Report is what all processes have found.
+type Report struct {
+	Request   store.CheckRequest // the last one
+	Processes []Process
+	Unserved  []string // task queues that no process serves
+}
+
+// Process is a process that lives, with what it has found.
+type Process struct {
+	store.Process
+	Answered bool // it has looked since the last request
+	Checks   []store.Check
+}
+
+// Works says whether everything that is configured does.
+func (r Report) Works() bool {
+	for _, p := range r.Processes {
+		if !p.Answered || slices.ContainsFunc(p.Checks, func(c store.Check) bool { return !c.Good() }) {
+			return false
+		}
+	}
+	return len(r.Processes) > 0 && len(r.Unserved) == 0
+}
+
+// Doctor asks the processes, and collects what they answer.
+type Doctor struct {
+	Store         *store.Store
+	Queues        []string // task queues that somebody has to serve
+	PaymentQueues []string // the same, once there is a wallet
+}
+
+// Ask asks all processes to look again. Who asks again too soon gets the same answers.
+func (d *Doctor) Ask(ctx context.Context) (Report, error) {
+	if _, err := d.Store.RequestChecks(ctx, pause); err != nil {
+		return Report{}, err
+	}
+	return d.Report(ctx)
+}
+
+// Report gives what the processes have found so far.
+func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
+	if report.Request, err = d.Store.LastCheckRequest(ctx); err != nil {
+		return Report{}, err
+	}
+	processes, err := d.Store.Processes(ctx, silentFor)
+	if err != nil {
+		return Report{}, err
+	}
+
+	identities := make([]string, len(processes))
+	for i, p := range processes {
+		identities[i] = p.Identity
+	}
+	checks, err := d.Store.ChecksOf(ctx, identities)
+	if err != nil {
+		return Report{}, err
+	}
+
+	for _, p := range processes {
+		report.Processes = append(report.Processes, examined(p, checks, report.Request))
+	}
+	report.Unserved, err = d.unserved(ctx, checks)
+	return report, err
+}
+
+// examined gives a process its part of all checks.
+func examined(p store.Process, checks []store.Check, request store.CheckRequest) Process {
+	own := Process{Process: p, Answered: true}
+	for _, c := range checks {
+		if c.Identity == p.Identity {
+			own.Checks = append(own.Checks, c)
+			own.Answered = own.Answered && c.Request >= request.Number
+		}
+	}
+	own.Answered = own.Answered && len(own.Checks) > 0
+	return own
+}
+
+// unserved lists the task queues that nobody serves. Those of payments are needed once the record knows a wallet.
+func (d *Doctor) unserved(ctx context.Context, checks []store.Check) ([]string, error) {
+	needed := slices.Clone(d.Queues)
+	switch _, err := d.Store.ActiveWallet(ctx); {
+	case err == nil:
+		needed = append(needed, d.PaymentQueues...)
+	case fault.CodeOf(err) != fault.WalletNotFound:
+		return nil, err
+	}
+
+	served := map[string]bool{}
+	for _, c := range checks {
+		if c.System == Queues {
+			for queue := range strings.SplitSeq(c.Detail, separator) {
+				served[queue] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(needed, func(queue string) bool { return served[queue] }), nil
+}

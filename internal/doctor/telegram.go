@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/telegram"
+)
+
+// Bot is what the check of the bot asks Telegram.
+type Bot interface {
+	GetMe(ctx context.Context) (*telego.User, error)
+	GetWebhookInfo(ctx context.Context) (*telego.WebhookInfo, error)
+}
+
+// publicServer is Telegram's own Bot API server.
+const publicServer = "api.telegram.org"
+
+// OfTelegram checks the bot's token at a Bot API server. listens says that this process takes the bot's updates.
+func OfTelegram(bot Bot, apiURL string, listens bool) Check {
+	server, about := "a Bot API server of its own: files up to 2000 MB", AboutBotServer
+	if u, err := url.Parse(apiURL); err == nil && u.Hostname() == publicServer {
+		server, about = publicServer+": files up to 50 MB", AboutBot
+	}
+
+	return Check{Telegram, func(ctx context.Context) store.Check {
+		me, err := bot.GetMe(ctx)
+		if err != nil {
+			return failedBot(telegram.Classify(err), about)
+		}
+		found := store.Check{State: store.CheckWorks, Account: "@" + me.Username + " (" + strconv.FormatInt(me.ID, 10) + ")", Detail: server}
+		if !listens {
+			return found
+		}
+
+		hook, err := bot.GetWebhookInfo(ctx)
+		switch {
+		case err != nil:
+			return failedBot(telegram.Classify(err), about)
+		case hook.URL != "":
+			found.State, found.Detail = store.CheckRefused, "a webhook takes the bot's updates"
+			found.Next = "call the bot's method deleteWebhook: " + AboutBot
+		}
+		return found
+	}}
+}
+
+func failedBot(err *fault.Error, about string) store.Check {
+	if err.Code == fault.TelegramUnauthorized {
+		return failed(err, "give the token that @BotFather shows as STAGECOACH_TELEGRAM_TOKEN, and restart", AboutBot)
+	}
+	return failed(err, "see whether the bot has logged out of this server", about)
+}

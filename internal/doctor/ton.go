@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// Chain is a toncenter.
+type Chain interface {
+	Head(ctx context.Context) (toncenter.Head, error)
+	Wallet(ctx context.Context, account ton.Address) (toncenter.Wallet, error)
+}
+
+// OfToncenter checks who tells about the chain: Toncenter, or Toncenter2 for the second source.
+func OfToncenter(system string, chain Chain, key bool) Check {
+	access := "without a key"
+	if key {
+		access = "with a key"
+	}
+	return Check{system, func(ctx context.Context) store.Check {
+		head, err := chain.Head(ctx)
+		switch {
+		case fault.CodeOf(err) == fault.ChainClock:
+			return failed(err, "compare this machine's clock with the right time", AboutWallet)
+		case err != nil:
+			return failed(err, "see whether its address and its API key are right", AboutWallet)
+		}
+		return store.Check{State: store.CheckWorks, Account: access, Detail: fmt.Sprintf("block %d", head.Seqno)}
+	}}
+}
+
+// OfWallet checks the wallet whose key this process holds.
+func OfWallet(wallet ton.Address, chain Chain) Check {
+	return Check{Wallet, func(ctx context.Context) store.Check {
+		state, err := chain.Wallet(ctx, wallet)
+		if err != nil {
+			c := failed(err, "see whether toncenter works", AboutWallet)
+			c.Account = wallet.Friendly(false)
+			return c
+		}
+
+		contract := "in use"
+		if !state.Active {
+			contract = "never paid so far"
+		}
+		return store.Check{
+			State: store.CheckWorks, Account: wallet.Friendly(false), Detail: fmt.Sprintf("%s GRAM, V5R1, %s", state.Balance, contract),
+		}
+	}}
+}
+
+// OnceThereIsAWallet is a check of a process without a key, for what it needs only when the record knows a wallet.
+func OnceThereIsAWallet(record interface {
+	ActiveWallet(ctx context.Context) (store.Wallet, error)
+}, check Check,
+) Check {
+	return Check{check.System, func(ctx context.Context) store.Check {
+		if _, err := record.ActiveWallet(ctx); fault.CodeOf(err) == fault.WalletNotFound {
+			return Off(check.System, "there is no wallet", AboutWallet).Look(ctx)
+		}
+		return check.Look(ctx)
+	}}
+}

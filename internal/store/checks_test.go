@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+func TestChecksOfProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+
+	save := func(identity string, request int64, checks ...store.Check) {
+		t.Helper()
+		if err := w.SaveChecks(ctx, identity, request, checks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func(identities ...string) []store.Check {
+		t.Helper()
+		checks, err := w.ChecksOf(ctx, identities)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return checks
+	}
+
+	save("a", 0, store.Check{System: "yandex", State: store.CheckWorks}, store.Check{System: "telegram", State: store.CheckOff})
+	save("b", 0, store.Check{System: "yandex", State: store.CheckUnverified, Code: "C", Account: "who", Detail: "what", Next: "do it"})
+	save("a", 2, store.Check{System: "yandex", State: store.CheckRefused})
+	if a := found("a"); len(a) != 1 || a[0].State != store.CheckRefused || a[0].Request != 2 || a[0].FoundAt.IsZero() {
+		t.Errorf("a second look of a process leaves %+v", a)
+	}
+	if b := found("b"); len(b) != 1 || b[0].Code != "C" || b[0].Account != "who" || b[0].Detail != "what" || b[0].Next != "do it" {
+		t.Errorf("found %+v", b)
+	}
+	if none := found("c"); len(none) != 0 {
+		t.Errorf("a process that looked at nothing has found %+v", none)
+	}
+
+	// What a process found that is gone is forgotten, that of a process that lives is not, however old it is.
+	if err := w.Beat(ctx, store.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.exec(`UPDATE process_checks SET found_at = now() - interval '2 hours'`)
+	save("c", 0, store.Check{System: "yandex", State: store.CheckWorks})
+	if all := found("a", "b", "c"); len(all) != 2 || all[0].Identity != "b" || all[1].Identity != "c" {
+		t.Errorf("kept %+v", all)
+	}
+}
+
+func TestCheckRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+
+	last := func(want int64) {
+		t.Helper()
+		if r, err := w.LastCheckRequest(ctx); err != nil || r.Number != want || (want > 0) == r.AskedAt.IsZero() {
+			t.Fatalf("the last request is %+v, %v, want number %d", r, err, want)
+		}
+	}
+	last(0)
+	for range 3 { // many that ask at once cost one look
+		if r, err := w.RequestChecks(ctx, time.Hour); err != nil || r.Number != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	w.exec(`UPDATE check_requests SET asked_at = now() - interval '2 hours'`)
+	if r, err := w.RequestChecks(ctx, time.Hour); err != nil || r.Number != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	last(2)
+}
+
+func TestAboutTheDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	about, err := w.About(t.Context())
+	if err != nil || about.Version == "" || about.Database == "" || about.Role == "" || about.Schema < 29 {
+		t.Errorf("%+v, %v", about, err)
+	}
+}

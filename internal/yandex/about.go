@@ -1,0 +1,39 @@
+package yandex
+
+import (
+	"context"
+	"net/url"
+
+	"stagecoach/internal/fault"
+)
+
+// About is what the storage says of the shared folder, and of whose disk it is on.
+type About struct {
+	Owner string // the account's number; empty: the application may not see it
+}
+
+// About looks at the shared folder with this access token, which is never renewed here.
+func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
+	address, err := c.address("/v1/disk/resources", "/", url.Values{"fields": {"type"}, "limit": {"1"}})
+	if err != nil {
+		return About{}, err
+	}
+	var root resource
+	if err := c.call(ctx, "stat", address, accessToken, &root); err != nil {
+		return About{}, err
+	}
+	if root.Type != "dir" {
+		return About{}, fault.New(fault.FileNotFound, "this is a file, not a folder")
+	}
+
+	var disk struct {
+		User struct {
+			UID string `json:"uid"`
+		} `json:"user"`
+	}
+	err = c.call(ctx, "disk", c.o.APIURL+"/v1/disk?fields=user.uid", accessToken, &disk)
+	if fault.CodeOf(err) == fault.YandexUnauthorized { // the folder was shown: the application lacks the right to see the account
+		err = nil
+	}
+	return About{Owner: disk.User.UID}, err
+}
