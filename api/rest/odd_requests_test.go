@@ -68,10 +68,12 @@ func setting(t *testing.T, name string, standard int) int {
 func (w *world) callersOutOfReach() {
 	w.t.Helper()
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 1000000`)
+	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 1000000`)
 	w.admin, w.adminToken = w.user("Rhea", 200, store.RoleAdmin, store.UserActive)
 	w.ada, w.adaToken = w.user("Anna", 201, store.RoleUser, store.UserActive)
 	w.bob, w.bobToken = w.user("Bert", 202, store.RoleUser, store.UserActive)
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 6`)
+	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 6`)
 }
 
 // oneOfEverything fills the record, so that ids such as 1 and 2 name something.

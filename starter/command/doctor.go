@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/terminal"
 )
 
 // examination is what all processes have found with their own credentials.
@@ -58,19 +61,19 @@ func newDoctor() *cobra.Command {
 		Short: "Check whether each process reaches what it needs, and as whom (for administrators)",
 		Long: "Asks every process to look, with its own credentials, at the systems that are configured for it, and waits for the answers. No token is renewed and no\n" +
 			"purchase begun: what only that would tell is \"unverified\". The exit code is 0 when everything that is configured works.",
-		Args: between(0, 0),
+		Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.asAdmin()
 			if err != nil {
 				return err
 			}
-			found, answer, err := c.examine(cmd.Context(), wait)
+			found, answer, err := examine(cmd.Context(), c, wait)
 			if err != nil {
 				return err
 			}
 
 			if asJSON {
-				err = verbatim(cmd.OutOrStdout(), answer)
+				err = terminal.Verbatim(cmd.OutOrStdout(), answer)
 			} else {
 				err = showExamination(cmd, found)
 			}
@@ -87,14 +90,14 @@ func newDoctor() *cobra.Command {
 }
 
 // examine asks all processes to look, and waits until each has answered or the time is over.
-func (c *client) examine(ctx context.Context, wait time.Duration) (found examination, answer []byte, err error) {
+func examine(ctx context.Context, c *client.Client, wait time.Duration) (found examination, answer []byte, err error) {
 	deadline := time.Now().Add(wait)
-	answer, _, err = c.send(ctx, call{method: http.MethodPost, path: "/v1/doctor"})
+	answer, _, err = c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
 	for {
 		if err != nil {
 			return found, nil, err
 		}
-		if found, err = decode[examination](answer); err != nil {
+		if found, err = client.Decode[examination](answer); err != nil {
 			return found, nil, err
 		}
 		if found.answered() || time.Now().After(deadline) {
@@ -106,7 +109,7 @@ func (c *client) examine(ctx context.Context, wait time.Duration) (found examina
 			return found, nil, ctx.Err()
 		case <-time.After(examinationPause):
 		}
-		answer, err = c.get(ctx, "/v1/doctor", nil)
+		answer, err = c.Get(ctx, "/v1/doctor", nil)
 	}
 }
 
@@ -115,7 +118,7 @@ func showExamination(cmd *cobra.Command, e examination) error {
 	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
 	var next []string
 	for _, p := range e.Processes {
-		process := shorten(p.Identity, 24)
+		process := terminal.Shorten(p.Identity, 24)
 		if !p.Answered {
 			rows = append(rows, []string{process, "–", "no answer", "", "release " + p.Version})
 			next = append(next, p.Identity+": see its log; a process of release 0.1.0 never answers")
@@ -133,11 +136,11 @@ func showExamination(cmd *cobra.Command, e examination) error {
 		next = append(next, "no process serves the task queue "+queue+": start a worker for it: docs/first-day.md#start")
 	}
 
-	if err := table(cmd.OutOrStdout(), rows); err != nil {
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
 	for _, line := range next {
-		fmt.Fprintf(cmd.OutOrStdout(), "next: %s\n", printable(line))
+		fmt.Fprintf(cmd.OutOrStdout(), "next: %s\n", terminal.Printable(line))
 	}
 	return nil
 }

@@ -28,22 +28,28 @@ func TestDoctorWaitsForAnswers(t *testing.T) {
 	}{
 		"all is well": {
 			examined("false", "false", "", ""), examined("true", "true", botWorks, ""), nil, 0,
-			[]string{"4711@host@worker", "stagecoach, delivery", "@a_bot (7)", "2000 MB"}, []string{"next:"},
+			[]string{"4711@host@worker", "stagecoach, delivery", "@a_bot (7)", "2000 MB"},
+			[]string{"next:"},
 		},
 		"off is no failure": {
 			examined("false", "false", "", ""), examined("true", "true", botOff, ""), nil, 0, []string{"off", "no bot"}, []string{"next:"},
 		},
 		"one is refused": {
 			examined("false", "false", "", ""), examined("false", "true", botRefused, ""), nil, 1,
-			[]string{"refused", "next: 4712@host@api telegram: TELEGRAM_UNAUTHORIZED give another token: docs/first-day.md#the-bot\n"}, []string{"no answer"},
+			[]string{"refused", "next: 4712@host@api telegram: TELEGRAM_UNAUTHORIZED give another token: docs/first-day.md#the-bot\n"},
+			[]string{"no answer"},
 		},
 		"one never answers": {
-			examined("false", "false", botRefused, ""), examined("false", "false", botRefused, ""), []string{"--wait", "1ms"}, 1,
-			[]string{"no answer", "release 0.1.0", "next: 4712@host@api: see its log"}, []string{"refused"},
+			examined("false", "false", botRefused, ""), examined("false", "false", botRefused, ""),
+			[]string{"--wait", "1ms"},
+			1,
+			[]string{"no answer", "release 0.1.0", "next: 4712@host@api: see its log"},
+			[]string{"refused"},
 		},
 		"nobody serves a queue": {
 			examined("false", "true", botWorks, `"payments"`), "", nil, 1,
-			[]string{"missing", "next: no process serves the task queue payments: start a worker for it: docs/first-day.md#start\n"}, nil,
+			[]string{"missing", "next: no process serves the task queue payments: start a worker for it: docs/first-day.md#start\n"},
+			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
