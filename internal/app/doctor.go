@@ -7,10 +7,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/config"
 	"stagecoach/internal/doctor"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/lifecycle"
-	"stagecoach/workflows/transaction"
+	"stagecoach/internal/lifecycle"
 )
 
 // examine lets the process look at what it needs, and gives the function that ends this.
@@ -25,8 +22,8 @@ func (a *common) examine(ctx context.Context, service string, checks []doctor.Ch
 // doctor gives what asks all processes.
 func (a *common) doctor() *doctor.Doctor {
 	return &doctor.Doctor{
-		Store: a.store, Queues: []string{lifecycle.MainQueue, delivery.Queue, download.FileQueue},
-		PaymentQueues: []string{transaction.QuoteQueue, transaction.PaymentQueue},
+		Store: a.store, Queues: []string{lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue},
+		PaymentQueues: []string{lifecycle.QuoteQueue, lifecycle.PaymentQueue},
 	}
 }
 
@@ -54,13 +51,13 @@ func (a *common) apiChecks() []doctor.Check {
 func (a *common) workerChecks(shop activities.Main) []doctor.Check {
 	c := a.config
 	checks := append(a.ground(), doctor.OfQueues(served(c, shop.Monitor != nil)))
-	if serves(c, delivery.Queue) {
+	if serves(c, lifecycle.DeliveryQueue) {
 		checks = append(checks, doctor.OfTelegram(a.telegram, c.Telegram.APIURL, false), a.storage())
 	}
 	if serves(c, lifecycle.MainQueue) {
 		checks = append(checks, torrentsCheck(c.QBittorrent, shop.Downloads))
 	}
-	if serves(c, transaction.PaymentQueue) {
+	if serves(c, lifecycle.PaymentQueue) {
 		checks = append(checks, paymentChecks(c, shop.Cashier)...)
 	}
 	return checks
@@ -69,7 +66,7 @@ func (a *common) workerChecks(shop activities.Main) []doctor.Check {
 // served lists the task queues that a worker with these settings serves.
 func served(c config.Config, key bool) (queues []string) {
 	for _, queue := range config.TaskQueues {
-		payments := queue == transaction.QuoteQueue || queue == transaction.PaymentQueue
+		payments := queue == lifecycle.QuoteQueue || queue == lifecycle.PaymentQueue
 		if serves(c, queue) && (key || !payments) {
 			queues = append(queues, queue)
 		}
