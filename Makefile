@@ -56,8 +56,10 @@ mutants: $(GREMLINS) ## Change each operator of the machines, money, orders, lin
 # The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
 # tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
 # only advice.
+# The Temporal server is fetched or built meanwhile, without the C compiler that may be half installed.
 test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, the Temporal server.
-	@need= ; want= ; \
+	@CGO_ENABLED=0 go run ./dev/servers/prepare & prepare=$$! ; \
+	need= ; want= ; \
 	command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \
 	command -v wget >/dev/null || want="$$want wget" ; \
@@ -69,12 +71,12 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 	if [ -n "$$need$$want" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null ; then \
 		echo "  installing $$need$$want" ; \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$need $$want >/dev/null || exit 1 ; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$need $$want >/dev/null || { kill $$prepare ; exit 1 ; } ; \
 	else \
 		[ -z "$$want" ] || echo "  please install, for faster and complete tests:$$want" ; \
-		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; exit 1 ; } ; \
-	fi
-	@go run ./dev/servers/prepare
+		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; kill $$prepare ; exit 1 ; } ; \
+	fi ; \
+	wait $$prepare
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
 		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
 		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \

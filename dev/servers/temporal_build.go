@@ -42,33 +42,12 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	if err != nil {
 		return errors.New("the go tool is not in the PATH (https://go.dev/dl)")
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	waited := false
-	unlock, err := waitLock(ctx, filepath.Join(dir, "lock"), func() {
-		if !waited {
-			progress("waiting for another process that builds the Temporal server")
-		}
-		waited = true
-	})
+	fresh, remove, err := freshFolder(path)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if checkTemporal(ctx, path) == nil {
-		return nil // that other process built it
-	}
+	defer remove()
 
-	fresh := filepath.Join(dir, "new")
-	defer func() { _ = os.RemoveAll(fresh) }()
-	if err := os.RemoveAll(fresh); err != nil {
-		return err
-	}
-	if err := os.Mkdir(fresh, 0o755); err != nil {
-		return err
-	}
 	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, about 3 minutes)")
 	defer stop()
 	if err := os.WriteFile(filepath.Join(fresh, "main.go"), []byte(temporalMain), 0o644); err != nil {
@@ -84,7 +63,7 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 			args: args,
 			dir:  fresh,
 			// The settings of the project we were started in do not apply.
-			env:   environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH="}, "GOFLAGS=", "GOWORK=off"),
+			env:   environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED="}, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"),
 			death: syscall.SIGTERM,
 		})
 		if err != nil {
@@ -96,7 +75,7 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	if err := checkTemporal(ctx, built); err != nil {
 		return fmt.Errorf("%s: %w", built, err)
 	}
-	return os.Rename(built, path)
+	return keep(built, path)
 }
 
 // progressEvery is how often a long step says that it still runs.

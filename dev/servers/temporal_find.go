@@ -26,9 +26,9 @@ const sqliteDriver = "modernc.org/sqlite"
 
 // FindTemporal returns the path of a "temporal" program that can run the
 // development server: one in the PATH, else one that "go install" left, else
-// the one in the user's cache folder, which it builds when missing. A build
-// takes some minutes; progress, which may be nil, is told what goes on, never
-// after the return.
+// the one in the user's cache folder, which it fetches when missing, or builds
+// where that is not possible. A build takes some minutes; progress, which may
+// be nil, is told what goes on, never after the return.
 func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -37,12 +37,16 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own := filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal"))
+	own := temporalPrograms{
+		fetched: filepath.Join(cache, "bin", "temporal-"+fetchedRelease, executable("temporal")),
+		built:   filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal")),
+		lock:    filepath.Join(cache, "bin", "lock"),
+	}
 	candidates := goBinaries(ctx, "temporal")
 	if inPath, err := exec.LookPath("temporal"); err == nil {
 		candidates = append([]string{inPath}, candidates...)
 	}
-	for _, path := range append(candidates, own) {
+	for _, path := range append(candidates, own.fetched, own.built) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
@@ -55,10 +59,47 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := buildTemporal(ctx, own, progress); err != nil {
+	path, err := own.get(ctx, progress)
+	if err != nil {
 		return "", fmt.Errorf("no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again", err)
 	}
-	return own, nil
+	return path, nil
+}
+
+// temporalPrograms are the places in the user's cache folder.
+type temporalPrograms struct{ fetched, built, lock string }
+
+// get fetches the program, or builds it where it cannot be fetched.
+func (p temporalPrograms) get(ctx context.Context, progress func(string)) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(p.lock), 0o755); err != nil {
+		return "", err
+	}
+	waited := false
+	unlock, err := waitLock(ctx, p.lock, func() {
+		if !waited {
+			progress("waiting for another process that fetches or builds the Temporal server")
+		}
+		waited = true
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+
+	for _, path := range []string{p.fetched, p.built} { // by that other process
+		if checkTemporal(ctx, path) == nil {
+			return path, nil
+		}
+	}
+	err = fetchTemporal(ctx, p.fetched, progress)
+	if err == nil {
+		return p.fetched, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	progress(fmt.Sprintf("it cannot be fetched: %v", err))
+	return p.built, buildTemporal(ctx, p.built, progress)
 }
 
 func executable(name string) string {

@@ -154,6 +154,7 @@ func TestFindTemporal(t *testing.T) {
 		return FindTemporal(testContext(t), func(s string) { said = append(said, s) })
 	}
 
+	withoutInternet(t)
 	script(t, filepath.Join(path, "go"), `[ "$1" != mod ] || exit 0; echo "no network" >&2; exit 1`)
 	_, err := find()
 	if err == nil || !strings.Contains(err.Error(), "no network") || !strings.Contains(err.Error(), "install the Temporal CLI") {
@@ -170,10 +171,10 @@ chmod +x "$3"`)
 		t.Fatal(err)
 	}
 	dir := filepath.Dir(built)
-	if !strings.HasPrefix(dir, home) || len(said) != 2 || !strings.Contains(said[0], "older than") || !strings.Contains(said[1], "building") {
+	if !strings.HasPrefix(dir, home) || len(said) != 4 || !strings.Contains(said[0], "older than") || !strings.Contains(said[1], "fetching") || !strings.Contains(said[2], "cannot be fetched") || !strings.Contains(said[3], "building") {
 		t.Errorf("found %s and said %q", built, said)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 { // and the lock
+	if entries, _ := os.ReadDir(filepath.Dir(dir)); len(entries) != 2 { // and the lock
 		t.Errorf("left in the cache: %v", entries)
 	}
 	if again, err := find(); err != nil || again != built || len(said) != 1 {

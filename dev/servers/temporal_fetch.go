@@ -1,0 +1,114 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+)
+
+// fetchedRelease is the release of the Temporal CLI that is fetched ready to run. Its SQLite driver must not be older than
+// oldestDriver.
+const fetchedRelease = "v1.9.1"
+
+// fetchPatience is how long a download may stand still before the server is built instead.
+var fetchPatience = 5 * time.Second
+
+var errStandsStill = errors.New("nothing came for a while")
+
+// fetchTemporal fetches the released program with the SDK's test suite, and moves it to path when it is complete and fit.
+func fetchTemporal(ctx context.Context, path string, progress func(string)) error {
+	fresh, remove, err := freshFolder(path)
+	if err != nil {
+		return err
+	}
+	defer remove()
+
+	stop := reportTime(progress, "fetching the Temporal server "+fetchedRelease)
+	defer stop()
+	if err := download(ctx, fresh); err != nil {
+		return err
+	}
+
+	fetched := filepath.Join(fresh, executable("temporal-cli-"+fetchedRelease))
+	if err := checkTemporal(ctx, fetched); err != nil {
+		return err
+	}
+	return keep(fetched, path)
+}
+
+// freshFolder makes an empty folder beside that of a program, for what is not complete yet.
+func freshFolder(program string) (folder string, remove func(), err error) {
+	folder = filepath.Dir(program) + ".new"
+	remove = func() { _ = os.RemoveAll(folder) }
+	return folder, remove, errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755))
+}
+
+// keep moves a program that is complete to its place.
+func keep(program, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Rename(program, path)
+}
+
+// download puts the released program into a folder of its own.
+func download(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(standStill(ctx, dir)) }()
+
+	// The suite can only download and start in one. An address without a port makes it give up between the two: we start
+	// the server ourselves, so that it obeys the promises of this package.
+	_, err := testsuite.StartDevServer(ctx, testsuite.DevServerOptions{
+		CachedDownload: testsuite.CachedDownload{Version: fetchedRelease, DestDir: dir},
+		ClientOptions:  &client.Options{HostPort: "none", Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))},
+	})
+	if _, missing := os.Stat(filepath.Join(dir, executable("temporal-cli-"+fetchedRelease))); missing == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// standStill returns when nothing has been added to the files of a folder for too long, or when ctx ends.
+func standStill(ctx context.Context, dir string) error {
+	held := int64(-1)
+	for {
+		size := sizeOf(dir)
+		if size == held {
+			return fmt.Errorf("%w: %s", errStandsStill, fetchPatience)
+		}
+		held = size
+
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(fetchPatience):
+		}
+	}
+}
+
+// sizeOf adds up the files of a folder.
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
+}
