@@ -22,12 +22,9 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // Catalog shows the shared folder.
@@ -51,10 +48,10 @@ type StatusSource interface {
 type Options struct {
 	Telegram       *telego.Bot
 	Store          *store.Store
-	Deliveries     *delivery.Client
-	Tasks          *task.Client
-	Downloads      *download.Client
-	Transactions   *transaction.Client
+	Deliveries     *service.Deliveries
+	Tasks          *service.Tasks
+	Downloads      *service.Downloads
+	Transactions   *service.Transactions
 	Catalog        Catalog
 	Status         StatusSource
 	Log            *slog.Logger
@@ -73,10 +70,10 @@ type Options struct {
 type Bot struct {
 	telegram       *telego.Bot
 	store          *store.Store
-	deliveries     *delivery.Client
-	tasks          *task.Client
-	downloads      *download.Client
-	transactions   *transaction.Client
+	deliveries     *service.Deliveries
+	tasks          *service.Tasks
+	downloads      *service.Downloads
+	transactions   *service.Transactions
 	catalog        Catalog
 	status         StatusSource
 	log            *slog.Logger

@@ -9,8 +9,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 const downloadsPerPage = 6
@@ -116,7 +116,7 @@ func (b *Bot) retryDownload(ctx context.Context, r *request, args []string) erro
 	if err != nil {
 		return err
 	}
-	again, created, err := b.begin(ctx, r, download.Ask{
+	again, created, err := b.begin(ctx, r, service.DownloadAsk{
 		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL, Key: "bot/again/" + strconv.FormatInt(job.ID, 10),
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *Bot) retryDownload(ctx context.Context, r *request, args []string) erro
 }
 
 // begin starts a download; created is false when there is one.
-func (b *Bot) begin(ctx context.Context, r *request, ask download.Ask) (store.Download, bool, error) {
+func (b *Bot) begin(ctx context.Context, r *request, ask service.DownloadAsk) (store.Download, bool, error) {
 	job, created, err := b.downloads.Start(ctx, r.user, ask)
 	if fault.CodeOf(err) == fault.ProviderUnavailable { // one that is there and cannot be reached is waited for
 		err = hint{text: textDownloadsOff}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // wish is what a person has said of a download so far; the conversation keeps it while the menu asks for the rest.
@@ -168,7 +168,7 @@ func (b *Bot) askLink(ctx context.Context, r *request, w wish, note string) erro
 
 // fulfil starts the download, and shows the book with a note of that; the download itself has a message of its own.
 func (b *Bot) fulfil(ctx context.Context, r *request, w wish) error {
-	job, created, err := b.begin(ctx, r, download.Ask{BookID: w.Book, MediaType: w.Medium, SourceURL: w.Link, Key: w.Key})
+	job, created, err := b.begin(ctx, r, service.DownloadAsk{BookID: w.Book, MediaType: w.Medium, SourceURL: w.Link, Key: w.Key})
 	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen
 		w.Link = ""
 		return b.askLink(ctx, r, w, "⚠️ "+r.say(textBadLink))

@@ -10,8 +10,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // downloadLooks is how many pauses between edits pass between two looks at a download: its progress comes by the poll, and it may
@@ -125,5 +125,5 @@ func whyFailed(language string, job store.Download) string {
 
 // canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canCancel(user store.User, job store.Download) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(download.Actions(user, job), lifecycle.DownloadActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionCancel)
 }

@@ -10,8 +10,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 const (
@@ -38,7 +38,7 @@ func (w *world) addsBook(person int64, title, author string) store.Book {
 // starts lets a person start a download through another door.
 func (w *world) starts(person int64, book store.Book) store.Download {
 	w.t.Helper()
-	job, _, err := w.bot().downloads.Start(w.t.Context(), w.user(person), download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet})
+	job, _, err := w.bot().downloads.Start(w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 const jobsPerPage = 10
@@ -71,7 +71,7 @@ func jobsView(user store.User, jobs []store.Job, before int64, more bool) view {
 
 // canStop says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canStop(user store.User, job store.Job) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(delivery.Actions(user, job), lifecycle.DeliveryActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(service.DeliveryActions(user, job), lifecycle.DeliveryActionCancel)
 }
 
 // cancelNamed is /cancel <job>.

@@ -9,8 +9,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 // deliveryBoard shows delivery jobs.
@@ -39,7 +39,7 @@ func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, e
 }
 
 // jobFace is what a job's message shows.
-func jobFace(viewer store.User, job store.Job, place int, limits delivery.Limits) face {
+func jobFace(viewer store.User, job store.Job, place int, limits service.DeliveryLimits) face {
 	language := viewer.Language
 	lines := []string{textJobTitle.in(language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size))}
 	switch job.State {
@@ -76,7 +76,7 @@ func jobFace(viewer store.User, job store.Job, place int, limits delivery.Limits
 }
 
 // againInLine tells a job that is in line again why it is, when the next try begins, and when the job's time ends.
-func againInLine(language string, job store.Job, limits delivery.Limits) []string {
+func againInLine(language string, job store.Job, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
 	if reason == fault.PausedByOperator || job.Attempt == 0 {
 		if reason == "" {

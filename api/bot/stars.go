@@ -8,8 +8,8 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // priceWait is how long a person waits for the price of the moment; without it the rest is told.
@@ -40,7 +40,7 @@ func (b *Bot) showStars(ctx context.Context, r *request) error {
 
 const exampleUsername = "durov"
 
-func starsText(language string, terms transaction.Terms, username string) string {
+func starsText(language string, terms service.TransactionTerms, username string) string {
 	price := textPriceUnknown.in(language)
 	if terms.PriceNano > 0 {
 		price = textPrice.in(language, terms.Least, tonIn(language, terms.PriceNano), tonIn(language, leastTransfer(terms)))
@@ -54,7 +54,7 @@ func starsText(language string, terms transaction.Terms, username string) string
 }
 
 // leastTransfer is what buys the smallest number of Stars now, rounded up to hundredths of a GRAM.
-func leastTransfer(terms transaction.Terms) int64 {
+func leastTransfer(terms service.TransactionTerms) int64 {
 	const step = int64(money.TON) / 100
 	return (terms.PriceNano + terms.ReserveNano + step - 1) / step * step
 }

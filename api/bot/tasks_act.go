@@ -9,8 +9,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 // stepComment is the step that only says something. The others are an action's name, or the status to give.
@@ -23,12 +23,12 @@ func asksForComment(ask string) bool { return strings.HasPrefix(ask, askedCommen
 
 // stepsOf lists what a person may do with a task now.
 func stepsOf(user store.User, t store.Task) (steps []string) {
-	for _, action := range task.Actions(user, t) {
+	for _, action := range service.TaskActions(user, t) {
 		if action != lifecycle.TaskActionStatus {
 			steps = append(steps, string(action))
 			continue
 		}
-		for _, status := range task.Targets(user, t) {
+		for _, status := range service.TaskTargets(user, t) {
 			steps = append(steps, string(status))
 		}
 	}

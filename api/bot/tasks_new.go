@@ -9,8 +9,8 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 // spacesShown is how many workspaces a person can choose among.
@@ -22,8 +22,8 @@ const askedSpace = "space"
 // newTask makes a task in the workspace that the person is a member of. When there are several it asks which.
 func (b *Bot) newTask(ctx context.Context, r *request, title string) error {
 	title = strings.Join(strings.Fields(title), " ") // one line
-	if size := utf8.RuneCountInString(title); size < task.MinTitle || size > task.MaxTitle {
-		return hint{text: textTitleSize, args: []any{task.MinTitle, task.MaxTitle}}
+	if size := utf8.RuneCountInString(title); size < service.MinTaskTitle || size > service.MaxTaskTitle {
+		return hint{text: textTitleSize, args: []any{service.MinTaskTitle, service.MaxTaskTitle}}
 	}
 	spaces, err := b.store.Workspaces(ctx, r.user.ID, 0, spacesShown)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
-	"stagecoach/workflows/task"
 )
 
 // taskWorkflows does what the workflows of tasks would, in the record alone.
@@ -67,7 +67,7 @@ func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, ac
 		return lifecycle.TaskView{}, err
 	}
 	ask := lifecycle.TaskAsk{Action: action, To: in.To, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin}}
-	step, held, err := lifecycle.DecideTask(task.FactsOf(now.TaskSnapshot, facts.OpenBlockers), ask)
+	step, held, err := lifecycle.DecideTask(now.TaskSnapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
 		return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 	}
@@ -108,7 +108,7 @@ func (w *world) letIn(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
 	tasks := w.bot().tasks
-	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), task.WorkspaceChange{Name: &name}, "")
+	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // transactionsShown is how many transactions /tx lists of each kind that needs somebody.
@@ -129,7 +129,7 @@ func (b *Bot) retryQuestion(ctx context.Context, r *request, hash string) (view,
 		return view{}, err
 	}
 	r.subject = subjectOfTransaction(t)
-	if !slices.Contains(transaction.Actions(t), lifecycle.TransactionActionRetry) {
+	if !slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry) {
 		v := transactionView(r.user.Language, t)
 		v.text += "\n\n" + r.say(textNoRetry)
 		return v, nil
@@ -205,7 +205,7 @@ func transactionView(language string, t store.Transaction) view {
 		lines = append(lines, textPaidBy.in(language, t.FragmentTransactionHash))
 	}
 	v := view{text: strings.Join(lines, "\n")}
-	if slices.Contains(transaction.Actions(t), lifecycle.TransactionActionRetry) {
+	if slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry) {
 		v.rows = rows(press(labelTryAgain.in(language), "xr", packHash(t.Hash)))
 	}
 	return v

@@ -19,12 +19,9 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -95,10 +92,10 @@ func (w *world) bot() *Bot {
 	}
 	o := w.options
 	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
-	o.Deliveries = &delivery.Client{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log, Limits: delivery.Limits{TTL: time.Hour, JobTimeout: time.Minute}}
-	o.Tasks = &task.Client{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
-	o.Downloads = &download.Client{Temporal: w.temporal, Store: w.store, Log: log}
-	o.Transactions = &transaction.Client{
+	o.Deliveries = &service.Deliveries{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log, Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute}}
+	o.Tasks = &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
+	o.Downloads = &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log}
+	o.Transactions = &service.Transactions{
 		Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000,
 		Price: w.price, Friendly: func(string) string { return "UQwallet" },
 	}

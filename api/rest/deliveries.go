@@ -7,8 +7,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 const (
@@ -217,7 +217,7 @@ func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int
 		ID: formatID(j.ID), UserID: formatID(j.UserID), State: j.State, Attempt: j.Attempt,
 		FileID: formatID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
 		LastError: optional(j.LastError), Source: j.Source, MessageID: formatOptionalID(j.MessageID),
-		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: delivery.Actions(user, j), WorkflowID: j.WorkflowID(),
+		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j), WorkflowID: j.WorkflowID(),
 		DeadlineAt: s.o.Deliveries.Limits.Deadline(j), CreatedAt: utc(j.CreatedAt), UpdatedAt: utc(j.UpdatedAt),
 	}
 	if place, waits := places[j.ID]; waits {

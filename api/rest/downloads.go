@@ -8,8 +8,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 const (
@@ -123,7 +123,7 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
 	}
-	job, created, err := s.startDownload(ctx, user, download.Ask{
+	job, created, err := s.startDownload(ctx, user, service.DownloadAsk{
 		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
@@ -140,7 +140,7 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 }
 
 // startDownload gives the same key the same download for ever, also one that was active already when the key came first.
-func (s *server) startDownload(ctx context.Context, user store.User, ask download.Ask) (job store.Download, created bool, err error) {
+func (s *server) startDownload(ctx context.Context, user store.User, ask service.DownloadAsk) (job store.Download, created bool, err error) {
 	request := store.Request{
 		UserID: user.ID, Key: ask.Key, Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
 	}
@@ -227,7 +227,7 @@ func (s *server) downloadFrom(user store.User, d store.Download) downloadBody {
 		Status: d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
 		Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 		FailureReason: d.FailureReason, LastError: optional(d.LastError), Attention: optional(d.Attention),
-		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: download.Actions(user, d), WorkflowID: d.WorkflowID(),
+		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d), WorkflowID: d.WorkflowID(),
 		CreatedAt: utc(d.CreatedAt), UpdatedAt: utc(d.UpdatedAt), CompletedAt: optionalUTC(d.CompletedAt), FirstNotFoundAt: optionalUTC(d.FirstNotFoundAt),
 		DeadlineAt: s.o.Downloads.Deadline(d),
 	}

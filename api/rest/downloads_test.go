@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/workflows/download"
+	"stagecoach/internal/service"
 )
 
 const magnet = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=Wheels"
@@ -181,8 +181,8 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 func TestWithoutQBittorrent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	off := &download.Client{Temporal: w.torrents, Store: w.store, Off: true}
-	_, _, err := off.Start(t.Context(), w.ada, download.Ask{BookID: 1, MediaType: "text", SourceURL: magnet})
+	off := &service.Downloads{Temporal: w.torrents, Store: w.store, Off: true}
+	_, _, err := off.Start(t.Context(), w.ada, service.DownloadAsk{BookID: 1, MediaType: "text", SourceURL: magnet})
 	if fault.CodeOf(err) != fault.ProviderUnavailable {
 		t.Errorf("%v", err)
 	}

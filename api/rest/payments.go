@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // SwitchesBody tells what stops payments.
@@ -169,10 +169,10 @@ func (s *server) getLedger(ctx context.Context, _ *struct{}) (*answer[LedgerBody
 }
 
 func (s *server) reconcilePayments(ctx context.Context, in *reconcileInput) (*answer[reconciliationBody], error) {
-	var sold []transaction.FragmentPurchase
+	var sold []service.FragmentPurchase
 	if in.Body != nil && in.Body.Purchases != nil {
-		sold = mapped(in.Body.Purchases, func(p purchaseBody) transaction.FragmentPurchase {
-			return transaction.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
+		sold = mapped(in.Body.Purchases, func(p purchaseBody) service.FragmentPurchase {
+			return service.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
 		})
 	}
 	report, err := s.o.Transactions.Reconcile(ctx, sold)
@@ -185,7 +185,7 @@ func (s *server) reconcilePayments(ctx context.Context, in *reconcileInput) (*an
 	}), nil
 }
 
-func ledgerFrom(r transaction.Report) LedgerBody {
+func ledgerFrom(r service.LedgerReport) LedgerBody {
 	return LedgerBody{r.Wallet, optionalUTC(r.ScannedTo), mapped(r.Balances, func(b store.Balance) balanceBody { return balanceBody(b) })}
 }
 

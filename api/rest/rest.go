@@ -18,21 +18,18 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/doctor"
 	"stagecoach/internal/feed"
+	"stagecoach/internal/service"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // Options are what the door stands on. Those with a default may be left out.
 type Options struct {
 	Store        *store.Store
-	Deliveries   *delivery.Client
-	Tasks        *task.Client
-	Downloads    *download.Client
-	Transactions *transaction.Client
+	Deliveries   *service.Deliveries
+	Tasks        *service.Tasks
+	Downloads    *service.Downloads
+	Transactions *service.Transactions
 	Catalog      *catalog.Catalog
 	Status       *status.Reporter
 	Doctor       *doctor.Doctor

@@ -5,8 +5,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 // NewTaskBody is a task that is to be made. It is exported, as all embedded types here, for huma to see its fields.
@@ -73,7 +73,7 @@ func taskFrom(user store.User, t store.Task) TaskBody {
 		StatusDeadlineAt: optionalUTC(t.DeadlineAt), ReleaseAt: optionalUTC(t.ReleaseAt),
 		CreatorID: formatID(t.CreatorID), AssigneeID: formatOptionalID(t.AssigneeID),
 		BlockedBy: []string{}, Blockers: []blockerBody{}, Ready: t.Ready(),
-		AllowedActions: task.Actions(user, t), AllowedStatuses: task.Targets(user, t),
+		AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
 		StartedAt: optionalUTC(t.StartedAt), FinishedAt: optionalUTC(t.FinishedAt),
 		WorkflowID: t.WorkflowID(), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}

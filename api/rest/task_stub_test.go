@@ -13,7 +13,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
-	"stagecoach/workflows/task"
 )
 
 // taskStub is a Temporal whose workflows of tasks decide at once, one request at a time.
@@ -46,7 +45,7 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 		return nil, err
 	}
 	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
-	step, held, err := lifecycle.DecideTask(task.FactsOf(t.TaskSnapshot, facts.OpenBlockers), ask)
+	step, held, err := lifecycle.DecideTask(t.TaskSnapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
 		return updated{err: temporalio.Refusal(fault.As(err))}, nil
 	}

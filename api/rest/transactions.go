@@ -7,8 +7,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 const transactionsCursor = "transactions"
@@ -226,7 +226,7 @@ func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
 		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano, DustNano: t.DustNano,
-		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: transaction.Actions(t), WorkflowID: t.WorkflowID(),
+		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: service.TransactionActions(t), WorkflowID: t.WorkflowID(),
 		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), RetryAt: optionalUTC(t.NextRetry()),
 		CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}

@@ -7,8 +7,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 const (
@@ -60,8 +60,8 @@ type statusDeadlines struct {
 	Blocked    *float64 `json:"BLOCKED,omitempty" minimum:"0" maximum:"5256000" example:"2880"`
 }
 
-func (s WorkspaceSettings) change(name *string) task.WorkspaceChange {
-	change := task.WorkspaceChange{
+func (s WorkspaceSettings) change(name *string) service.WorkspaceChange {
+	change := service.WorkspaceChange{
 		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
 		StatusDeadlines: map[lifecycle.TaskState]float64{},
 	}

@@ -26,12 +26,9 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/status"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -88,14 +85,14 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 	options := rest.Options{
 		Store: s, Catalog: c, Status: reporter, Doctor: &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}}, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
 		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
-		Deliveries: &delivery.Client{
-			Limits:   delivery.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
+		Deliveries: &service.Deliveries{
+			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks:     &task.Client{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second, LeastDeadline: time.Second, LeastRelease: time.Minute},
-		Downloads: &download.Client{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute},
-		Transactions: &transaction.Client{
+		Tasks:     &service.Tasks{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second, LeastDeadline: time.Second, LeastRelease: time.Minute},
+		Downloads: &service.Downloads{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute},
+		Transactions: &service.Transactions{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour,
 		},

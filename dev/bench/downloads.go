@@ -8,8 +8,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 const (
@@ -76,12 +76,12 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 	if err != nil {
 		return cost{}, err
 	}
-	downloads := &download.Client{Temporal: r.client, Store: r.store, Log: r.deliveries.Log}
+	downloads := &service.Downloads{Temporal: r.client, Store: r.store, Log: r.deliveries.Log}
 	book, err := downloads.CreateBook(ctx, user, "Bench", "", "")
 	if err != nil {
 		return cost{}, err
 	}
-	job, _, err := downloads.Start(ctx, user, download.Ask{
+	job, _, err := downloads.Start(ctx, user, service.DownloadAsk{
 		BookID: book.ID, MediaType: store.MediaAudio, SourceURL: fmt.Sprintf("magnet:?xt=urn:btih:%040x", r.serial.Add(1)),
 	})
 	if err != nil {

@@ -21,10 +21,8 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/config"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 const (
@@ -39,9 +37,9 @@ type rig struct {
 	*machine
 	temporal    *servers.Temporal
 	client      client.Client
-	deliveries  *delivery.Client
-	tasks       *task.Client
-	purchases   *transaction.Client
+	deliveries  *service.Deliveries
+	tasks       *service.Tasks
+	purchases   *service.Transactions
 	files       string // the storage's folder
 	telegramURL string
 	yandexURL   string
@@ -83,9 +81,9 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	r.deliveries = &delivery.Client{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
-	r.tasks = &task.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
-	r.purchases = &transaction.Client{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	r.deliveries = &service.Deliveries{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.tasks = &service.Tasks{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	r.purchases = &service.Transactions{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	return r.startWorker(ctx, o.settings)
 }
 

@@ -15,7 +15,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/workflows/download"
+	"stagecoach/internal/service"
 )
 
 const (
@@ -93,7 +93,7 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep
 	w.RegisterActivity(&activities.Reconciler{
 		Temporal: counted, Records: &activities.Records{Store: r.store, Rules: lifecycle.Delivery, Metrics: own}, Log: quiet,
 		StartDelivery: r.deliveries.Start, ShowDelivery: r.deliveries.Show, Tasks: r.tasks, Transactions: r.purchases,
-		Downloads:  &download.Client{Temporal: r.client, Store: r.store, Log: quiet},
+		Downloads:  &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet},
 		Purchases:  &activities.Transactions{Store: r.store, Metrics: own, Log: quiet},
 		StuckAfter: time.Hour, Every: 10 * time.Minute, SweptSignal: sweptSignal,
 	})

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/task"
 )
 
 const (
@@ -117,7 +117,7 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 		}
 	}
 	name := "Bench"
-	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, task.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
+	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, service.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
 		return t, err
 	}
 	_, err = r.tasks.AddMember(ctx, t.creator, t.space.ID, t.agent.ID)

@@ -16,8 +16,8 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 // slow makes uploads take a few seconds.
@@ -393,7 +393,7 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
-	if first.IdempotencyKey != delivery.IdempotencyKey(user.ID, file.ID, "the-nonce") {
+	if first.IdempotencyKey != service.DeliveryKey(user.ID, file.ID, "the-nonce") {
 		t.Error("the key is not the digest of user, file and nonce")
 	}
 }

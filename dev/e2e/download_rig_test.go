@@ -24,8 +24,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 const (
@@ -44,7 +44,7 @@ type library struct {
 	whole     *stack // of the whole test, for what outlives a part of it
 	torrents  torrents
 	seed      *sim.WebSeed // serves the .torrent files, and the content of some
-	downloads *download.Client
+	downloads *service.Downloads
 	foreign   *qbt.Torrent // a torrent that is none of ours
 	careless  bool         // torrents of completed downloads may be lost, and come back empty by a request that was under way
 }
@@ -85,7 +85,7 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 	must(t, err)
 	t.Cleanup(func() { l.seed.Close() })
 	l.seed.SetSpeed(seedSpeed)
-	l.downloads = &download.Client{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
+	l.downloads = &service.Downloads{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
 
 	somebodyElses := l.torrent("foreign.epub", sim.TorrentSpec{NoSeed: true})
 	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"}) // another installation's job 1
@@ -194,7 +194,7 @@ func (l *library) book(user store.User) store.Book {
 // ask asks for a download for a new book.
 func (l *library) ask(user store.User, link string) store.Download {
 	l.Helper()
-	job, created, err := l.downloads.Start(l.Context(), user, download.Ask{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link})
+	job, created, err := l.downloads.Start(l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link})
 	must(l, err)
 	if !created {
 		l.Fatal("a download for a new book is an old one")

@@ -14,8 +14,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to all at
@@ -211,7 +211,7 @@ func askedTwice(l *library) {
 	ann, made := l.reader(), l.unseeded("asked-twice.epub")
 	first := l.added(l.ask(ann, made.URL))
 	second := l.added(l.ask(ann, made.Magnet()))
-	again, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+	again, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
 	if err != nil || created || again.ID != first.ID {
 		l.Errorf("asked again: %+v, %v", again, err)
 	}
@@ -223,7 +223,7 @@ func askedTwice(l *library) {
 	if first.ContentPath != second.ContentPath {
 		l.Errorf("it lies at %s and at %s", first.ContentPath, second.ContentPath)
 	}
-	anew, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+	anew, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
 	if err != nil || !created {
 		l.Fatalf("after the end: %+v, %v", anew, err)
 	}
@@ -452,7 +452,7 @@ func askedAtOnce(l *library) {
 	starts := make(chan start)
 	for range times {
 		go func() {
-			job, created, err := l.downloads.Start(l.Context(), ann, download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL})
+			job, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL})
 			starts <- start{job, created, err}
 		}()
 	}

@@ -19,8 +19,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one worker serves both,
@@ -46,12 +46,12 @@ func TestPaymentBesideFetches(t *testing.T) {
 
 	admin, err := l.store.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
 	must(t, err)
-	downloads := &download.Client{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience}
+	downloads := &service.Downloads{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience}
 	const wanted = 100
 	for i := range wanted {
 		book, err := downloads.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
 		must(t, err)
-		_, _, err = downloads.Start(t.Context(), admin, download.Ask{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL})
+		_, _, err = downloads.Start(t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL})
 		must(t, err)
 	}
 	l.eventually(patience, "files are being fetched", func() bool { return fetching.Load() == 2 })

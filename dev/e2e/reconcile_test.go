@@ -26,11 +26,8 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/task"
-	"stagecoach/workflows/transaction"
 )
 
 // yard is a record and a Temporal server without any worker: what an operator does to workflows stays as it is until the reconciler comes.
@@ -40,10 +37,10 @@ type yard struct {
 	database     string
 	temporal     client.Client
 	namespace    string
-	deliveries   *delivery.Client
-	tasks        *task.Client
-	downloads    *download.Client
-	transactions *transaction.Client
+	deliveries   *service.Deliveries
+	tasks        *service.Tasks
+	downloads    *service.Downloads
+	transactions *service.Transactions
 	records      *activities.Records
 
 	user      store.User
@@ -73,10 +70,10 @@ func newYard(t testing.TB) *yard {
 	y.temporal, err = client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: quiet})
 	must(t, err)
 	t.Cleanup(y.temporal.Close)
-	y.deliveries = &delivery.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.tasks = &task.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.downloads = &download.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.transactions = &transaction.Client{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.records = &activities.Records{Store: y.store, Rules: lifecycle.Delivery, Metrics: metrics.New()}
 
 	chat := int64(7)
@@ -86,7 +83,7 @@ func newYard(t testing.TB) *yard {
 	y.file, err = y.store.FileByPath(ctx, "/f")
 	must(t, err)
 	name := "w"
-	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, task.WorkspaceChange{Name: &name}, "")
+	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, service.WorkspaceChange{Name: &name}, "")
 	must(t, err)
 	y.wallet = "0:" + digest("wallet")
 	_, err = y.store.OpenWallet(ctx, y.wallet, store.WalletStart{})

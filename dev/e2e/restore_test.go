@@ -23,11 +23,10 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/download"
-	"stagecoach/workflows/transaction"
 )
 
 // vault is a stack with all four workloads, whose database can be backed up and set back.
@@ -37,7 +36,7 @@ type vault struct {
 	chain       *sim.TonCenter
 	fragment    *sim.Fragment
 	database    string // its URL
-	orders      *transaction.Client
+	orders      *service.Transactions
 	ann         member
 	reader      store.User
 }
@@ -72,7 +71,7 @@ func newVault(t *testing.T, database string) *vault {
 	must(t, err)
 	wallet, err := ton.NewWallet(key, ton.Mainnet)
 	must(t, err)
-	v.orders = &transaction.Client{
+	v.orders = &service.Transactions{
 		Temporal: v.client, Store: v.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := view.Wallet(ctx, wallet.Address())
@@ -206,7 +205,7 @@ func TestRestore(t *testing.T) {
 	v.reader = v.library.reader()
 	running, late := v.unseeded("running.epub"), v.unseeded("late.epub")
 	ending := v.downloading(v.ask(v.reader, running.URL))
-	ask := download.Ask{BookID: v.book(v.reader).ID, MediaType: store.MediaText, SourceURL: late.URL}
+	ask := service.DownloadAsk{BookID: v.book(v.reader).ID, MediaType: store.MediaText, SourceURL: late.URL}
 	before := v.pays("before 50")
 	v.processed(before)
 	v.call("POST", "/v1/payments/pause", adminToken, map[string]any{"reason": "backup"})
@@ -317,11 +316,11 @@ func TestRestore(t *testing.T) {
 	if now := v.bought(); len(now) != 4 {
 		t.Errorf("bought for %v", now)
 	}
-	var list []transaction.FragmentPurchase
+	var list []service.FragmentPurchase
 	for _, p := range v.bought() {
-		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
 	}
-	var report transaction.Report
+	var report service.LedgerReport
 	v.eventually(time.Minute, "the record is up to date with the chain", func() bool {
 		report, err = v.orders.Reconcile(t.Context(), list)
 		return err == nil && report.Chain

@@ -17,8 +17,8 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/transaction"
 )
 
 // soak is a vault on a PostgreSQL of its own, and all that was asked of it.
@@ -231,9 +231,9 @@ func (s *soak) compare() {
 			s.differs("%s", trouble)
 		}
 	}
-	var list []transaction.FragmentPurchase
+	var list []service.FragmentPurchase
 	for _, p := range s.bought() {
-		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
 	}
 	if len(list) != len(s.orders) {
 		s.differs("%d orders, and Fragment has sold %d times", len(s.orders), len(list))

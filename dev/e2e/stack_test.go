@@ -28,8 +28,8 @@ import (
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/delivery"
 )
 
 // Secrets and names that must never be seen in a log, a history or an answer.
@@ -82,7 +82,7 @@ type stack struct {
 	store      *store.Store
 	temporal   *servers.Temporal
 	client     client.Client
-	deliveries *delivery.Client
+	deliveries *service.Deliveries
 	telegram   *sim.Telegram
 	yandex     *sim.Yandex
 	files      string // the storage's folder
@@ -159,7 +159,7 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
-	s.deliveries = &delivery.Client{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second, Log: slog.New(slog.DiscardHandler)}
+	s.deliveries = &service.Deliveries{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second, Log: slog.New(slog.DiscardHandler)}
 
 	apiPort, err := servers.FreePort()
 	must(t, err)

@@ -18,7 +18,6 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
-	"stagecoach/workflows/task"
 )
 
 // naiveWorker is a variable of the environment that makes this test's own program a worker, so that it can be killed
@@ -62,7 +61,7 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 			return nil
 		}
 		ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionClaim, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: true}}
-		if _, _, err := lifecycle.DecideTask(task.FactsOf(state, nil), ask); err != nil {
+		if _, _, err := lifecycle.DecideTask(state.Facts(nil), ask); err != nil {
 			return temporalio.Refusal(fault.As(err))
 		}
 		return nil

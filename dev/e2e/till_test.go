@@ -20,10 +20,10 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/transaction"
 )
 
 // till is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
@@ -31,7 +31,7 @@ type till struct {
 	*stack
 	chain    *sim.TonCenter
 	fragment *sim.Fragment
-	orders   *transaction.Client
+	orders   *service.Transactions
 	view     *toncenter.Client
 	wallet   *ton.Wallet
 	database *pgx.Conn // for what the record's own code does not do
@@ -71,7 +71,7 @@ func newTill(t testing.TB, temporal *servers.Temporal, namespace string) *till {
 	l.wallet, err = ton.NewWallet(key, ton.Mainnet)
 	must(t, err)
 	l.view = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
-	l.orders = &transaction.Client{
+	l.orders = &service.Transactions{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := l.view.Wallet(ctx, l.wallet.Address())
@@ -179,11 +179,11 @@ func (l *till) sold() map[string]sim.Purchase {
 // balances compares the ledger with the chain and with Fragment.
 func (l *till) balances() {
 	l.Helper()
-	list := []transaction.FragmentPurchase{}
+	list := []service.FragmentPurchase{}
 	for hash, p := range l.sold() {
-		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At})
+		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At})
 	}
-	var report transaction.Report
+	var report service.LedgerReport
 	l.eventually(patience, "the record is up to date", func() bool {
 		var err error
 		report, err = l.orders.Reconcile(l.Context(), list)

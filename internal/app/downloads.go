@@ -9,15 +9,15 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/pulse"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/workflows/download"
+	"stagecoach/internal/service"
 )
 
 // downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and its
 // restart take less.
 const downloadAlertAfter = 5 * time.Minute
 
-func (a *common) downloads() *download.Client {
-	return &download.Client{
+func (a *common) downloads() *service.Downloads {
+	return &service.Downloads{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Off: a.config.QBittorrent.URL == "", Payloads: a.payloads, Grace: a.config.Download.Grace,
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.config.QBittorrent.Timeout+2*time.Second, 15*time.Second),

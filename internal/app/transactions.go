@@ -10,15 +10,15 @@ import (
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/pulse"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/transaction"
 )
 
 // shop makes the activities of transactions. Without a wallet's key there is no monitor, and what is under way waits for
 // an operator.
-func (a *common) shop(keeper *transaction.Client) (activities.Main, error) {
+func (a *common) shop(keeper *service.Transactions) (activities.Main, error) {
 	c := a.config.Transactions
 	settings := activities.TransactionSettings{
 		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
@@ -137,9 +137,9 @@ func (a *common) fragment(o fragment.Options) *fragment.Client {
 }
 
 // transactions is how the doors and the reconciler reach transactions. It needs no key: the record knows the wallet.
-func (a *common) transactions() *transaction.Client {
+func (a *common) transactions() *service.Transactions {
 	chain, shop := a.chain(), a.fragment(fragment.Options{})
-	return &transaction.Client{
+	return &service.Transactions{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience, Most: a.config.Transactions.MaxStars, Reserve: a.config.Transactions.Reserve,
 		StuckAfter: a.config.Transactions.StuckAfter,
 		Price: func(ctx context.Context, stars int64) (int64, error) {

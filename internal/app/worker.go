@@ -16,13 +16,13 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
-	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
 )
 
@@ -206,16 +206,16 @@ func (a *common) courier() (*activities.Courier, error) {
 	return courier, nil
 }
 
-func (a *common) deliveries() *delivery.Client {
-	return &delivery.Client{
+func (a *common) deliveries() *service.Deliveries {
+	return &service.Deliveries{
 		Temporal: a.temporal, Store: a.store, MaxFileSize: a.config.Delivery.MaxFileSize, Log: a.log,
-		CancelPatience: 3 * time.Second, Limits: delivery.Limits{TTL: a.config.Delivery.TTL, JobTimeout: a.config.Delivery.JobTimeout},
+		CancelPatience: 3 * time.Second, Limits: service.DeliveryLimits{TTL: a.config.Delivery.TTL, JobTimeout: a.config.Delivery.JobTimeout},
 		OnEnqueued: func(source string) { a.metrics.JobsEnqueued.WithLabelValues(source).Inc() },
 	}
 }
 
-func (a *common) tasks() *task.Client {
-	return &task.Client{
+func (a *common) tasks() *service.Tasks {
+	return &service.Tasks{
 		Temporal: a.temporal, Store: a.store, Log: a.log, Patience: taskPatience,
 		LeastDeadline: a.config.Tasks.LeastDeadline, LeastRelease: a.config.Tasks.LeastRelease,
 		OnCreated: func(n int) { a.metrics.TasksCreated.Add(float64(n)) },

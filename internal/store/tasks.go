@@ -43,6 +43,13 @@ func (s TaskSnapshot) HeldBy(userID int64) bool {
 	return s.AssigneeID != nil && *s.AssigneeID == userID
 }
 
+// Facts are what a decision about the task looks at. openBlockers are those that are not DONE.
+func (s TaskSnapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
+	return lifecycle.TaskFacts{
+		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == TaskPublic, OpenBlockers: openBlockers,
+	}
+}
+
 // Task is the record of one task.
 type Task struct {
 	TaskSnapshot

@@ -55,6 +55,15 @@ type Transaction struct {
 // WorkflowID is the id of the workflow that drives the transaction.
 func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
 
+// Facts are what the row alone tells the guards of the table. A failed transaction that may be tried again has no live
+// purchase. Of one that needs review the snapshot knows more.
+func (t Transaction) Facts() lifecycle.TransactionFacts {
+	return lifecycle.TransactionFacts{
+		Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0,
+		Disputed: t.ReviewReason == ReviewDisputed,
+	}
+}
+
 // TransactionSnapshot is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
 // than may stand in its history.
 type TransactionSnapshot struct {
@@ -81,6 +90,18 @@ type TransactionSnapshot struct {
 
 	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
 	DepositConfirmed bool  `json:"-"`
+}
+
+// Facts are what the guards of the table look at.
+func (s TransactionSnapshot) Facts() lifecycle.TransactionFacts {
+	facts := lifecycle.TransactionFacts{
+		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Disputed: s.Disputed,
+		Paid: s.Lost, // the operator names the payment
+	}
+	if p := s.Purchase; p != nil {
+		facts.Signed, facts.Paid, facts.Kept = p.State == PaymentSigned, p.State == PaymentPaid, p.Kept
+	}
+	return facts
 }
 
 // mark tells senders apart without naming them.

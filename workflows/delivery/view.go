@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/record"
 )
@@ -33,7 +34,7 @@ func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 // is told a moment after the claim.
 func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
 	since := workflow.Now(ctx)
-	limits := Limits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
+	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
 	return limits.Deadline(store.Job{
 		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(), LastError: string(r.attempt.Reason),
 		Busy: r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,
@@ -72,29 +73,4 @@ var waitsFor = map[lifecycle.DeliveryState]string{
 	lifecycle.DeliveryClaimed:     "the storage",
 	lifecycle.DeliveryDownloading: "the storage",
 	lifecycle.DeliveryStreaming:   "Telegram",
-}
-
-// Limits are how long a job may wait and be worked on.
-type Limits struct {
-	TTL        time.Duration // QUEUED for no longer
-	JobTimeout time.Duration // in workers' hands, over all attempts
-}
-
-// Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has paused it.
-func (l Limits) Deadline(job store.Job) *time.Time {
-	var at time.Time
-	switch {
-	case lifecycle.Delivery.Terminal(job.State), job.State == lifecycle.DeliveryQueued && job.LastError == string(fault.PausedByOperator):
-		return nil
-	case job.State != lifecycle.DeliveryQueued:
-		at = job.ClaimedAt.Add(l.JobTimeout - job.Busy)
-	case job.Claim == 0:
-		at = job.CreatedAt.Add(l.TTL)
-	case job.NextAttemptAt != nil:
-		at = job.NextAttemptAt.Add(l.TTL)
-	default:
-		at = job.UpdatedAt.Add(l.TTL)
-	}
-	at = at.UTC()
-	return &at
 }

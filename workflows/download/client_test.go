@@ -8,8 +8,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestAsks asks for what is refused, and names the field at fault.
@@ -17,20 +17,20 @@ func TestAsks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
 	ctx := t.Context()
-	good := download.Ask{BookID: w.book.ID, MediaType: store.MediaAudio, SourceURL: magnet(1)}
+	good := service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaAudio, SourceURL: magnet(1)}
 	for name, c := range map[string]struct {
-		change func(*download.Ask)
+		change func(*service.DownloadAsk)
 		code   fault.Code
 		field  string
 	}{
-		"no medium":      {func(a *download.Ask) { a.MediaType = "" }, fault.Validation, "media_type"},
-		"another medium": {func(a *download.Ask) { a.MediaType = "video" }, fault.Validation, "media_type"},
-		"long source":    {func(a *download.Ask) { a.Source = strings.Repeat("я", 101) }, fault.Validation, "source"},
-		"odd source":     {func(a *download.Ask) { a.Source = "a\x00b" }, fault.Validation, "source"},
-		"no link":        {func(a *download.Ask) { a.SourceURL = "" }, fault.Validation, "source_url"},
-		"odd link":       {func(a *download.Ask) { a.SourceURL = "file:///etc/passwd" }, fault.Validation, "source_url"},
-		"two links":      {func(a *download.Ask) { a.SourceURL += "\n" + magnet(2) }, fault.Validation, "source_url"},
-		"no book":        {func(a *download.Ask) { a.BookID = 1 }, fault.BookNotFound, ""},
+		"no medium":      {func(a *service.DownloadAsk) { a.MediaType = "" }, fault.Validation, "media_type"},
+		"another medium": {func(a *service.DownloadAsk) { a.MediaType = "video" }, fault.Validation, "media_type"},
+		"long source":    {func(a *service.DownloadAsk) { a.Source = strings.Repeat("я", 101) }, fault.Validation, "source"},
+		"odd source":     {func(a *service.DownloadAsk) { a.Source = "a\x00b" }, fault.Validation, "source"},
+		"no link":        {func(a *service.DownloadAsk) { a.SourceURL = "" }, fault.Validation, "source_url"},
+		"odd link":       {func(a *service.DownloadAsk) { a.SourceURL = "file:///etc/passwd" }, fault.Validation, "source_url"},
+		"two links":      {func(a *service.DownloadAsk) { a.SourceURL += "\n" + magnet(2) }, fault.Validation, "source_url"},
+		"no book":        {func(a *service.DownloadAsk) { a.BookID = 1 }, fault.BookNotFound, ""},
 	} {
 		ask := good
 		c.change(&ask)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestLife follows downloads of a minute and of ten hours: they cost the same.
@@ -65,7 +65,7 @@ func TestParallelStarts(t *testing.T) {
 	ids, made := make([]int64, 50), make([]bool, 50)
 	for i := range ids {
 		all.Go(func() {
-			job, created, err := w.jobs.Start(t.Context(), w.reader, download.Ask{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)})
+			job, created, err := w.jobs.Start(t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -101,7 +101,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	starting.SetLimit(32)
 	for i := range jobs {
 		starting.Go(func() (err error) {
-			jobs[i], _, err = w.jobs.Start(ctx, w.reader, download.Ask{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))})
+			jobs[i], _, err = w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))})
 			if err == nil { // there is no reconciler here, and the machine may be busy
 				err = w.jobs.Launch(ctx, jobs[i])
 			}
@@ -185,7 +185,7 @@ func TestCancels(t *testing.T) {
 	if kept.State != lifecycle.DownloadDownloading || kept.CancelRequestedAt == nil {
 		t.Errorf("%+v", kept)
 	}
-	if running, created, err := w.jobs.Start(ctx, w.reader, download.Ask{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
+	if running, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
 		t.Errorf("%+v, %v, %v", running, created, err)
 	}
 	w.qb.ClearFaults()

@@ -9,8 +9,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/workflows/download"
 )
 
 // TestReconcile lets the reconciler find a download that was never started, one whose workflow was terminated, and one
@@ -58,7 +58,7 @@ func TestReconcile(t *testing.T) {
 	})
 
 	// The next job for the same book begins where this one was left.
-	next, created, err := w.jobs.Start(ctx, w.reader, download.Ask{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)})
+	next, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)})
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}

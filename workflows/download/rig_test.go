@@ -26,6 +26,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 )
@@ -41,7 +42,7 @@ type world struct {
 	store      *store.Store
 	qb         *sim.QBittorrent
 	torrents   *qbittorrent.Client
-	jobs       *download.Client
+	jobs       *service.Downloads
 	acts       *activities.Downloads
 	worker     worker.Worker
 	stopWorker func()
@@ -75,7 +76,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOpti
 	web := httptest.NewServer(w.qb)
 	t.Cleanup(func() { _ = w.qb.Close(); web.Close() })
 	quiet := slog.New(slog.DiscardHandler)
-	w.jobs = &download.Client{Temporal: w.client, Store: w.store, Log: quiet, CancelPatience: 30 * time.Second}
+	w.jobs = &service.Downloads{Temporal: w.client, Store: w.store, Log: quiet, CancelPatience: 30 * time.Second}
 	w.torrents = qbittorrent.New(qbittorrent.Options{
 		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
@@ -157,7 +158,7 @@ func (w *world) exec(sql string, args ...any) {
 // start asks for a download of the world's book.
 func (w *world) start(link string) store.Download {
 	w.Helper()
-	job, created, err := w.jobs.Start(w.Context(), w.reader, download.Ask{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link})
+	job, created, err := w.jobs.Start(w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link})
 	w.must(err)
 	if !created {
 		w.Fatal("there was one")

@@ -11,9 +11,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
-	"stagecoach/workflows/task"
 )
 
 // claims lets each agent claim each task, all at once, and gives who won what, and what the others were told.
@@ -44,7 +44,7 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 // same through HTTP, with servers that are killed, and shows that it catches a handler that does not look again.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{})
+	w := newWorld(t, service.WorkspaceChange{})
 	const agents, contested = 20, 12
 	blocker := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
@@ -89,7 +89,7 @@ func TestClaimRace(t *testing.T) {
 // TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's events.
 func TestRefusalsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, task.WorkspaceChange{})
+	w := newWorld(t, service.WorkspaceChange{})
 	holder, other := w.member(), w.member()
 	wanted := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), holder, wanted.ID, "mine", "")

@@ -20,6 +20,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/task"
 )
@@ -33,7 +34,7 @@ type world struct {
 	client    client.Client
 	database  string
 	store     *store.Store
-	tasks     *task.Client
+	tasks     *service.Tasks
 	worker    worker.Worker
 	workspace store.Workspace
 	creator   store.User
@@ -41,7 +42,7 @@ type world struct {
 	keys      atomic.Int64
 }
 
-func newWorld(t *testing.T, change task.WorkspaceChange) *world {
+func newWorld(t *testing.T, change service.WorkspaceChange) *world {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, change task.WorkspaceChange) *world {
 }
 
 // newWorldOn uses a server that no other test uses.
-func newWorldOn(t *testing.T, server *testtemporal.Server, change task.WorkspaceChange) *world {
+func newWorldOn(t *testing.T, server *testtemporal.Server, change service.WorkspaceChange) *world {
 	t.Helper()
 	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
 	var err error
@@ -59,7 +60,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, change task.Workspace
 	t.Cleanup(w.store.Close)
 
 	skipIDs(w)
-	w.tasks = &task.Client{Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
+	w.tasks = &service.Tasks{Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
 	w.startWorker()
 	w.creator = w.user(store.RoleUser)
 	w.admin = w.user(store.RoleAdmin)

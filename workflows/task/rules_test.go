@@ -121,7 +121,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 		open = []int64{7}
 	}
 	wantTo, wantEvent, wantHeld, wantCode := q.expected()
-	step, held, err := lifecycle.DecideTask(FactsOf(state, open), ask)
+	step, held, err := lifecycle.DecideTask(state.Facts(open), ask)
 	if string(step.To) != wantTo || step.Event != wantEvent || held != wantHeld || fault.CodeOf(err) != wantCode {
 		t.Errorf("%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld, wantCode)
 	}
@@ -130,7 +130,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 		return false
 	}
 	if !held {
-		q.checkAssignee(t, FactsOf(state, nil).AssigneeAfter(step, ask.Caller.ID))
+		q.checkAssignee(t, state.Facts(nil).AssigneeAfter(step, ask.Caller.ID))
 	}
 	return true
 }
@@ -236,7 +236,7 @@ func TestInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	holder := int64(assigneeID)
 	state := store.TaskSnapshot{State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}
-	_, _, err := lifecycle.DecideTask(FactsOf(state, nil), lifecycle.TaskAsk{Action: "status", To: lifecycle.TaskStuck, Caller: people["assignee"]})
+	_, _, err := lifecycle.DecideTask(state.Facts(nil), lifecycle.TaskAsk{Action: "status", To: lifecycle.TaskStuck, Caller: people["assignee"]})
 	if got := fmt.Sprint(fault.As(err).Details["allowed"]); got != "[DONE BLOCKED NEW CANCELLED]" {
 		t.Errorf("allowed: %s", got)
 	}

@@ -2,14 +2,13 @@ package task
 
 import (
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/service"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
@@ -49,10 +48,10 @@ func (t *task) validate(ctx workflow.Context, action lifecycle.TaskAction, in li
 	}
 	asked := lifecycle.TaskCaller{ID: in.Actor, Member: true} // the handler looks whether that is so
 	_, before := t.answerTo(workflow.GetCurrentUpdateInfo(ctx).ID)
-	if before || t.state.Version == 0 || !FactsOf(t.state, nil).VisibleTo(asked) {
+	if before || t.state.Version == 0 || !t.state.Facts(nil).VisibleTo(asked) {
 		return nil // answered already, not read yet, or private: an administrator may see it
 	}
-	if _, _, err := lifecycle.DecideTask(FactsOf(t.state, nil), lifecycle.TaskAskOf(action, in, asked)); err != nil {
+	if _, _, err := lifecycle.DecideTask(t.state.Facts(nil), lifecycle.TaskAskOf(action, in, asked)); err != nil {
 		return temporalio.Refusal(fault.As(err))
 	}
 	return nil
@@ -81,7 +80,7 @@ func (t *task) update(ctx workflow.Context, action lifecycle.TaskAction, in life
 		if t.keepsByOldRule(ctx, ask) {
 			return t.view(), nil
 		}
-		step, held, err := lifecycle.DecideTask(FactsOf(t.state, openBlockers), ask)
+		step, held, err := lifecycle.DecideTask(t.state.Facts(openBlockers), ask)
 		if err != nil {
 			return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 		}
@@ -116,11 +115,11 @@ func (t *task) moveItself(ctx workflow.Context, action lifecycle.TaskAction, to 
 	}
 	ask := lifecycle.TaskAsk{Action: action, To: to, Comment: comment, Caller: lifecycle.TaskCaller{System: true}}
 	for !lifecycle.Task.Terminal(t.state.State) {
-		step, _, err := lifecycle.DecideTask(FactsOf(t.state, nil), ask)
+		step, _, err := lifecycle.DecideTask(t.state.Facts(nil), ask)
 		if err != nil {
 			return temporalio.Refusal(fault.As(err))
 		}
-		requestID := itsOwn(action, t.state.Version+1)
+		requestID := service.SystemRequestID(action, t.state.Version+1)
 		err = t.write(ctx, step, ask, requestID)
 		if err != nil || t.state.RequestID == requestID || action != lifecycle.TaskActionCancel {
 			return err
@@ -149,24 +148,12 @@ func (t *task) look(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers 
 
 // write makes a transition: the record first, then the workflow takes over what the record has.
 func (t *task) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string) error {
-	written, err := record.Do(ctx, tasks.WriteTask, transitionOf(t.id, t.state, step, ask, requestID, workflow.Now(ctx)))
+	written, err := record.Do(ctx, tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)))
 	if err != nil {
 		return err
 	}
 	t.take(ctx, written)
 	return nil
-}
-
-// transitionOf is what the record is to have after a step.
-func transitionOf(taskID int64, state store.TaskSnapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time) store.TaskWrite {
-	event := store.Event{Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment}
-	if !ask.Caller.System {
-		event.ActorID = &ask.Caller.ID
-	}
-	return store.TaskWrite{
-		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, State: step.To,
-		AssigneeID: FactsOf(state, nil).AssigneeAfter(step, ask.Caller.ID), At: at.UTC(), Event: event,
-	}
 }
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
@@ -185,9 +172,4 @@ func (t *task) answerTo(requestID string) (lifecycle.TaskView, bool) {
 		}
 	}
 	return lifecycle.TaskView{}, false
-}
-
-// itsOwn names a request of the program's own: the same for the same version, whoever repeats it.
-func itsOwn[A ~string](action A, version int64) string {
-	return fmt.Sprintf("system-%s-%d", action, version)
 }

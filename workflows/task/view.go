@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
@@ -68,20 +66,4 @@ func (t *task) describe(ctx workflow.Context) {
 		paragraphs = append(paragraphs, "Released: "+t.state.ReleaseAt.UTC().Format(time.RFC3339)+".")
 	}
 	record.ShowDetails(ctx, lifecycle.TaskTitle(t.id, workspace), paragraphs...)
-}
-
-// attributesOf are the search attributes that a task's workflow starts with.
-func attributesOf(task store.Task) temporal.SearchAttributes {
-	updates := []temporal.SearchAttributeUpdate{
-		temporalio.StageAttribute.ValueSet(string(task.State)),
-		temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(task.CreatorID, 10)),
-		temporalio.WorkspaceAttribute.ValueSet(strconv.FormatInt(task.WorkspaceID, 10)),
-	}
-	if task.AssigneeID != nil {
-		updates = append(updates, temporalio.AssigneeAttribute.ValueSet(strconv.FormatInt(*task.AssigneeID, 10)))
-	}
-	if task.DeadlineAt != nil {
-		updates = append(updates, temporalio.DeadlineAttribute.ValueSet(*task.DeadlineAt))
-	}
-	return temporal.NewSearchAttributes(updates...)
 }

@@ -17,6 +17,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/record"
 )
@@ -178,7 +179,7 @@ func (t *task) startClock(ctx workflow.Context) error {
 	}
 	version := t.state.Version + 1
 	written, err := record.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
-		TaskID: t.id, Version: version, RequestID: itsOwn("clock", version), At: workflow.Now(ctx).UTC(),
+		TaskID: t.id, Version: version, RequestID: service.SystemRequestID("clock", version), At: workflow.Now(ctx).UTC(),
 	})
 	if err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/transaction"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -127,9 +127,9 @@ func (c *chaos) verify() error {
 	if err := c.verifyChain(ctx, len(bought), senders); err != nil {
 		return err
 	}
-	list := []transaction.FragmentPurchase{}
+	list := []service.FragmentPurchase{}
 	for _, b := range bought {
-		list = append(list, transaction.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At})
+		list = append(list, service.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At})
 	}
 	report, err := c.client.Reconcile(ctx, list)
 	if err == nil && (!report.Chain || len(report.Differences) > 0) {

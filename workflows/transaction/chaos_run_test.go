@@ -22,6 +22,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"
@@ -41,7 +42,7 @@ type chaos struct {
 	cashier   *activities.Cashier
 	purchases *activities.Transactions
 	monitor   *activities.TonMonitor
-	client    *transaction.Client
+	client    *service.Transactions
 	logs      logs
 
 	purse sync.Mutex

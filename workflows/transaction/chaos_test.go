@@ -23,10 +23,10 @@ import (
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
-	"stagecoach/workflows/transaction"
 )
 
 // chaosSequences is how many random histories a run of the tests lives through: what two cores do in about a minute without the
@@ -225,7 +225,7 @@ func (c *chaos) build() error {
 			return c.lab.store.MarkTransactionStarted(ctx, hash)
 		},
 	}
-	c.client = &transaction.Client{
+	c.client = &service.Transactions{
 		Store: c.lab.store, Log: log,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := c.toncenter.Wallet(ctx, c.wallet.Address())

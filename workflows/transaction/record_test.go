@@ -44,7 +44,7 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			before, err := r.store.SnapshotOfTransaction(t.Context(), r.hash)
 			r.must(err)
 			after, err := r.do(v.action, v.to, before.Attempt)
-			rule, refusal := lifecycle.Transaction.Decide(before.State, lifecycle.TransactionRequest{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, factsOf(before))
+			rule, refusal := lifecycle.Transaction.Decide(before.State, lifecycle.TransactionRequest{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, before.Facts())
 			switch {
 			case refusal == nil && (err != nil || after.State != rule.To):
 				t.Errorf("%s: %s to %s is allowed, but gave %s, %v", name, v.action, v.to, after.State, err)

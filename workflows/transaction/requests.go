@@ -43,7 +43,7 @@ func (t *transaction) validate(action lifecycle.TransactionAction, in lifecycle.
 }
 
 func (t *transaction) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
-	_, err := lifecycle.Transaction.Decide(t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, factsOf(t.at.TransactionSnapshot))
+	_, err := lifecycle.Transaction.Decide(t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, t.at.TransactionSnapshot.Facts())
 	return err
 }
 

@@ -26,6 +26,7 @@ import (
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -44,7 +45,7 @@ type world struct {
 	fragment  *sim.Fragment
 	wallet    *ton.Wallet
 	toncenter *toncenter.Client
-	client    *transaction.Client
+	client    *service.Transactions
 	settings  activities.TransactionSettings
 	flow      transaction.Settings
 	cashier   *activities.Cashier
@@ -120,7 +121,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	t.Cleanup(func() { stopSecond(); w.second.Close() })
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
-	w.client = &transaction.Client{
+	w.client = &service.Transactions{
 		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
@@ -322,11 +323,11 @@ func (w *world) wantSold(n int) []sim.Purchase {
 func (w *world) balances() {
 	w.Helper()
 	bought, _ := w.sold()
-	list := []transaction.FragmentPurchase{}
+	list := []service.FragmentPurchase{}
 	for _, p := range bought {
-		list = append(list, transaction.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
 	}
-	var report transaction.Report
+	var report service.LedgerReport
 	w.eventually("the record is up to date", func() (ok bool) {
 		var err error
 		report, err = w.client.Reconcile(w.Context(), list)

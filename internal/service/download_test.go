@@ -1,4 +1,4 @@
-package download
+package service
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestActions lists what people may do.
-func TestActions(t *testing.T) {
+// TestDownloadActions lists what people may do.
+func TestDownloadActions(t *testing.T) {
 	t.Parallel()
 	owner, other := store.User{ID: 1, Status: store.UserActive}, store.User{ID: 2, Status: store.UserActive}
 	admin := store.User{ID: 3, Status: store.UserActive, Role: store.RoleAdmin}
@@ -19,7 +19,7 @@ func TestActions(t *testing.T) {
 			want = 0
 		}
 		for user, n := range map[*store.User]int{&owner: want, &admin: want, &other: 0} {
-			if got := Actions(*user, job); len(got) != n || n == 1 && got[0] != lifecycle.DownloadActionCancel {
+			if got := DownloadActions(*user, job); len(got) != n || n == 1 && got[0] != lifecycle.DownloadActionCancel {
 				t.Errorf("%s: user %d may %v", status, user.ID, got)
 			}
 		}

@@ -1,4 +1,4 @@
-package task
+package service
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 
 // Limits of what a task may hold.
 const (
-	MinTitle       = 5 // characters
-	MaxTitle       = 200
+	MinTaskTitle   = 5 // characters
+	MaxTaskTitle   = 200
 	MaxDescription = 20000
 	MaxLabels      = 20
 	MaxLabel       = 50
@@ -36,7 +36,7 @@ const (
 )
 
 // Create makes one task. Its blockers exist already.
-func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
+func (c *Tasks) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
 	task.Ref = "" // nobody to name it
 	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
 	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
@@ -50,7 +50,7 @@ func (c *Client) Create(ctx context.Context, user store.User, workspaceID int64,
 
 // CreateBatch makes a whole graph of tasks, all or none, and gives them in the order asked. Tasks that are recorded are
 // not lost: if Temporal cannot be reached now, the reconciler starts their workflows.
-func (c *Client) CreateBatch(ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string) ([]store.Task, error) {
+func (c *Tasks) CreateBatch(ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string) ([]store.Task, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func fingerprint(asked any) string {
 }
 
 // startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the reconciler.
-func (c *Client) startAll(ctx context.Context, made []store.Task) {
+func (c *Tasks) startAll(ctx context.Context, made []store.Task) {
 	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
 	for _, task := range made {
@@ -113,7 +113,7 @@ func (c *Client) startAll(ctx context.Context, made []store.Task) {
 }
 
 // check fills what is left open and says what is wrong with a task that is to be made.
-func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTask) error {
+func (c *Tasks) check(ctx context.Context, workspaceID int64, task *store.NewTask) error {
 	task.Title = strings.TrimSpace(task.Title)
 	task.Visibility = cmp.Or(task.Visibility, store.TaskPublic)
 	task.Priority = cmp.Or(task.Priority, store.PriorityNormal)
@@ -122,8 +122,8 @@ func (c *Client) check(ctx context.Context, workspaceID int64, task *store.NewTa
 	}
 	title := utf8.RuneCountInString(task.Title)
 	switch {
-	case title < MinTitle || title > MaxTitle:
-		return fault.New(fault.Validation, "a title has %d to %d characters", MinTitle, MaxTitle).WithField("title")
+	case title < MinTaskTitle || title > MaxTaskTitle:
+		return fault.New(fault.Validation, "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle).WithField("title")
 	case strings.ContainsFunc(task.Title, unicode.IsControl):
 		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
 	case utf8.RuneCountInString(task.Description) > MaxDescription:

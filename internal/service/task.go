@@ -1,4 +1,4 @@
-package task
+package service
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Client is how the doors create tasks and act on them.
-type Client struct {
+// Tasks is how the doors create tasks and act on them.
+type Tasks struct {
 	Temporal client.Client
 	Store    *store.Store
 	Log      *slog.Logger
@@ -30,19 +30,19 @@ type Client struct {
 	// OnCreated, when set, is told how many tasks a request has made.
 	OnCreated func(n int)
 
-	gates gates
+	gates limiter
 }
 
 // askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
 const askAgain = 10 * time.Second
 
 // Find gives a task that the user may see; others do not exist for them.
-func (c *Client) Find(ctx context.Context, user store.User, taskID int64) (store.Task, error) {
+func (c *Tasks) Find(ctx context.Context, user store.User, taskID int64) (store.Task, error) {
 	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
 }
 
 // ByRight says whether the user reaches a task by an administrator's right alone: this is audited.
-func (c *Client) ByRight(ctx context.Context, user store.User, taskID int64) (bool, error) {
+func (c *Tasks) ByRight(ctx context.Context, user store.User, taskID int64) (bool, error) {
 	if !user.IsAdmin() {
 		return false, nil
 	}
@@ -54,29 +54,29 @@ func (c *Client) ByRight(ctx context.Context, user store.User, taskID int64) (bo
 }
 
 // List lists the tasks that the user may see, the newest first.
-func (c *Client) List(ctx context.Context, user store.User, f store.TaskFilter) ([]store.Task, error) {
+func (c *Tasks) List(ctx context.Context, user store.User, f store.TaskFilter) ([]store.Task, error) {
 	f.Viewer = viewerOf(user)
 	return c.Store.Tasks(ctx, f)
 }
 
 // Start starts a task's workflow; one that was started before is left alone.
-func (c *Client) Start(ctx context.Context, task store.Task) error {
+func (c *Tasks) Start(ctx context.Context, task store.Task) error {
 	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING)
 }
 
 // Restart starts a task's workflow anew from the record, whatever became of the one before: the record was set back.
-func (c *Client) Restart(ctx context.Context, task store.Task) error {
+func (c *Tasks) Restart(ctx context.Context, task store.Task) error {
 	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
 }
 
-func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy) error {
+func (c *Tasks) start(ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    closed,
 		WorkflowIDConflictPolicy: running,
 		StaticSummary:            lifecycle.TaskTitle(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
-		TypedSearchAttributes:    attributesOf(task),
+		TypedSearchAttributes:    taskAttributes(task),
 	}, lifecycle.TaskType, task.ID)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
 		return temporalio.Unreachable(err)
@@ -85,43 +85,43 @@ func (c *Client) start(ctx context.Context, task store.Task, closed enumspb.Work
 }
 
 // End gives up a task whose workflow is gone, unless it has changed since it was read.
-func (c *Client) End(ctx context.Context, task store.Task, reason fault.Code) error {
+func (c *Tasks) End(ctx context.Context, task store.Task, reason fault.Code) error {
 	ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason), Caller: lifecycle.TaskCaller{System: true}}
-	step, _, err := lifecycle.DecideTask(FactsOf(task.TaskSnapshot, nil), ask)
+	step, _, err := lifecycle.DecideTask(task.TaskSnapshot.Facts(nil), ask)
 	if err != nil {
 		return err
 	}
-	_, err = c.Store.WriteTask(ctx, transitionOf(task.ID, task.TaskSnapshot, step, ask, itsOwn(ask.Action, task.Version+1), time.Now()))
+	_, err = c.Store.WriteTask(ctx, TaskTransition(task.ID, task.TaskSnapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()))
 	return err
 }
 
 // Unblock tells a task's workflow that its last blocker is DONE.
-func (c *Client) Unblock(ctx context.Context, workflowID string) error {
+func (c *Tasks) Unblock(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskUnblockedSignal, nil)
 }
 
 // Refresh lets a task's workflow take over what the record has.
-func (c *Client) Refresh(ctx context.Context, workflowID string) error {
+func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)
 }
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
 // first answer, whatever has happened since: the record keeps it together with the transition.
-func (c *Client) act(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string) (store.Task, error) {
+func (c *Tasks) act(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string) (store.Task, error) {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return store.Task{}, err
 	}
 	r := store.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
 	var first store.TaskAnswer
 	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return told(first, err)
+		return taskTold(first, err)
 	}
 	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
 	switch refusal := fault.As(err); {
 	case err == nil:
-		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
+		return taskTold(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
 	case refusal != nil && !refusal.Retryable && !slices.Contains(unkept, refusal.Code):
-		return told(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
+		return taskTold(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Task{}, err
 	}
@@ -130,7 +130,7 @@ func (c *Client) act(ctx context.Context, user store.User, taskID int64, action 
 // unkept are the refusals that may not be true for one who asks again.
 var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
 
-func told(answer store.TaskAnswer, err error) (store.Task, error) {
+func taskTold(answer store.TaskAnswer, err error) (store.Task, error) {
 	switch {
 	case err != nil:
 		return store.Task{}, err
@@ -143,7 +143,7 @@ func told(answer store.TaskAnswer, err error) (store.Task, error) {
 
 // decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost a
 // claim is told so by the record, at once.
-func (c *Client) decide(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (store.Task, error) {
+func (c *Tasks) decide(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (store.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	task, err := c.findFor(ctx, user, taskID, action)
@@ -191,16 +191,16 @@ func (c *Client) decide(ctx context.Context, user store.User, taskID int64, acti
 }
 
 // findFor finds the task of an action, unless the action is a claim that is lost already.
-func (c *Client) findFor(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction) (store.Task, error) {
+func (c *Tasks) findFor(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction) (store.Task, error) {
 	task, err := c.Find(ctx, user, taskID)
 	if err == nil && action == lifecycle.TaskActionClaim {
-		err = FactsOf(task.TaskSnapshot, nil).LostClaim(user.ID)
+		err = task.TaskSnapshot.Facts(nil).LostClaim(user.ID)
 	}
 	return task, err
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Client) update(ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (view lifecycle.TaskView, err error) {
+func (c *Tasks) update(ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (view lifecycle.TaskView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	handle, err := c.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
@@ -216,10 +216,10 @@ func (c *Client) update(ctx context.Context, task store.Task, action lifecycle.T
 
 // withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
 // never started: then it is started now, and the action may be asked for again.
-func (c *Client) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
+func (c *Tasks) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	switch {
 	case lifecycle.Task.Terminal(task.State):
-		_, _, err := lifecycle.DecideTask(FactsOf(task.TaskSnapshot, task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)))
+		_, _, err := lifecycle.DecideTask(task.TaskSnapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)))
 		return err
 	case task.WorkflowStartedAt == nil:
 		return c.Start(ctx, task)

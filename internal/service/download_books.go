@@ -1,4 +1,4 @@
-package download
+package service
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 
 // Limits of what a book may hold, in characters.
 const (
-	MaxTitle  = 500
-	MaxAuthor = 500
+	MaxBookTitle  = 500
+	MaxBookAuthor = 500
 )
 
 // CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request made.
-func (c *Client) CreateBook(ctx context.Context, user store.User, title, author, key string) (store.Book, error) {
+func (c *Downloads) CreateBook(ctx context.Context, user store.User, title, author, key string) (store.Book, error) {
 	title, author = strings.TrimSpace(title), strings.TrimSpace(author)
 	switch {
 	case strings.ContainsFunc(title+author, unicode.IsControl):
 		return store.Book{}, fault.New(fault.Validation, "a book's title and author are one line each").WithField("title")
-	case title == "" || utf8.RuneCountInString(title) > MaxTitle:
-		return store.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxTitle).WithField("title")
-	case utf8.RuneCountInString(author) > MaxAuthor:
-		return store.Book{}, fault.New(fault.Validation, "an author's name has at most %d characters", MaxAuthor).WithField("author")
+	case title == "" || utf8.RuneCountInString(title) > MaxBookTitle:
+		return store.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxBookTitle).WithField("title")
+	case utf8.RuneCountInString(author) > MaxBookAuthor:
+		return store.Book{}, fault.New(fault.Validation, "an author's name has at most %d characters", MaxBookAuthor).WithField("author")
 	}
 	return c.Store.CreateBook(ctx, title, author, store.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("book %q %q", title, author),
@@ -34,12 +34,12 @@ func (c *Client) CreateBook(ctx context.Context, user store.User, title, author,
 }
 
 // Book gives a book; the library is everybody's.
-func (c *Client) Book(ctx context.Context, id int64) (store.Book, error) {
+func (c *Downloads) Book(ctx context.Context, id int64) (store.Book, error) {
 	return c.Store.BookByID(ctx, id)
 }
 
 // Books lists books, the newest first.
-func (c *Client) Books(ctx context.Context, f store.BookFilter) ([]store.Book, error) {
+func (c *Downloads) Books(ctx context.Context, f store.BookFilter) ([]store.Book, error) {
 	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
 		return nil, fault.New(fault.Validation, "what is searched for is text of one line").WithField("q")
 	}
@@ -47,7 +47,7 @@ func (c *Client) Books(ctx context.Context, f store.BookFilter) ([]store.Book, e
 }
 
 // MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then. Administrators do this.
-func (c *Client) MarkMedium(ctx context.Context, user store.User, book int64, mediaType, status string) (store.Book, error) {
+func (c *Downloads) MarkMedium(ctx context.Context, user store.User, book int64, mediaType, status string) (store.Book, error) {
 	switch {
 	case !user.IsAdmin():
 		return store.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")

@@ -1,4 +1,4 @@
-package transaction
+package service
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Client is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors admit
+// Transactions is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors admit
 // administrators only. While no wallet was ever configured all methods for doors refuse with NOT_CONFIGURED.
-type Client struct {
+type Transactions struct {
 	Temporal client.Client
 	Store    *store.Store
 	Log      *slog.Logger
@@ -38,7 +38,7 @@ type Client struct {
 }
 
 // Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.
-func (c *Client) Deadline(t store.Transaction) *time.Time {
+func (c *Transactions) Deadline(t store.Transaction) *time.Time {
 	if t.State != lifecycle.TransactionProcessing || t.ProcessingSince == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (c *Client) Deadline(t store.Transaction) *time.Time {
 }
 
 // Find gives a transaction.
-func (c *Client) Find(ctx context.Context, hash string) (store.Transaction, error) {
+func (c *Transactions) Find(ctx context.Context, hash string) (store.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return store.Transaction{}, err
 	}
@@ -58,7 +58,7 @@ func (c *Client) Find(ctx context.Context, hash string) (store.Transaction, erro
 }
 
 // List lists transactions, the newest first.
-func (c *Client) List(ctx context.Context, f store.TransactionFilter) ([]store.Transaction, error) {
+func (c *Transactions) List(ctx context.Context, f store.TransactionFilter) ([]store.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (c *Client) List(ctx context.Context, f store.TransactionFilter) ([]store.T
 }
 
 // Payments lists what was signed for a transaction, the oldest first.
-func (c *Client) Payments(ctx context.Context, hash string) ([]store.Payment, error) {
+func (c *Transactions) Payments(ctx context.Context, hash string) ([]store.Payment, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (c *Client) Payments(ctx context.Context, hash string) ([]store.Payment, er
 }
 
 // Events lists what happened to a transaction, the oldest first.
-func (c *Client) Events(ctx context.Context, hash string) ([]store.StreamedEvent, error) {
+func (c *Transactions) Events(ctx context.Context, hash string) ([]store.StreamedEvent, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *Client) Events(ctx context.Context, hash string) ([]store.StreamedEvent
 }
 
 // Queue lists who has the wallet's turn and who waits for it, in that order.
-func (c *Client) Queue(ctx context.Context, limit int) ([]store.QueueEntry, error) {
+func (c *Transactions) Queue(ctx context.Context, limit int) ([]store.QueueEntry, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return nil, err
@@ -91,15 +91,15 @@ func (c *Client) Queue(ctx context.Context, limit int) ([]store.QueueEntry, erro
 }
 
 // Stats counts all transactions, and the last days on which there were any.
-func (c *Client) Stats(ctx context.Context, days int) (store.TransactionStats, error) {
+func (c *Transactions) Stats(ctx context.Context, days int) (store.TransactionStats, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return store.TransactionStats{}, err
 	}
 	return c.Store.StatsOfTransactions(ctx, days)
 }
 
-// Terms say how to pay for Stars.
-type Terms struct {
+// TransactionTerms say how to pay for Stars.
+type TransactionTerms struct {
 	Address     string // of the wallet, as people copy it
 	Least, Most int64  // Stars in one purchase
 	ReserveNano int64  // of each transfer, for gas
@@ -107,18 +107,18 @@ type Terms struct {
 }
 
 // Terms asks Fragment for the price of the moment.
-func (c *Client) Terms(ctx context.Context) (Terms, error) {
+func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
-		return Terms{}, err
+		return TransactionTerms{}, err
 	}
 	price, err := c.Price(ctx, stars.Least)
-	return Terms{Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price}, err
+	return TransactionTerms{Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price}, err
 }
 
 // Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on being
 // proven.
-func (c *Client) Pause(ctx context.Context, user store.User, reason string) error {
+func (c *Transactions) Pause(ctx context.Context, user store.User, reason string) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (c *Client) Pause(ctx context.Context, user store.User, reason string) erro
 }
 
 // Resume ends a pause, and a hold of the program's own besides.
-func (c *Client) Resume(ctx context.Context) error {
+func (c *Transactions) Resume(ctx context.Context) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c *Client) Resume(ctx context.Context) error {
 }
 
 // Switches lists what may stop payments, on or off.
-func (c *Client) Switches(ctx context.Context) ([]store.Switch, error) {
+func (c *Transactions) Switches(ctx context.Context) ([]store.Switch, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (c *Client) Switches(ctx context.Context) ([]store.Switch, error) {
 }
 
 // Start starts a transaction's workflow, unless it runs. One that ran before goes on from where the record stands.
-func (c *Client) Start(ctx context.Context, hash string) error {
-	_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(hash), lifecycle.TransactionType, hash)
+func (c *Transactions) Start(ctx context.Context, hash string) error {
+	_, err := c.Temporal.ExecuteWorkflow(ctx, transactionStart(hash), lifecycle.TransactionType, hash)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
 		return temporalio.Unreachable(err)
 	}
@@ -151,13 +151,13 @@ func (c *Client) Start(ctx context.Context, hash string) error {
 }
 
 // Refresh lets a transaction's workflow look where the record stands.
-func (c *Client) Refresh(ctx context.Context, hash string) error {
+func (c *Transactions) Refresh(ctx context.Context, hash string) error {
 	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionSettledSignal, nil)
 }
 
 // Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set back.
-func (c *Client) Restart(ctx context.Context, hash string) error {
-	options := startOptions(hash)
+func (c *Transactions) Restart(ctx context.Context, hash string) error {
+	options := transactionStart(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
 	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.TransactionType, hash); err != nil {
 		return temporalio.Unreachable(err)
@@ -165,7 +165,7 @@ func (c *Client) Restart(ctx context.Context, hash string) error {
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }
 
-func startOptions(hash string) client.StartWorkflowOptions {
+func transactionStart(hash string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       lifecycle.TransactionID(hash),
 		TaskQueue:                lifecycle.MainQueue,
@@ -179,7 +179,7 @@ func startOptions(hash string) client.StartWorkflowOptions {
 }
 
 // StartMonitor makes sure that the one monitor of a wallet runs.
-func (c *Client) StartMonitor(ctx context.Context, wallet string) error {
+func (c *Transactions) StartMonitor(ctx context.Context, wallet string) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       lifecycle.TonMonitorID(wallet),
 		TaskQueue:                lifecycle.MainQueue,
@@ -190,7 +190,7 @@ func (c *Client) StartMonitor(ctx context.Context, wallet string) error {
 }
 
 // wallet gives the wallet that is in use, or refuses because there is none.
-func (c *Client) wallet(ctx context.Context) (store.Wallet, error) {
+func (c *Transactions) wallet(ctx context.Context) (store.Wallet, error) {
 	wallet, err := c.Store.ActiveWallet(ctx)
 	if fault.CodeOf(err) == fault.WalletNotFound {
 		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")

@@ -1,4 +1,4 @@
-package task
+package service
 
 import (
 	"context"
@@ -8,26 +8,26 @@ import (
 // inFlight is how many updates this process has under way for one task: a server with its usual settings takes ten.
 const inFlight = 8
 
-// gates lets few through to each task at a time.
-type gates struct {
+// limiter lets few through to each task at a time.
+type limiter struct {
 	mu   sync.Mutex
-	open map[int64]*gate
+	open map[int64]*limited
 }
 
-type gate struct {
+type limited struct {
 	places chan struct{}
 	users  int // inside or waiting
 }
 
 // enter gives the function that leaves a place, and says whether it had to wait for one.
-func (g *gates) enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
+func (g *limiter) enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
 	g.mu.Lock()
 	if g.open == nil {
-		g.open = map[int64]*gate{}
+		g.open = map[int64]*limited{}
 	}
 	one := g.open[taskID]
 	if one == nil {
-		one = &gate{places: make(chan struct{}, inFlight)}
+		one = &limited{places: make(chan struct{}, inFlight)}
 		g.open[taskID] = one
 	}
 	one.users++

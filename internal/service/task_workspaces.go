@@ -1,4 +1,4 @@
-package task
+package service
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type WorkspaceChange struct {
 }
 
 // CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
-func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change WorkspaceChange, key string) (store.Workspace, error) {
+func (c *Tasks) CreateWorkspace(ctx context.Context, user store.User, change WorkspaceChange, key string) (store.Workspace, error) {
 	w := store.Workspace{OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
 	if err := c.apply(change, &w); err != nil {
 		return store.Workspace{}, err
@@ -32,7 +32,7 @@ func (c *Client) CreateWorkspace(ctx context.Context, user store.User, change Wo
 }
 
 // ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
-func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
+func (c *Tasks) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
 	if _, err := c.owned(ctx, user, workspaceID); err != nil {
 		return store.Workspace{}, err
 	}
@@ -42,7 +42,7 @@ func (c *Client) ChangeWorkspace(ctx context.Context, user store.User, workspace
 
 // AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is named to others and
 // told of tasks only after agreeing. It gives the workspace.
-func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+func (c *Tasks) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
 		return store.Workspace{}, err
@@ -55,7 +55,7 @@ func (c *Client) AddMember(ctx context.Context, user store.User, workspaceID, me
 
 // RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner stays. Who
 // has made a task or works on it goes on with it. It gives the workspace.
-func (c *Client) RemoveMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+func (c *Tasks) RemoveMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
 	allowed := c.owned
 	if memberID == user.ID {
 		allowed = c.Workspace
@@ -71,7 +71,7 @@ func (c *Client) RemoveMember(ctx context.Context, user store.User, workspaceID,
 }
 
 // Members lists the members, with ids above after, of a workspace that the user may see.
-func (c *Client) Members(ctx context.Context, user store.User, workspaceID, after int64, limit int) ([]store.Member, error) {
+func (c *Tasks) Members(ctx context.Context, user store.User, workspaceID, after int64, limit int) ([]store.Member, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *Client) Members(ctx context.Context, user store.User, workspaceID, afte
 }
 
 // Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the workspace.
-func (c *Client) Agree(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) Agree(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err != nil {
 		return store.Workspace{}, err
@@ -88,7 +88,7 @@ func (c *Client) Agree(ctx context.Context, user store.User, workspaceID int64) 
 }
 
 // Workspace gives a workspace to its members and administrators; for others it does not exist.
-func (c *Client) Workspace(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) Workspace(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
 	w, err := c.Store.WorkspaceByID(ctx, workspaceID)
 	if err != nil || user.IsAdmin() {
 		return w, err
@@ -101,19 +101,19 @@ func (c *Client) Workspace(ctx context.Context, user store.User, workspaceID int
 }
 
 // Workspaces lists those that the user may see, with ids above after.
-func (c *Client) Workspaces(ctx context.Context, user store.User, after int64, limit int) ([]store.Workspace, error) {
+func (c *Tasks) Workspaces(ctx context.Context, user store.User, after int64, limit int) ([]store.Workspace, error) {
 	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
 }
 
 // Stats says how work went in a workspace that the user may see, since a moment.
-func (c *Client) Stats(ctx context.Context, user store.User, workspaceID int64, since time.Time) (store.TaskStats, error) {
+func (c *Tasks) Stats(ctx context.Context, user store.User, workspaceID int64, since time.Time) (store.TaskStats, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return store.TaskStats{}, err
 	}
 	return c.Store.StatsOfTasks(ctx, workspaceID, since)
 }
 
-func (c *Client) owned(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) owned(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err == nil && w.OwnerID != user.ID && !user.IsAdmin() {
 		err = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
@@ -122,7 +122,7 @@ func (c *Client) owned(ctx context.Context, user store.User, workspaceID int64) 
 }
 
 // apply changes a workspace, or says which setting is not possible.
-func (c *Client) apply(ch WorkspaceChange, w *store.Workspace) error {
+func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
 	if ch.Name != nil {
 		w.Name = strings.TrimSpace(*ch.Name)
 	}

@@ -1,4 +1,4 @@
-package download
+package service
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ import (
 	"stagecoach/internal/torrent"
 )
 
-// Client is how the doors ask for downloads and stop them.
-type Client struct {
+// Downloads is how the doors ask for downloads and stop them.
+type Downloads struct {
 	Temporal  client.Client
 	Store     *store.Store
 	Log       *slog.Logger
@@ -39,7 +39,7 @@ type Client struct {
 }
 
 // Deadline is when a download fails unless its torrent is found again; nil: it is not missing.
-func (c *Client) Deadline(job store.Download) *time.Time {
+func (c *Downloads) Deadline(job store.Download) *time.Time {
 	if job.FirstNotFoundAt == nil || lifecycle.Download.Terminal(job.State) {
 		return nil
 	}
@@ -47,8 +47,8 @@ func (c *Client) Deadline(job store.Download) *time.Time {
 	return &at
 }
 
-// Ask is what a person wants to have downloaded.
-type Ask struct {
+// DownloadAsk is what a person wants to have downloaded.
+type DownloadAsk struct {
 	BookID    int64
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
@@ -62,7 +62,7 @@ const MaxSource = 100
 // Start asks for a download. What the same key has made before, or one for the same user, book and medium that is active, is given
 // instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
 // qBittorrent it is PROVIDER_UNAVAILABLE.
-func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store.Download, created bool, err error) {
+func (c *Downloads) Start(ctx context.Context, user store.User, ask DownloadAsk) (job store.Download, created bool, err error) {
 	origin, err := ask.check()
 	if err != nil {
 		return store.Download{}, false, err
@@ -95,7 +95,7 @@ func (c *Client) Start(ctx context.Context, user store.User, ask Ask) (job store
 }
 
 // check says what is wrong with a wish, with the field at fault.
-func (a Ask) check() (torrent.Source, error) {
+func (a DownloadAsk) check() (torrent.Source, error) {
 	switch {
 	case !slices.Contains(store.MediaTypes, a.MediaType):
 		return torrent.Source{}, fault.New(fault.Validation, "media_type is one of %s", strings.Join(store.MediaTypes, ", ")).WithField("media_type")
@@ -105,7 +105,7 @@ func (a Ask) check() (torrent.Source, error) {
 	return torrent.ParseSource(a.SourceURL)
 }
 
-func startOptions(job store.Download) client.StartWorkflowOptions {
+func downloadStart(job store.Download) client.StartWorkflowOptions {
 	owner := strconv.FormatInt(job.UserID, 10)
 	return client.StartWorkflowOptions{
 		ID:                                       job.WorkflowID(),
@@ -123,8 +123,8 @@ func startOptions(job store.Download) client.StartWorkflowOptions {
 }
 
 // Restart starts a job's workflow anew from the record, whatever became of the one before: the record was set back.
-func (c *Client) Restart(ctx context.Context, job store.Download) error {
-	options := startOptions(job)
+func (c *Downloads) Restart(ctx context.Context, job store.Download) error {
+	options := downloadStart(job)
 	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
 	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.DownloadType, job.ID); err != nil {
 		return temporalio.Unreachable(err)
@@ -137,11 +137,11 @@ const launchPatience = 5 * time.Second
 
 // Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the same
 // user, book and medium, may be about to end: its id is waited for a little.
-func (c *Client) Launch(ctx context.Context, job store.Download) error {
+func (c *Downloads) Launch(ctx context.Context, job store.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	for {
-		_, err := c.Temporal.ExecuteWorkflow(ctx, startOptions(job), lifecycle.DownloadType, job.ID)
+		_, err := c.Temporal.ExecuteWorkflow(ctx, downloadStart(job), lifecycle.DownloadType, job.ID)
 		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
 		if err != nil && !isTaken {
 			return temporalio.Unreachable(err)
@@ -163,7 +163,7 @@ func (c *Client) Launch(ctx context.Context, job store.Download) error {
 }
 
 // drivenBy reads which job a run of a workflow drives: its input, the first event of its history.
-func (c *Client) drivenBy(ctx context.Context, workflowID, runID string) (jobID int64, err error) {
+func (c *Downloads) drivenBy(ctx context.Context, workflowID, runID string) (jobID int64, err error) {
 	history := c.Temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := history.Next()
 	if err != nil {
@@ -178,12 +178,12 @@ func (c *Client) drivenBy(ctx context.Context, workflowID, runID string) (jobID 
 // reason's code in the details: the wish is recorded and tried until it is confirmed, the answer holds the job as it is.
 // When patience runs out before, the job in the answer is still active, with CancelRequestedAt set. A job that is over,
 // or ends otherwise meanwhile, is INVALID_TRANSITION.
-func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
+func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
 	job, err := c.Get(ctx, user, jobID)
 	if err != nil {
 		return store.Download{}, err
 	}
-	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job)}
+	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Download.Decide(job.State, wanted, job.Facts()); err != nil {
 		return job, err
 	}
@@ -220,7 +220,7 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64, keepF
 
 // TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its history, so
 // one is enough. A workflow that was never started is started first.
-func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
+func (c *Downloads) TellCancel(ctx context.Context, job store.Download) error {
 	if job.CancelToldAt != nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (c *Client) TellCancel(ctx context.Context, job store.Download) error {
 
 // Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears at once that the
 // download has begun.
-func (c *Client) Refresh(ctx context.Context, job store.Download) error {
+func (c *Downloads) Refresh(ctx context.Context, job store.Download) error {
 	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (c *Client) Refresh(ctx context.Context, job store.Download) error {
 }
 
 // Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
-func (c *Client) Get(ctx context.Context, user store.User, jobID int64) (store.Download, error) {
+func (c *Downloads) Get(ctx context.Context, user store.User, jobID int64) (store.Download, error) {
 	job, err := c.Store.DownloadByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
 		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
@@ -259,25 +259,14 @@ func (c *Client) Get(ctx context.Context, user store.User, jobID int64) (store.D
 }
 
 // List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0: all).
-func (c *Client) List(ctx context.Context, user store.User, f store.DownloadFilter) ([]store.Download, error) {
+func (c *Downloads) List(ctx context.Context, user store.User, f store.DownloadFilter) ([]store.Download, error) {
 	if !user.IsAdmin() {
 		f.UserID = user.ID
 	}
 	return c.Store.Downloads(ctx, f)
 }
 
-// Actions lists what the user may do with the job now.
-func Actions(user store.User, job store.Download) []lifecycle.DownloadAction {
-	return lifecycle.Download.Actions(job.State, rolesOf(user, job), job.Facts())
-}
-
-func rolesOf(user store.User, job store.Download) []lifecycle.Role {
-	var roles []lifecycle.Role
-	if user.ID == job.UserID {
-		roles = append(roles, lifecycle.Owner)
-	}
-	if user.IsAdmin() {
-		roles = append(roles, lifecycle.Admin)
-	}
-	return roles
+// DownloadActions lists what the user may do with the job now.
+func DownloadActions(user store.User, job store.Download) []lifecycle.DownloadAction {
+	return lifecycle.Download.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
 }

@@ -1,4 +1,4 @@
-package transaction
+package service
 
 import (
 	"context"
@@ -17,8 +17,8 @@ type FragmentPurchase struct {
 	At          time.Time `json:"at"`
 }
 
-// Report is what a reconciliation has found. No difference is as it should be.
-type Report struct {
+// LedgerReport is what a reconciliation has found. No difference is as it should be.
+type LedgerReport struct {
 	Wallet      string
 	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
 	Balances    []store.Balance
@@ -28,33 +28,33 @@ type Report struct {
 }
 
 // Ledger gives the balances of the ledger alone.
-func (c *Client) Ledger(ctx context.Context) (Report, error) {
+func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
-		return Report{}, err
+		return LedgerReport{}, err
 	}
-	report := Report{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
+	report := LedgerReport{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
 	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
 	return report, err
 }
 
 // Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is given,
 // with Fragment's purchases.
-func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (Report, error) {
+func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurchase) (LedgerReport, error) {
 	report, err := c.Ledger(ctx)
 	if err != nil {
-		return Report{}, err
+		return LedgerReport{}, err
 	}
 	if report.Differences, err = c.Store.LedgerCheck(ctx, report.Wallet); err != nil {
-		return Report{}, err
+		return LedgerReport{}, err
 	}
 	lt, nano, err := c.Balance(ctx, report.Wallet)
 	if err != nil {
-		return Report{}, err
+		return LedgerReport{}, err
 	}
 	found, known, err := c.Store.CompareBalance(ctx, report.Wallet, lt, nano)
 	if err != nil {
-		return Report{}, err
+		return LedgerReport{}, err
 	}
 	report.Chain, report.Differences = known, append(report.Differences, found...)
 	if purchases == nil {
@@ -68,7 +68,7 @@ func (c *Client) Reconcile(ctx context.Context, purchases []FragmentPurchase) (R
 const purchasesPage = 1000
 
 // comparePurchases looks for each of Fragment's purchases in the record, and for each of the record's in Fragment's list.
-func (c *Client) comparePurchases(ctx context.Context, wallet string, sold []FragmentPurchase) ([]store.Difference, error) {
+func (c *Transactions) comparePurchases(ctx context.Context, wallet string, sold []FragmentPurchase) ([]store.Difference, error) {
 	theirs := map[string]FragmentPurchase{}
 	var differences []store.Difference
 	differ := func(what, subject string, want, got int64) {

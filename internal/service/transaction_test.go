@@ -1,14 +1,15 @@
-package transaction
+package service
 
 import (
 	"fmt"
+	"testing"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"testing"
 )
 
-// TestRowFacts makes sure that doors never hide what the workflow would let through.
-func TestRowFacts(t *testing.T) {
+// TestTransactionActions makes sure that doors never hide what the workflow would let through.
+func TestTransactionActions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		row  store.Transaction
@@ -26,7 +27,7 @@ func TestRowFacts(t *testing.T) {
 		{store.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable, NeedsReview: true}, "[resolve] [failed]"},
 		{store.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable, RefundDueNano: 1}, "[write_off] []"},
 	} {
-		if got := fmt.Sprint(Actions(c.row), Outcomes(c.row)); got != c.want {
+		if got := fmt.Sprint(TransactionActions(c.row), TransactionOutcomes(c.row)); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.row, got, c.want)
 		}
 	}

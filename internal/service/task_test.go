@@ -1,15 +1,17 @@
-package task
+package service
 
 import (
 	"fmt"
+	"testing"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"testing"
 )
 
-// TestAllowedActions looks at what a caller is offered.
-func TestAllowedActions(t *testing.T) {
+// TestTaskActions looks at what a caller is offered.
+func TestTaskActions(t *testing.T) {
 	t.Parallel()
+	const creatorID, assigneeID, memberID = 1, 2, 3
 	holder := int64(assigneeID)
 	held := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
 	free := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: "public"}}
@@ -33,7 +35,7 @@ func TestAllowedActions(t *testing.T) {
 		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
 	} {
 		user := store.User{ID: c.user}
-		if actions, targets := fmt.Sprint(Actions(user, c.task)), fmt.Sprint(Targets(user, c.task)); actions != c.actions || targets != c.targets {
+		if actions, targets := fmt.Sprint(TaskActions(user, c.task)), fmt.Sprint(TaskTargets(user, c.task)); actions != c.actions || targets != c.targets {
 			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
 		}
 	}

@@ -1,4 +1,4 @@
-package task
+package service
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 )
 
 // Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
-func (c *Client) Claim(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Claim(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Escalate blocks a task that somebody else works on.
-func (c *Client) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
-func (c *Client) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Status gives the task another status.
-func (c *Client) Status(ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string) (store.Task, error) {
+func (c *Tasks) Status(ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string) (store.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key)
 }
 
 // Comment adds a comment to a task that the user may see, in whatever status it is.
-func (c *Client) Comment(ctx context.Context, user store.User, taskID int64, comment, key string) (store.StreamedEvent, error) {
+func (c *Tasks) Comment(ctx context.Context, user store.User, taskID int64, comment, key string) (store.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return store.StreamedEvent{}, err
 	}
@@ -45,7 +45,7 @@ func (c *Client) Comment(ctx context.Context, user store.User, taskID int64, com
 }
 
 // Events lists up to limit events, with numbers above after, of a task that the user may see.
-func (c *Client) Events(ctx context.Context, user store.User, taskID, after int64, limit int) ([]store.StreamedEvent, error) {
+func (c *Tasks) Events(ctx context.Context, user store.User, taskID, after int64, limit int) ([]store.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return nil, err
 	}

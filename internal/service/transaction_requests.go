@@ -1,4 +1,4 @@
-package transaction
+package service
 
 import (
 	"context"
@@ -12,45 +12,36 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
-const askAgain = 10 * time.Second
-
-// Actions lists what an administrator may do with a transaction now.
-func Actions(t store.Transaction) []lifecycle.TransactionAction {
-	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, rowFacts(t))
+// TransactionActions lists what an administrator may do with a transaction now.
+func TransactionActions(t store.Transaction) []lifecycle.TransactionAction {
+	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, t.Facts())
 }
 
-// Outcomes lists the statuses to which an administrator may resolve a transaction now.
-func Outcomes(t store.Transaction) []lifecycle.TransactionState {
-	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, rowFacts(t))
-}
-
-// rowFacts are what the row alone tells. A failed transaction that may be tried again has no live purchase; of one that needs
-// review the workflow knows more.
-func rowFacts(t store.Transaction) lifecycle.TransactionFacts {
-	return lifecycle.TransactionFacts{Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0, Disputed: t.ReviewReason == store.ReviewDisputed}
+// TransactionOutcomes lists the statuses to which an administrator may resolve a transaction now.
+func TransactionOutcomes(t store.Transaction) []lifecycle.TransactionState {
+	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, t.Facts())
 }
 
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
 // same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
-func (c *Client) Retry(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
+func (c *Transactions) Retry(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
 	return c.act(ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go on, when the review
 // was about its deposit: processing. payment is
 // empty but for processed after a review for payment_lost: the hash on the chain of the payment that bought it.
-func (c *Client) Resolve(ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string) (store.Transaction, error) {
+func (c *Transactions) Resolve(ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string) (store.Transaction, error) {
 	return c.act(ctx, user, hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)
 }
 
 // WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
-func (c *Client) WriteOff(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
+func (c *Transactions) WriteOff(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
 	return c.act(ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
 }
 
-// told is what an answer says, whether kept now or before.
-func told(answer store.TransactionAnswer, err error) (store.Transaction, error) {
+// transactionTold is what an answer says, whether kept now or before.
+func transactionTold(answer store.TransactionAnswer, err error) (store.Transaction, error) {
 	switch {
 	case err != nil:
 		return store.Transaction{}, err
@@ -61,21 +52,21 @@ func told(answer store.TransactionAnswer, err error) (store.Transaction, error) 
 	}
 }
 
-func (c *Client) act(ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string) (store.Transaction, error) {
+func (c *Transactions) act(ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string) (store.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
 		return store.Transaction{}, err
 	}
 	r := store.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
 	var first store.TransactionAnswer
 	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return told(first, err)
+		return transactionTold(first, err)
 	}
 	t, err := c.decide(ctx, hash, action, in, r.ID())
 	switch refusal := fault.As(err); {
 	case err == nil: // kept with what was done, unless it was done before it was asked for by this key
-		return told(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Transaction: &t}))
+		return transactionTold(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Transaction: &t}))
 	case refusal != nil && (refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided):
-		return told(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Refusal: refusal.WithCause(nil)}))
+		return transactionTold(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Refusal: refusal.WithCause(nil)}))
 	default: // nothing that would still be true for one who asks again
 		return store.Transaction{}, err
 	}
@@ -83,14 +74,14 @@ func (c *Client) act(ctx context.Context, user store.User, hash string, action l
 
 // decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started
 // when it is gone.
-func (c *Client) decide(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) (store.Transaction, error) {
+func (c *Transactions) decide(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) (store.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	t, err := c.Find(ctx, hash)
 	if err != nil {
 		return t, err
 	}
-	if _, err := lifecycle.Transaction.Decide(t.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, rowFacts(t)); err != nil {
+	if _, err := lifecycle.Transaction.Decide(t.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, t.Facts()); err != nil {
 		return t, err
 	}
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
@@ -127,11 +118,11 @@ func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, befo
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Client) update(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) error {
+func (c *Transactions) update(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	handle, err := c.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(startOptions(hash), lifecycle.TransactionType, hash),
+		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(transactionStart(hash), lifecycle.TransactionType, hash),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			WorkflowID: lifecycle.TransactionID(hash), UpdateID: id, UpdateName: string(action), Args: []any{in},
 			WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -1,4 +1,4 @@
-package delivery
+package service
 
 import (
 	"context"
@@ -21,27 +21,27 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Client is how the doors ask for deliveries and stop them.
-type Client struct {
+// Deliveries is how the doors ask for deliveries and stop them.
+type Deliveries struct {
 	Temporal    client.Client
 	Store       *store.Store
 	MaxFileSize int64 // bytes
-	Limits      Limits
+	Limits      DeliveryLimits
 	Log         *slog.Logger
 	OnEnqueued  func(source string) // counts new jobs
 	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
 	CancelPatience time.Duration
 }
 
-// IdempotencyKey is the key of one request: the same user, file and nonce are the same job.
-func IdempotencyKey(userID, fileID int64, nonce string) string {
+// DeliveryKey is the key of one request: the same user, file and nonce are the same job.
+func DeliveryKey(userID, fileID int64, nonce string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%d:%s", userID, fileID, nonce))
 	return hex.EncodeToString(sum[:])
 }
 
 // CheckFile says why a file cannot be delivered at all, before any job is made: FILE_IS_FOLDER, FILE_NOT_FOUND,
 // FILE_EMPTY or FILE_TOO_BIG.
-func (c *Client) CheckFile(file store.File) error {
+func (c *Deliveries) CheckFile(file store.File) error {
 	var refusal *fault.Error
 	switch {
 	case file.IsFolder:
@@ -62,8 +62,8 @@ func (c *Client) CheckFile(file store.File) error {
 // Request asks for a file to be delivered to the user's chat. The same nonce again gives the job that is there and
 // created = false, whatever became of file and user meanwhile. A job that is recorded is not lost: if Temporal cannot
 // be reached now, the reconciler starts it.
-func (c *Client) Request(ctx context.Context, user store.User, fileID int64, nonce, source string) (job store.Job, created bool, err error) {
-	key := IdempotencyKey(user.ID, fileID, nonce)
+func (c *Deliveries) Request(ctx context.Context, user store.User, fileID int64, nonce, source string) (job store.Job, created bool, err error) {
+	key := DeliveryKey(user.ID, fileID, nonce)
 	job, err = c.Store.JobByKey(ctx, key)
 	if fault.CodeOf(err) == fault.DeliveryNotFound {
 		job, created, err = c.create(ctx, user, fileID, key, source)
@@ -80,7 +80,7 @@ func (c *Client) Request(ctx context.Context, user store.User, fileID int64, non
 }
 
 // create records a new job, unless the file, the user or the rules are against it.
-func (c *Client) create(ctx context.Context, user store.User, fileID int64, key, source string) (store.Job, bool, error) {
+func (c *Deliveries) create(ctx context.Context, user store.User, fileID int64, key, source string) (store.Job, bool, error) {
 	file, err := c.Store.FileByID(ctx, fileID)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.FileNotFound {
 		err = refusal.WithField("file_id")
@@ -112,7 +112,7 @@ func (c *Client) create(ctx context.Context, user store.User, fileID int64, key,
 }
 
 // Start starts a job's workflow; one that was started before is left alone.
-func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
+func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
 	owner := strconv.FormatInt(ownerID, 10)
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       workflowID,
@@ -133,33 +133,33 @@ func (c *Client) Start(ctx context.Context, jobID int64, workflowID string, owne
 }
 
 // Show tells a job's workflow the state that the record has, so that operators see it.
-func (c *Client) Show(ctx context.Context, workflowID string, state lifecycle.DeliveryState) error {
+func (c *Deliveries) Show(ctx context.Context, workflowID string, state lifecycle.DeliveryState) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryStageSignal, state)
 }
 
 // Tell tells a job's workflow of an attempt that has not ended the job.
-func (c *Client) Tell(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error {
+func (c *Deliveries) Tell(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryAttemptSignal, attempt)
 }
 
 // End lets the workflow of a job that has its end in the record close: asked to cancel, it finds that end.
-func (c *Client) End(ctx context.Context, workflowID string) error {
+func (c *Deliveries) End(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.CancelSignal, nil)
 }
 
-// Actions lists what the user may do with the job now.
-func Actions(user store.User, job store.Job) []lifecycle.DeliveryAction {
-	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job), job.Facts())
+// DeliveryActions lists what the user may do with the job now.
+func DeliveryActions(user store.User, job store.Job) []lifecycle.DeliveryAction {
+	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
 }
 
 // Cancel stops a live job. It answers with the job as it ended; a stream may take one heartbeat to stop, then the job
 // is still live in the answer, with CancelRequestedAt set. Ended already: INVALID_TRANSITION.
-func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
 	job, err := c.Find(ctx, user, jobID)
 	if err != nil {
 		return store.Job{}, err
 	}
-	request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job)}
+	request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Delivery.Decide(job.State, request, job.Facts()); err != nil {
 		return store.Job{}, err
 	}
@@ -189,7 +189,7 @@ func (c *Client) Cancel(ctx context.Context, user store.User, jobID int64) (stor
 }
 
 // Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
-func (c *Client) Stop(ctx context.Context, job store.Job) error {
+func (c *Deliveries) Stop(ctx context.Context, job store.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
@@ -205,7 +205,7 @@ func (c *Client) Stop(ctx context.Context, job store.Job) error {
 }
 
 // Find gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
-func (c *Client) Find(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+func (c *Deliveries) Find(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
 	job, err := c.Store.JobByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
 		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
@@ -213,7 +213,7 @@ func (c *Client) Find(ctx context.Context, user store.User, jobID int64) (store.
 	return job, err
 }
 
-func (c *Client) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]) (store.Job, error) {
+func (c *Deliveries) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]) (store.Job, error) {
 	return c.Store.ChangeJob(ctx, jobID, func(job *store.Job) ([]store.Event, error) {
 		rule, err := lifecycle.Delivery.Decide(job.State, request, job.Facts())
 		if err != nil {
@@ -223,15 +223,4 @@ func (c *Client) cancelWithoutWorkflow(ctx context.Context, jobID int64, request
 		job.State, job.LastError = rule.To, string(fault.CancelledByUser)
 		return []store.Event{event}, nil
 	})
-}
-
-func rolesOf(user store.User, job store.Job) []lifecycle.Role {
-	var roles []lifecycle.Role
-	if user.ID == job.UserID {
-		roles = append(roles, lifecycle.Owner)
-	}
-	if user.IsAdmin() {
-		roles = append(roles, lifecycle.Admin)
-	}
-	return roles
 }
