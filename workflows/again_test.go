@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestAllGoOnByName(t *testing.T) {
 				return true
 			}
 			found++
-			if kind, ok := call.Args[1].(*ast.Ident); !ok || !strings.HasSuffix(kind.Name, "Type") {
+			if !strings.HasSuffix(types.ExprString(call.Args[1]), "Type") {
 				t.Errorf("%s: continue with the type's name instead of a function", fset.Position(call.Pos()))
 			}
 			return true

@@ -64,10 +64,10 @@ func endsOf[S, A ~string, F any](rules lifecycle.Table[S, A, F], others ...strin
 	return others
 }
 
-// types notes what is registered.
-type types map[string]bool
+// registered notes what is registered.
+type registered map[string]bool
 
-func (t types) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) { t[o.Name] = true }
+func (t registered) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) { t[o.Name] = true }
 
 // TestEverySavedHistory replays each history that was ever saved, whatever its version, as a worker would, and fails when
 // a workflow has none that reaches one of its ends. A file that lies anywhere else than in a workload's testdata, or that
@@ -114,9 +114,9 @@ func TestEverySavedHistory(t *testing.T) {
 			}
 		}
 	}
-	registered := types{}
-	Register(registered, Settings{})
-	if got, want := slices.Sorted(maps.Keys(registered)), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) {
+	known := registered{}
+	Register(known, Settings{})
+	if got, want := slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) {
 		t.Errorf("registered are %v, histories are wanted of %v", got, want)
 	}
 }

@@ -45,9 +45,9 @@ var titles = map[string]titled{
 // run that continues as new, so the details begin with it.
 func TestTitlesSurviveContinueAsNew(t *testing.T) {
 	t.Parallel()
-	registered := types{}
-	Register(registered, Settings{})
-	for name := range registered {
+	known := registered{}
+	Register(known, Settings{})
+	for name := range known {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, known := titles[name]

@@ -52,9 +52,9 @@ var brief = map[string]string{
 // with all that the next run needs.
 func TestEveryWaitIsBounded(t *testing.T) {
 	t.Parallel()
-	registered := types{}
-	Register(registered, Settings{})
-	for name := range registered {
+	known := registered{}
+	Register(known, Settings{})
+	for name := range known {
 		if _, ends := brief[name]; ends == (len(waits[name]) > 0) {
 			t.Errorf("%s: brief %v, and %d waits", name, ends, len(waits[name]))
 		}
