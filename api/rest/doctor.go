@@ -39,7 +39,7 @@ var askDoctor = operation{
 	id: "ask-doctor", method: http.MethodPost, path: "/v1/doctor", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
 	summary: "Ask every process to look again",
 	description: "Answers with what is known so far: ask with GET until each process has answered, which takes some seconds. No token is renewed for it, and no purchase " +
-		"begun. Within ten seconds of the last request it is that one.",
+		"begun. However many ask, a process rests for five seconds between two looks.",
 }
 
 func (s *server) registerDoctor() {

@@ -51,11 +51,15 @@ func TestDoctor(t *testing.T) {
 	if asked := works("POST", false); asked["request"] != "1" || asked["asked_at"] == nil {
 		t.Errorf("asked: %v", asked)
 	}
-	works("POST", false) // the same request
+	if again := works("POST", false); again["request"] != "2" {
+		t.Errorf("asked again: %v", again)
+	}
 	starts("b")
 	finds("a", 1, queues)
+	works("GET", false) // a has answered an older request
+	finds("a", 2, queues)
 	works("GET", false) // b has not answered
-	finds("b", 1, store.Check{System: "telegram", State: store.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what", Next: "do it"})
+	finds("b", 2, store.Check{System: "telegram", State: store.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what", Next: "do it"})
 	body := works("GET", false)
 	processes := body["processes"].([]any)
 	b := processes[1].(map[string]any)
@@ -64,9 +68,9 @@ func TestDoctor(t *testing.T) {
 		check["account"] != "@bot" || check["detail"] != "what" || check["next"] != "do it" || check["found_at"] == nil {
 		t.Errorf("processes: %v", processes)
 	}
-	finds("b", 1, store.Check{System: "telegram", State: store.CheckUnverified})
+	finds("b", 2, store.Check{System: "telegram", State: store.CheckUnverified})
 	works("GET", false)
-	finds("b", 1, store.Check{System: "telegram", State: store.CheckWorks})
+	finds("b", 2, store.Check{System: "telegram", State: store.CheckWorks})
 	works("GET", true)
 
 	// Once there is a wallet, somebody has to serve payments.
@@ -76,7 +80,7 @@ func TestDoctor(t *testing.T) {
 	if unserved := works("GET", false)["unserved_queues"].([]any); len(unserved) != 1 || unserved[0] != "payments" {
 		t.Errorf("unserved: %v", unserved)
 	}
-	finds("b", 1, store.Check{System: "queues", State: store.CheckWorks, Detail: "quotes, payments"})
+	finds("b", 2, store.Check{System: "queues", State: store.CheckWorks, Detail: "quotes, payments"})
 	works("GET", true)
 
 	// A process that is gone is missed by its queues, and by nothing else.

@@ -16,6 +16,7 @@ import (
 const (
 	lookTime = 20 * time.Second // for one check, the wait for a system's rate included
 	askEvery = 2 * time.Second  // between two looks into the record for a request
+	lookRest = 5 * time.Second  // between two looks at the systems, however many ask
 )
 
 // Check looks at one system.
@@ -29,7 +30,8 @@ type Examiner struct {
 	Store    Record
 	Identity string // of the process, as in its heartbeat
 	Checks   []Check
-	Every    time.Duration // between two looks for a request; default 2 s
+	Every    time.Duration // between two looks into the record for a request; default 2 s
+	Rest     time.Duration // between two looks at the systems, at least; default 5 s
 	Log      *slog.Logger
 }
 
@@ -39,17 +41,20 @@ type Record interface {
 	SaveChecks(ctx context.Context, identity string, request int64, checks []store.Check) error
 }
 
-// Run looks once, and again for each request, until ctx ends. A request that came while it looked is answered afterwards. What cannot be
-// saved is saved later: no system is asked twice for one request.
+// Run looks once, and again after requests, until ctx ends. However many ask, it rests between two looks; the second of them answers all
+// who asked meanwhile. What cannot be saved is saved later: no system is asked twice for one request.
 func (e *Examiner) Run(ctx context.Context) {
 	ctx = store.Reserved(ctx) // administrators wait for it
 	ticker := time.NewTicker(cmp.Or(e.Every, askEvery))
 	defer ticker.Stop()
 
 	var found []store.Check
+	var lookedAt time.Time
 	answered, saved := int64(-1), true
 	for {
-		if request, err := e.Store.LastCheckRequest(ctx); err == nil && request.Number > answered {
+		request, err := e.Store.LastCheckRequest(ctx)
+		if err == nil && request.Number > answered && time.Since(lookedAt) >= cmp.Or(e.Rest, lookRest) {
+			lookedAt = time.Now()
 			found, answered, saved = e.look(ctx), request.Number, false
 		}
 		if !saved {

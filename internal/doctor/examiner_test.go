@@ -54,7 +54,7 @@ func TestOneLookPerRequest(t *testing.T) {
 	looks := make(chan struct{}, 100)
 	d := &desk{changed: make(chan struct{}, 100), broken: 3}
 	examiner := doctor.Examiner{
-		Store: d, Identity: "me", Every: time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) store.Check {
 			looks <- struct{}{}
 			return store.Check{State: store.CheckRefused}
@@ -78,5 +78,33 @@ func TestOneLookPerRequest(t *testing.T) {
 	}
 	if len(d.saved) != 2 || d.saved[0] != 0 || d.saved[1] != 4 {
 		t.Errorf("saved for the requests %v", d.saved)
+	}
+}
+
+// TestManyAsk lets administrators ask all the time: the systems are left alone between two looks.
+func TestManyAsk(t *testing.T) {
+	t.Parallel()
+	looks := make(chan struct{}, 1000)
+	d := &desk{changed: make(chan struct{}, 1000)}
+	examiner := doctor.Examiner{
+		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) store.Check {
+			looks <- struct{}{}
+			return store.Check{State: store.CheckWorks}
+		}}},
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { examiner.Run(ctx); close(ended) }()
+
+	<-d.changed
+	for request := range int64(50) {
+		d.ask(request+1, 0)
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	<-ended
+	if n := len(looks); n != 1 {
+		t.Errorf("looked %d times", n)
 	}
 }

@@ -10,10 +10,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-const (
-	silentFor = 20 * time.Second // a process that was not heard of for longer is gone
-	pause     = 10 * time.Second // between two requests: more would only keep the systems busy
-)
+// silentFor is how long a process may be silent before it is gone.
+const silentFor = 20 * time.Second
 
 // Report is what all processes have found.
 type Report struct {
@@ -46,9 +44,9 @@ type Doctor struct {
 	PaymentQueues []string // the same, once there is a wallet
 }
 
-// Ask asks all processes to look again. Who asks again too soon gets the same answers.
+// Ask asks all processes to look again, which they do in their own time.
 func (d *Doctor) Ask(ctx context.Context) (Report, error) {
-	if _, err := d.Store.RequestChecks(ctx, pause); err != nil {
+	if err := d.Store.RequestChecks(ctx); err != nil {
 		return Report{}, err
 	}
 	return d.Report(ctx)

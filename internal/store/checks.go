@@ -66,15 +66,11 @@ func (s *Store) ChecksOf(ctx context.Context, identities []string) ([]Check, err
 		WHERE identity = ANY ($1) ORDER BY identity, system`, identities)
 }
 
-// RequestChecks asks all processes for new checks, and gives the request. Within pause of the last request it is that one. The table has
-// one row.
-func (s *Store) RequestChecks(ctx context.Context, pause time.Duration) (CheckRequest, error) {
+// RequestChecks asks all processes for new checks. The table has one row.
+func (s *Store) RequestChecks(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `INSERT INTO check_requests AS r (number) VALUES (1)
-		ON CONFLICT (single) DO UPDATE SET number = r.number + 1, asked_at = now() WHERE r.asked_at < now() - $1::interval`, pause)
-	if err != nil {
-		return CheckRequest{}, unavailable(err)
-	}
-	return s.LastCheckRequest(ctx)
+		ON CONFLICT (single) DO UPDATE SET number = r.number + 1, asked_at = now()`)
+	return unavailable(err)
 }
 
 // LastCheckRequest gives the last request for checks; zero when there was none. The table has one row.
