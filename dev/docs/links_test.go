@@ -69,6 +69,25 @@ func TestDocumentsAreFound(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreListed compares the records of decisions with their index: each stands there with its heading.
+func TestDecisionsAreListed(t *testing.T) {
+	t.Parallel()
+	const folder = "docs/decisions/"
+	index := textOf(t, folder+"README.md")
+	for _, name := range allDocuments(t) {
+		record, isRecord := strings.CutPrefix(name, folder+"0")
+		if !isRecord {
+			continue
+		}
+
+		first, _, _ := strings.Cut(textOf(t, name), "\n")
+		_, title, _ := strings.Cut(first, ". ")
+		if row := "(0" + record + ") | " + title + " |\n"; !strings.Contains(index, row) {
+			t.Errorf("%sREADME.md lacks the row %q", folder, row)
+		}
+	}
+}
+
 // TestReadmeCommandsAreTested looks whether a test is named below each block of commands.
 func TestReadmeCommandsAreTested(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ const (
 
 var (
 	triesLeft          = Guard[DeliveryFacts]{Name: "attempt < 3", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt < DeliveryTries }}
-	retryLeft          = Guard[DeliveryFacts]{Name: "a try is left after this one", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt+1 < DeliveryTries }}
+	retryLeft          = Guard[DeliveryFacts]{Name: "an attempt is left after this one", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt+1 < DeliveryTries }}
 	deliveryUserActive = Guard[DeliveryFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DeliveryFacts) bool { return f.UserActive }}
 )
 

@@ -92,7 +92,7 @@ const (
 	statusChanged = "status_changed"
 	cleared       = "the assignee is cleared"
 	itsTurn       = "the caller becomes the assignee"
-	byItself      = "the comment tells the old status and the whole minutes spent in it"
+	byItself      = "the comment has the old status and the full minutes spent in it"
 	byOperator    = "an operator cancelled or terminated the workflow"
 )
 
