@@ -12,8 +12,11 @@ import (
 	"time"
 )
 
-// killed is the status of a change after which a test has failed.
-const killed = "KILLED"
+// What becomes of a change.
+const (
+	killed   = "KILLED" // a test has failed
+	timedOut = "TIMED_OUT"
+)
 
 // timeoutCoefficient is how many times longer than the first run, which compiles too, a run may take before it counts as
 // endless. A busy machine must not reach it: such a run tells nothing.
@@ -24,7 +27,9 @@ const timeoutCoefficient = "15"
 const everyLineCovered = `#!/bin/sh
 "$MUTANTS_GO" "$@" || exit
 for argument; do
-	case $previous in -coverprofile) sed -i 's/\.go:.*/.go:1.1,1000000.1 1 1/' "$argument" ;; esac
+	case $previous in -coverprofile)
+		sed 's/\.go:.*/.go:1.1,1000000.1 1 1/' "$argument" >"$argument.all" && mv "$argument.all" "$argument" ;;
+	esac
 	previous=$argument
 done
 `
@@ -128,7 +133,7 @@ func (s *sandbox) run(ctx context.Context, name string) (found report, err error
 		return found, err
 	}
 
-	out := filepath.Join(s.dir, "report.json")
+	out := filepath.Join(s.dir, filepath.Base(name)+".json")
 	command := exec.CommandContext(ctx, s.gremlins, "unleash", "./"+name, "--output", out, "--workers", "2",
 		"--timeout-coefficient", timeoutCoefficient, "--invert-logical")
 	command.Dir = s.module()

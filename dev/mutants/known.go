@@ -24,6 +24,14 @@ func (m mutant) String() string {
 	return strings.Join([]string{m.Status, m.File, m.Func, m.Type, m.Text}, " ")
 }
 
+// complaint says what is wrong with a mutant that is not known.
+func (m mutant) complaint() string {
+	if m.Status == timedOut {
+		return "ran out of time, because the machine is busy or the loop never ends: "
+	}
+	return "no test notices: "
+}
+
 // mark stands before the operator that is changed.
 const mark = "‸"
 
@@ -69,7 +77,7 @@ func compare(survivors, known []mutant) []string {
 	var wrong []string
 	for m, more := range count {
 		for ; more > 0; more-- {
-			wrong = append(wrong, "no test notices: "+m.String())
+			wrong = append(wrong, m.complaint()+m.String())
 		}
 		for ; more < 0; more++ {
 			wrong = append(wrong, "known.txt lists what a test notices, or what is gone: "+m.String())

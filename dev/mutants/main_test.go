@@ -11,7 +11,7 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	lived := mutant{"LIVED", "internal/money/money.go", "MulDiv", "CONDITIONALS_BOUNDARY", "if by " + mark + "<= 0 {"}
 	endless, other := lived, lived
-	endless.Status, other.Func = "TIMED_OUT", "Add"
+	endless.Status, other.Func = timedOut, "Add"
 
 	for name, c := range map[string]struct {
 		survivors, known []mutant

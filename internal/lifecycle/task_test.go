@@ -2,181 +2,267 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"stagecoach/internal/fault"
 )
 
-// The people around a task, by their ids.
-const (
-	creatorID int64 = iota + 1
-	holderID
-	memberID
-)
+// steps is the lifecycle written down by hand, one line per step: status, action and target, then who may, where it
+// leads and what it leaves. Whatever is not here is refused. "others" are all who see the task but its assignee.
+var steps = map[string]struct {
+	who    string
+	to     string
+	event  string
+	begins bool // every blocker must be DONE
+}{
+	"NEW claim":                {"anyone", "IN_PROGRESS", "claimed", true},
+	"IN_PROGRESS claim":        {"assignee", "IN_PROGRESS", "", false}, // changes nothing
+	"NEW status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
+	"NEW status CANCELLED":     {"creator", "CANCELLED", "status_changed", false},
+	"NEW expire":               {"system", "STUCK", "deadline_expired", false},
+	"NEW cancel":               {"system", "CANCELLED", "status_changed", false},
+	"IN_PROGRESS status DONE":  {"assignee", "DONE", "status_changed", false},
+	"IN_PROGRESS status NEW":   {"assignee", "NEW", "status_changed", false},
+	"IN_PROGRESS escalate":     {"others", "BLOCKED", "escalated", false},
+	"IN_PROGRESS expire":       {"system", "STUCK", "deadline_expired", false},
+	"IN_PROGRESS cancel":       {"system", "CANCELLED", "status_changed", false},
+	"BLOCKED status NEW":       {"creator assignee", "NEW", "status_changed", false},
+	"BLOCKED status CANCELLED": {"creator", "CANCELLED", "status_changed", false},
+	"BLOCKED expire":           {"system", "STUCK", "deadline_expired", false},
+	"BLOCKED cancel":           {"system", "CANCELLED", "status_changed", false},
+	"STUCK takeover":           {"others", "IN_PROGRESS", "taken_over", true},
+	"STUCK status NEW":         {"creator system", "NEW", "status_changed", false},
+	"STUCK status CANCELLED":   {"creator", "CANCELLED", "status_changed", false},
+	"STUCK status IN_PROGRESS": {"assignee", "IN_PROGRESS", "status_changed", true},
+	"STUCK cancel":             {"system", "CANCELLED", "status_changed", false},
 
+	"IN_PROGRESS status BLOCKED":   {"assignee", "BLOCKED", "status_changed", false},
+	"IN_PROGRESS status CANCELLED": {"creator assignee", "CANCELLED", "status_changed", false},
+	"BLOCKED status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
+}
+
+// denied is what a caller is told who may not do a step that is possible.
+var denied = map[string]fault.Code{
+	"IN_PROGRESS escalate": "CANNOT_ESCALATE_OWN",
+	"STUCK takeover":       "CANNOT_TAKEOVER",
+}
+
+// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
+
+var people = map[string]TaskCaller{
+	"creator":  {ID: creatorID, Member: true},
+	"assignee": {ID: assigneeID, Member: true},
+	"member":   {ID: memberID, Member: true},
+	"outsider": {ID: outsiderID},
+	"admin":    {ID: adminID, Admin: true},
+	"system":   {System: true},
+}
+
+// question is one combination of everything that an answer may depend on.
+type question struct {
+	status    string
+	holder    string // "", "assignee" or "creator"
+	public    bool
+	blocked   bool
+	who       string
+	action    string
+	target    string
+	commented bool
+}
+
+// TestTaskEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or done
+// × public or private × with and without a comment.
+func TestTaskEveryCase(t *testing.T) {
+	t.Parallel()
+	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}}
+	statuses := []string{"NEW", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED"}
+	for _, target := range statuses {
+		asks = append(asks, [2]string{"status", target})
+	}
+	cases, allowed := 0, 0
+	for _, status := range statuses {
+		for _, holder := range []string{"", "assignee", "creator"} {
+			for who := range people {
+				for _, ask := range asks {
+					for bits := range 8 {
+						q := question{status, holder, bits&1 > 0, bits&2 > 0, who, ask[0], ask[1], bits&4 > 0}
+						cases++
+						if q.check(t) {
+							allowed++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d cases, %d allowed", cases, allowed)
+}
+
+func (q question) check(t *testing.T) (allowed bool) {
+	t.Helper()
+	facts := TaskFacts{State: TaskState(q.status), CreatorID: creatorID, Public: q.public}
+	if q.holder != "" {
+		id := people[q.holder].ID
+		facts.AssigneeID = &id
+	}
+	if q.blocked {
+		facts.OpenBlockers = []int64{7}
+	}
+	ask := TaskAsk{Action: TaskAction(q.action), To: TaskState(q.target), Caller: people[q.who], Comment: " \n"}
+	if q.commented {
+		ask.Comment = "because"
+	}
+	wantTo, wantEvent, wantHeld, wantCode := q.expected()
+	step, held, err := DecideTask(facts, ask)
+	if string(step.To) != wantTo || step.Event != wantEvent || held != wantHeld || fault.CodeOf(err) != wantCode {
+		t.Errorf("%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld, wantCode)
+	}
+	if err != nil {
+		q.checkDetails(t, fault.As(err))
+		return false
+	}
+	if !held {
+		q.checkAssignee(t, facts.AssigneeAfter(step, ask.Caller.ID))
+	}
+	return true
+}
+
+// expected answers from the lists above, in the order in which refusals come.
+func (q question) expected() (to, event string, held bool, code fault.Code) {
+	sees := q.public && (q.who == "member" || q.who == "creator" || q.who == "assignee") ||
+		q.who == "creator" || q.who == "admin" || q.who == "system" || q.who == q.holder
+	step, possible := steps[q.key()]
+	switch {
+	case !sees:
+		return "", "", false, "TASK_NOT_FOUND"
+	case q.action == "claim" && q.holder != "" && q.who != q.holder:
+		return "", "", false, "TASK_ALREADY_CLAIMED"
+	case !possible:
+		return "", "", false, "INVALID_TRANSITION"
+	case !q.mayTake(step.who):
+		if code, special := denied[q.key()]; special {
+			return "", "", false, code
+		}
+		return "", "", false, "INSUFFICIENT_ACCESS"
+	case q.action == "claim" && q.who != q.holder && !q.public:
+		return "", "", false, "INSUFFICIENT_ACCESS"
+	case step.event == "":
+		return step.to, "", true, ""
+	case !q.commented:
+		return "", "", false, "COMMENT_REQUIRED"
+	case step.begins && q.blocked:
+		return "", "", false, "UNRESOLVED_BLOCKERS"
+	}
+	return step.to, step.event, false, ""
+}
+
+func (q question) key() string {
+	if q.target == "" {
+		return q.status + " " + q.action
+	}
+	return fmt.Sprintf("%s %s %s", q.status, q.action, q.target)
+}
+
+func (q question) mayTake(who string) bool {
+	isAssignee := q.holder != "" && q.who == q.holder
+	switch who {
+	case "anyone":
+		return q.who != "system"
+	case "others":
+		return q.who != "system" && !isAssignee
+	case "system":
+		return q.who == "system"
+	case "assignee":
+		return isAssignee
+	case "creator":
+		return q.who == "creator"
+	case "creator assignee":
+		return q.who == "creator" || isAssignee
+	case "creator system":
+		return q.who == "creator" || q.who == "system"
+	}
+	panic("nobody knows " + who)
+}
+
+// checkDetails looks at what machines are told of a refusal.
+func (q question) checkDetails(t *testing.T, refusal *fault.Error) {
+	t.Helper()
+	switch refusal.Code {
+	case fault.TaskAlreadyClaimed:
+		if refusal.Details["holder"] != people[q.holder].ID {
+			t.Errorf("%+v: holder %v", q, refusal.Details)
+		}
+	case fault.UnresolvedBlockers:
+		if !slices.Equal(refusal.Details["blockers"].([]int64), []int64{7}) {
+			t.Errorf("%+v: blockers %v", q, refusal.Details)
+		}
+	case fault.InvalidTransition:
+		requested := q.target
+		if requested == "" {
+			requested = q.action
+		}
+		if fmt.Sprint(refusal.Details["current"]) != q.status || refusal.Details["requested"] != requested || refusal.Details["allowed"] == nil {
+			t.Errorf("%+v: %v", q, refusal.Details)
+		}
+	default: // tells nothing more
+	}
+}
+
+// checkAssignee knows whose the task is after a step that was allowed.
+func (q question) checkAssignee(t *testing.T, got *int64) {
+	t.Helper()
+	want := people[q.holder].ID
+	switch {
+	case q.action == "claim" || q.action == "takeover":
+		want = people[q.who].ID
+	case q.target == "NEW":
+		want = 0
+	}
+	if got == nil && want != 0 || got != nil && *got != want {
+		t.Errorf("%+v: the assignee is %v, want %d", q, got, want)
+	}
+}
+
+// TestTaskInvalidTransitionTellsWhatIsAllowed asks for a status that is impossible, without a comment at that.
+func TestTaskInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	_, _, err := DecideTask(heldTask(TaskInProgress), TaskAsk{Action: "status", To: TaskStuck, Caller: people["assignee"]})
+	if got := fmt.Sprint(fault.As(err).Details["allowed"]); got != "[DONE BLOCKED NEW CANCELLED]" {
+		t.Errorf("allowed: %s", got)
+	}
+}
+
+// heldTask is in the assignee's hands, and public.
 func heldTask(state TaskState) TaskFacts {
-	holder := holderID
-	return TaskFacts{State: state, CreatorID: creatorID, AssigneeID: &holder, Public: true, OpenBlockers: []int64{7}}
-}
-
-func freeTask() TaskFacts { return TaskFacts{State: TaskNew, CreatorID: creatorID, Public: true} }
-
-// TestDecideTask follows one claim through the refusals in their order: each case mends what the one before was refused for.
-func TestDecideTask(t *testing.T) {
-	t.Parallel()
-	member := TaskCaller{ID: memberID, Member: true}
-	claim := TaskAsk{Action: TaskActionClaim, Caller: member, Comment: " \n"}
-	asAssignee := claim
-	asAssignee.Caller.ID = holderID
-	commented := claim
-	commented.Comment = "because"
-
-	foreign := claim
-	foreign.Caller.Member = false
-	waiting := freeTask()
-	waiting.OpenBlockers = []int64{7}
-	private := freeTask()
-	private.Public = false
-	asAdmin := claim
-	asAdmin.Caller = TaskCaller{ID: memberID, Admin: true}
-
-	for _, c := range []struct {
-		name  string
-		facts TaskFacts
-		ask   TaskAsk
-		code  fault.Code
-		held  bool
-	}{
-		{"an outsider", heldTask(TaskNew), foreign, fault.TaskNotFound, false},
-		{"somebody else's", heldTask(TaskNew), claim, fault.TaskAlreadyClaimed, false},
-		{"somebody else's, done", heldTask(TaskDone), claim, fault.TaskAlreadyClaimed, false},
-		{"one's own, done", heldTask(TaskDone), asAssignee, fault.InvalidTransition, false},
-		{"a private one", private, asAdmin, fault.InsufficientAccess, false},
-		{"without a comment", waiting, claim, fault.CommentRequired, false},
-		{"blocked", waiting, commented, fault.UnresolvedBlockers, false},
-		{"free", freeTask(), commented, "", false},
-		{"one's own, in work", heldTask(TaskInProgress), asAssignee, "", true},
-	} {
-		step, held, err := DecideTask(c.facts, c.ask)
-		if fault.CodeOf(err) != c.code || held != c.held || err == nil && step.To != TaskInProgress {
-			t.Errorf("%s: %s, held %t, %v; want %q", c.name, step.To, held, err, c.code)
-		}
-	}
-}
-
-// TestTaskRefusals looks at what machines are told.
-func TestTaskRefusals(t *testing.T) {
-	t.Parallel()
-	refusal := func(facts TaskFacts, ask TaskAsk) map[string]any {
-		_, _, err := DecideTask(facts, ask)
-		if err == nil {
-			t.Fatalf("%+v passes", ask)
-		}
-		return fault.As(err).Details
-	}
-	member, holder := TaskCaller{ID: memberID, Member: true}, TaskCaller{ID: holderID, Member: true}
-
-	if got := refusal(heldTask(TaskNew), TaskAsk{Action: TaskActionClaim, Caller: member}); got["holder"] != holderID {
-		t.Errorf("a lost claim: %v", got)
-	}
-	if got := refusal(heldTask(TaskNew), TaskAsk{Action: TaskActionClaim, Caller: holder, Comment: "x"}); fmt.Sprint(got["blockers"]) != "[7]" {
-		t.Errorf("a blocked one: %v", got)
-	}
-	// A comment will come with what is asked for next: what is allowed does not depend on it.
-	if got := refusal(heldTask(TaskInProgress), TaskAsk{Action: TaskActionStatus, To: TaskStuck, Caller: holder}); fmt.Sprint(got["allowed"]) != "[DONE BLOCKED NEW CANCELLED]" {
-		t.Errorf("an impossible one: %v", got)
-	}
-}
-
-func TestTaskVisibility(t *testing.T) {
-	t.Parallel()
-	private := heldTask(TaskNew)
-	private.Public = false
-	for name, c := range map[string]struct {
-		caller          TaskCaller
-		public, private bool
-	}{
-		"the creator":  {TaskCaller{ID: creatorID}, true, true},
-		"the assignee": {TaskCaller{ID: holderID}, true, true},
-		"a member":     {TaskCaller{ID: memberID, Member: true}, true, false},
-		"an outsider":  {TaskCaller{ID: memberID}, false, false},
-		"an admin":     {TaskCaller{ID: memberID, Admin: true}, true, true},
-		"the system":   {TaskCaller{System: true}, true, true},
-	} {
-		if got := heldTask(TaskNew).VisibleTo(c.caller); got != c.public {
-			t.Errorf("%s sees a public task: %t", name, got)
-		}
-		if got := private.VisibleTo(c.caller); got != c.private {
-			t.Errorf("%s sees a private task: %t", name, got)
-		}
-	}
-}
-
-func TestTaskRoles(t *testing.T) {
-	t.Parallel()
-	own := heldTask(TaskNew)
-	own.CreatorID = holderID
-	for _, c := range []struct {
-		facts  TaskFacts
-		caller TaskCaller
-		want   string
-	}{
-		{heldTask(TaskNew), TaskCaller{System: true}, "[system]"},
-		{heldTask(TaskNew), TaskCaller{ID: creatorID}, fmt.Sprint([]Role{Anyone, Creator, Others})},
-		{heldTask(TaskNew), TaskCaller{ID: holderID}, fmt.Sprint([]Role{Anyone, Assignee})},
-		{heldTask(TaskNew), TaskCaller{ID: memberID}, fmt.Sprint([]Role{Anyone, Others})},
-		{own, TaskCaller{ID: holderID}, fmt.Sprint([]Role{Anyone, Creator, Assignee})},
-		{freeTask(), TaskCaller{ID: memberID}, fmt.Sprint([]Role{Anyone, Others})},
-	} {
-		if got := fmt.Sprint(c.facts.RolesOf(c.caller)); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.caller, got, c.want)
-		}
-	}
+	holder := int64(assigneeID)
+	return TaskFacts{State: state, CreatorID: creatorID, AssigneeID: &holder, Public: true}
 }
 
 // TestTaskOffers lists what a caller may do; the comment that each action needs comes with it.
 func TestTaskOffers(t *testing.T) {
 	t.Parallel()
-	waiting := freeTask()
+	free := TaskFacts{State: TaskNew, CreatorID: creatorID, Public: true}
+	waiting := free
 	waiting.OpenBlockers = []int64{7}
-	ready := heldTask(TaskNew)
-	ready.OpenBlockers = nil
 	for name, c := range map[string]struct {
 		facts TaskFacts
 		who   int64
 		want  string
 	}{
-		"the assignee":         {heldTask(TaskInProgress), holderID, "[status] [DONE BLOCKED NEW CANCELLED]"},
+		"the assignee":         {heldTask(TaskInProgress), assigneeID, "[status] [DONE BLOCKED NEW CANCELLED]"},
 		"the creator":          {heldTask(TaskInProgress), creatorID, "[escalate status] [CANCELLED]"},
 		"a member":             {heldTask(TaskInProgress), memberID, "[escalate] []"},
-		"a member, free":       {freeTask(), memberID, "[claim] []"},
+		"a member, free":       {free, memberID, "[claim] []"},
 		"a member, blocked":    {waiting, memberID, "[] []"},
 		"the creator, blocked": {waiting, creatorID, "[status] [CANCELLED]"},
-		"the assignee, new":    {ready, holderID, "[claim status] [IN_PROGRESS]"},
-		"a member, taken":      {ready, memberID, "[] []"},
+		"the assignee, new":    {heldTask(TaskNew), assigneeID, "[claim status] [IN_PROGRESS]"},
+		"a member, taken":      {heldTask(TaskNew), memberID, "[] []"},
 	} {
 		caller := TaskCaller{ID: c.who, Member: true}
 		if got := fmt.Sprint(c.facts.AllowedActions(caller), c.facts.AllowedTargets(caller)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-}
-
-func TestAssigneeAfter(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		step TaskRule
-		want int64 // 0: nobody
-	}{
-		{TaskRule{Action: TaskActionClaim, To: TaskInProgress}, memberID},
-		{TaskRule{Action: TaskActionTakeover, To: TaskInProgress}, memberID},
-		{TaskRule{Action: TaskActionStatus, To: TaskNew}, 0},
-		{TaskRule{Action: TaskActionStatus, To: TaskDone}, holderID},
-		{TaskRule{Action: TaskActionExpire, To: TaskStuck}, holderID},
-	} {
-		got := heldTask(TaskInProgress).AssigneeAfter(c.step, memberID)
-		if got == nil && c.want != 0 || got != nil && *got != c.want {
-			t.Errorf("%s to %s: %v, want %d", c.step.Action, c.step.To, got, c.want)
 		}
 	}
 }

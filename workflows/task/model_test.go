@@ -14,6 +14,17 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
+// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
+
+var people = map[string]lifecycle.TaskCaller{
+	"creator":  {ID: creatorID, Member: true},
+	"assignee": {ID: assigneeID, Member: true},
+	"member":   {ID: memberID, Member: true},
+	"outsider": {ID: outsiderID},
+	"admin":    {ID: adminID, Admin: true},
+}
+
 // command is one thing that happens to a task: somebody asks, time jumps, or both.
 type command struct {
 	After    time.Duration // since the command before
@@ -76,22 +87,36 @@ func (m *model) until(now time.Time) {
 	}
 }
 
-// ask answers a command and changes what it changes.
+// ask answers a command as the table does, and changes what it changes.
 func (m *model) ask(c command, now time.Time) fault.Code {
-	q := question{m.status, m.holder, m.public, m.blocked, c.Who, c.Action, c.Target, strings.TrimSpace(c.Comment) != ""}
-	to, event, held, code := q.expected()
-	if code != "" || held {
-		return code
+	step, held, err := lifecycle.DecideTask(m.facts(), lifecycle.TaskAsk{
+		Action: lifecycle.TaskAction(c.Action), To: lifecycle.TaskState(c.Target), Comment: c.Comment, Caller: people[c.Who],
+	})
+	if err != nil || held {
+		return fault.CodeOf(err)
 	}
-	m.expected = append(m.expected, fmt.Sprintf("%s %s %s %s", event, m.status, to, c.Comment))
-	m.status, m.entered = to, now
+
+	m.expected = append(m.expected, fmt.Sprintf("%s %s %s %s", step.Event, m.status, step.To, c.Comment))
+	m.status, m.entered = string(step.To), now
 	switch {
 	case c.Action == "claim" || c.Action == "takeover":
 		m.holder = c.Who
-	case to == "NEW":
+	case step.To == lifecycle.TaskNew:
 		m.holder = ""
 	}
 	return ""
+}
+
+func (m *model) facts() lifecycle.TaskFacts {
+	facts := lifecycle.TaskFacts{State: lifecycle.TaskState(m.status), CreatorID: creatorID, Public: m.public}
+	if m.holder != "" {
+		id := people[m.holder].ID
+		facts.AssigneeID = &id
+	}
+	if m.blocked {
+		facts.OpenBlockers = []int64{7}
+	}
+	return facts
 }
 
 // TestModel lets people do anything at any time and compares each answer, and what is left in the end, with the model.
