@@ -185,3 +185,28 @@ func checkOffers[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 		}
 	}
 }
+
+// TestEvents keeps the types of events, which the record, the API and its clients know. Those of a task stand with its cases.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	checkEvents(t, Delivery, map[DeliveryAction]string{
+		"enqueue": "enqueued", "claim": "claimed", "start_download": "download_started", "stream": "streaming_started",
+		"acknowledge": "delivered", "requeue": "requeued", "hand_over": "requeued", "fail": "failed", "cancel": "cancelled", "expire": "expired",
+	})
+	checkEvents(t, Download, map[DownloadAction]string{
+		"enqueue": "enqueued", "begin": "started", "complete": "completed", "fail": "failed", "cancel": "canceled",
+	})
+	checkEvents(t, Transaction, map[TransactionAction]string{
+		"detect": "detected", "lock": "locked", "finish": "processed", "fail": "failed", "retry": "retried", "review": "needs_review",
+		"resolve": "resolved", "write_off": "written_off",
+	})
+}
+
+func checkEvents[S, A ~string, F any](t *testing.T, table Table[S, A, F], events map[A]string) {
+	t.Helper()
+	for _, rule := range table.Rules {
+		if want, known := events[rule.Action]; !known || rule.Event != want {
+			t.Errorf("%s: %s leaves %q, want %q", table.Entity, rule.Action, rule.Event, want)
+		}
+	}
+}
