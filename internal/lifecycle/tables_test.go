@@ -14,7 +14,7 @@ func TestTables(t *testing.T) {
 		for attempt := range DeliveryTries + 1 {
 			facts = append(facts, DeliveryFacts{attempt, false}, DeliveryFacts{attempt, true})
 		}
-		checkTable(t, Delivery, DeliveryStates, facts)
+		checkTable(t, Delivery, DeliveryStates, []Role{Owner, Admin, System}, facts)
 	})
 	t.Run("task", func(t *testing.T) {
 		t.Parallel()
@@ -33,22 +33,24 @@ func TestTables(t *testing.T) {
 			}
 			facts = append(facts, f)
 		}
-		checkTable(t, Task, TaskStates, facts)
+		checkTable(t, Task, TaskStates, []Role{Creator, Assignee, Anyone, Others, System}, facts)
 	})
 	t.Run("download", func(t *testing.T) {
 		t.Parallel()
-		checkTable(t, Download, DownloadStates, []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}})
+		checkTable(t, Download, DownloadStates, []Role{Owner, Admin, System}, []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}})
 	})
 	t.Run("transaction", func(t *testing.T) {
 		t.Parallel()
-		checkTable(t, Transaction, TransactionStates, transactionAllFacts())
+		checkTable(t, Transaction, TransactionStates, []Role{Admin, System}, transactionAllFacts())
 	})
 }
 
-func checkTable[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, facts []F) {
+// checkTable gets what the table does not say itself: the recorded states, the roles that callers can have, and all facts.
+func checkTable[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, roles []Role, facts []F) {
 	t.Helper()
 	checkStates(t, table, states)
-	checkRules(t, table, states)
+	checkRules(t, table, states, roles)
+	checkNoOverlap(t, table)
 	checkWays(t, table, states)
 	checkEveryRuleApplies(t, table, facts)
 	checkOffers(t, table, states, facts)
@@ -70,11 +72,14 @@ func checkStates[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 }
 
 // checkRules looks at the form of each rule.
-func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
+func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, roles []Role) {
 	t.Helper()
 	for _, rule := range table.Rules {
 		if rule.Action == "" || len(rule.Who) == 0 || !slices.Contains(states, rule.To) {
-			t.Errorf("%+v says not who does what", rule)
+			t.Errorf("%s to %s: who does what is not said", rule.Action, rule.To)
+		}
+		if slices.ContainsFunc(rule.Who, func(role Role) bool { return !slices.Contains(roles, role) }) {
+			t.Errorf("%s is for %v: nobody has one of these roles", rule.Action, rule.Who)
 		}
 		for i, from := range rule.From {
 			if !slices.Contains(states, from) || slices.Contains(rule.From[:i], from) {
@@ -88,6 +93,28 @@ func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states 
 		}
 		if rule.Event == "" && !slices.Equal(rule.From, []S{rule.To}) {
 			t.Errorf("%s leads to %s without an event", rule.Action, rule.To)
+		}
+	}
+}
+
+// checkNoOverlap makes sure that one rule at most leads from one state to another for one action and role.
+func checkNoOverlap[S, A ~string, F any](t *testing.T, table Table[S, A, F]) {
+	t.Helper()
+	type step struct {
+		action   A
+		from, to S
+		role     Role
+	}
+	seen := map[step]bool{}
+	for _, rule := range table.Rules {
+		for _, from := range rule.From {
+			for _, role := range rule.Who {
+				s := step{rule.Action, from, rule.To, role}
+				if seen[s] {
+					t.Errorf("two rules for %+v", s)
+				}
+				seen[s] = true
+			}
 		}
 	}
 }
@@ -204,6 +231,11 @@ func TestEvents(t *testing.T) {
 
 func checkEvents[S, A ~string, F any](t *testing.T, table Table[S, A, F], events map[A]string) {
 	t.Helper()
+	for action := range events {
+		if !slices.ContainsFunc(table.Rules, func(rule Rule[S, A, F]) bool { return rule.Action == action }) {
+			t.Errorf("%s: no rule for %s", table.Entity, action)
+		}
+	}
 	for _, rule := range table.Rules {
 		if want, known := events[rule.Action]; !known || rule.Event != want {
 			t.Errorf("%s: %s leaves %q, want %q", table.Entity, rule.Action, rule.Event, want)

@@ -100,6 +100,17 @@ func TestTaskEveryCase(t *testing.T) {
 	t.Logf("%d cases, %d allowed", cases, allowed)
 }
 
+// TestTaskCreate lets whoever is in the workspace create a task, and nobody else.
+func TestTaskCreate(t *testing.T) {
+	t.Parallel()
+	for _, role := range []Role{Anyone, Creator, Assignee, Others, System} {
+		rule, err := Task.Decide("", TaskRequest{Action: TaskActionCreate, Roles: []Role{role}}, TaskFacts{})
+		if role == Anyone && (err != nil || rule.To != TaskNew || rule.Event != "created") || role != Anyone && fault.CodeOf(err) != fault.InsufficientAccess {
+			t.Errorf("%s: %+v, %v", role, rule, err)
+		}
+	}
+}
+
 func (q question) check(t *testing.T) (allowed bool) {
 	t.Helper()
 	facts := TaskFacts{State: TaskState(q.status), CreatorID: creatorID, Public: q.public}
