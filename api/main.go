@@ -4,7 +4,8 @@ package main
 import (
 	"os"
 
+	"stagecoach/api/run"
 	"stagecoach/internal/app"
 )
 
-func main() { os.Exit(app.Main(app.API)) }
+func main() { os.Exit(app.Main(run.Run)) }

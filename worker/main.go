@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"stagecoach/internal/app"
+	"stagecoach/worker/run"
 )
 
-func main() { os.Exit(app.Main(app.Worker)) }
+func main() { os.Exit(app.Main(run.Run)) }

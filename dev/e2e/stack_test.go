@@ -25,11 +25,11 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // Secrets and names that must never be seen in a log, a history or an answer.
@@ -153,7 +153,7 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(s.client.Close)
-	_, err = app.EnsureSearchAttributes(t.Context(), s.client, namespace)
+	_, err = temporalio.EnsureSearchAttributes(t.Context(), s.client, namespace)
 	must(t, err)
 
 	s.store, err = store.Open(t.Context(), database, testdb.Key)

@@ -12,11 +12,12 @@ import (
 	"slices"
 	"time"
 
+	api "stagecoach/api/run"
 	"stagecoach/dev/sim"
-	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/terminal"
+	worker "stagecoach/worker/run"
 )
 
 const readyTime = time.Minute
@@ -74,8 +75,8 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.startService("worker", app.Worker, c)
-	s.startService("api", app.API, c)
+	s.startService("worker", worker.Run, c)
+	s.startService("api", api.Run, c)
 	if err := s.awaitReady(ctx); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/servers"
-	"stagecoach/internal/app"
+	"stagecoach/internal/temporalio"
 )
 
 // atOnce bounds the servers of a process.
@@ -113,7 +113,7 @@ func (s *Server) nextNamespace() error {
 		return err
 	}
 	for {
-		_, err := app.EnsureSearchAttributes(ctx, s.Client, s.namespace())
+		_, err := temporalio.EnsureSearchAttributes(ctx, s.Client, s.namespace())
 		if err == nil {
 			s.ready = time.Now().Add(2 * time.Second) // twice what propagation says
 			return nil
@@ -166,7 +166,7 @@ func start(dynamic ...string) (*Server, error) {
 		s.Client, err = client.Dial(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
 	}
 	if err == nil {
-		_, err = app.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
+		_, err = temporalio.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
 	}
 	if err != nil {
 		s.stop()

@@ -69,45 +69,45 @@ var (
 // yandexTokens is the provider by which the record knows the storage's token.
 const yandexTokens = "yandex"
 
-// common is what both services hold.
-type common struct {
-	config    config.Config
-	log       *slog.Logger
-	store     *store.Store
-	temporal  client.Client
-	codec     *codec.Codec            // nil: what Temporal keeps is not encrypted
-	payloads  converter.DataConverter // of temporal; nil: the SDK's own
-	namespace string
-	telegram  *telego.Bot
-	yandex    *yandex.Client
+// Connections is what both services hold.
+type Connections struct {
+	Config    config.Config
+	Log       *slog.Logger
+	Store     *store.Store
+	Temporal  client.Client
+	Codec     *codec.Codec            // nil: what Temporal keeps is not encrypted
+	Payloads  converter.DataConverter // of temporal; nil: the SDK's own
+	Namespace string
+	Telegram  *telego.Bot
+	Yandex    *yandex.Client
 	tokens    *yandex.Rotating
-	metrics   *metrics.Metrics
-	pulse     *pulse.Pulse
+	Metrics   *metrics.Metrics
+	Pulse     *pulse.Pulse
 	flush     func() // of traces
 }
 
-// newCommon connects to everything that both services need; PostgreSQL and Temporal may still be starting. service is the
+// Connect connects to everything that both services need; PostgreSQL and Temporal may still be starting. service is the
 // process's part; apply puts the codec, if there is one, into the options of the client of Temporal.
-func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options)) (_ *common, err error) {
+func Connect(ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options)) (_ *Connections, err error) {
 	m := processMetrics()
 	startAtZero(m)
-	app := &common{config: c, log: log, metrics: m}
-	if app.store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
+	app := &Connections{Config: c, Log: log, Metrics: m}
+	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
-	app.store.Quotas = store.Quotas{
+	app.Store.Quotas = store.Quotas{
 		Tasks: c.Limits.Tasks, Deliveries: c.Limits.Deliveries, Downloads: c.Limits.Downloads,
 		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books, Tokens: c.Limits.Tokens,
 	}
-	app.store.TaskTimes = store.TaskTimes(c.Tasks)
-	if err = patiently(ctx, log, "the database", func() error { return app.store.Migrate(ctx) }); err != nil {
+	app.Store.TaskTimes = store.TaskTimes(c.Tasks)
+	if err = retryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, err
 	}
-	app.namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
+	app.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
 	if options.MetricsHandler, err = temporalMetrics(); err != nil {
 		return nil, err
 	}
@@ -115,20 +115,20 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 		return nil, err
 	}
 	options.Identity = identity(service)
-	app.pulse = pulse.New(pulse.Options{Store: app.store, Identity: options.Identity, Service: service, Version: Version, Log: log})
-	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.pulse.Calls))
+	app.Pulse = pulse.New(pulse.Options{Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log})
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Pulse.Calls))
 	options.Logger = sdklog.NewStructuredLogger(log)
 	// Our messages are ids: to compress them costs both sides more than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	if app.codec, err = payloadCodec(c.Payloads); err != nil {
+	if app.Codec, err = payloadCodec(c.Payloads); err != nil {
 		return nil, err
 	}
-	if app.codec != nil {
-		apply(app.codec, &options)
+	if app.Codec != nil {
+		apply(app.Codec, &options)
 	}
-	app.payloads = options.DataConverter
-	if err = patiently(ctx, log, "Temporal", func() error {
-		app.temporal, err = client.DialContext(ctx, options)
+	app.Payloads = options.DataConverter
+	if err = retryWhileUnavailable(ctx, log, "Temporal", func() error {
+		app.Temporal, err = client.DialContext(ctx, options)
 		return err
 	}); err != nil {
 		return nil, err
@@ -136,16 +136,16 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 	if err = app.ensureSearchAttributes(ctx); err != nil {
 		return nil, err
 	}
-	app.telegram, err = telegram.New(telegram.Options{
+	app.Telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
-		OnLatency:         outsideCall("telegram", m.TelegramLatency),
-		OnResult:          app.pulse.Noting(pulse.Telegram),
+		OnLatency:         TraceCall("telegram", m.TelegramLatency),
+		OnResult:          app.Pulse.Noting(pulse.Telegram),
 	})
 	if err != nil {
 		return nil, err
 	}
-	vault := app.store.TokenVault(yandexTokens)
+	vault := app.Store.TokenVault(yandexTokens)
 	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
 		return nil, err
 	}
@@ -155,16 +155,16 @@ func newCommon(ctx context.Context, c config.Config, log *slog.Logger, service s
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
 			log.Error("the storage refuses its refresh token: an administrator has to renew it")
-			if err := app.store.RaiseAlert(ctx, store.AlertStorageToken); err != nil {
+			if err := app.Store.RaiseAlert(ctx, store.AlertStorageToken); err != nil {
 				log.Error("alert not raised", "error", err)
 			}
 		},
 	})
-	app.yandex = yandex.New(yandex.Options{
+	app.Yandex = yandex.New(yandex.Options{
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: app.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
-		OnLatency: outsideCall("yandex", m.YandexLatency),
-		OnResult:  app.pulse.Noting(pulse.Yandex),
+		OnLatency: TraceCall("yandex", m.YandexLatency),
+		OnResult:  app.Pulse.Noting(pulse.Yandex),
 	})
 	return app, nil
 }
@@ -197,26 +197,26 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// beat lets the process say that it lives, and gives the function that ends this.
-func (a *common) beat(ctx context.Context) (stop func()) {
+// KeepAlive lets the process say that it lives, and gives the function that ends this.
+func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() { a.pulse.Run(ctx) })
+	beating.Go(func() { a.Pulse.Run(ctx) })
 	return func() { cancel(); beating.Wait() }
 }
 
-func (a *common) close() {
-	if a.temporal != nil {
-		a.temporal.Close()
+func (a *Connections) Close() {
+	if a.Temporal != nil {
+		a.Temporal.Close()
 	}
-	a.store.Close()
+	a.Store.Close()
 	if a.flush != nil {
 		a.flush()
 	}
 }
 
-// patiently repeats a start-up step for two minutes: services of one machine start in any order.
-func patiently(ctx context.Context, log *slog.Logger, what string, step func() error) error {
+// retryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order.
+func retryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := step()

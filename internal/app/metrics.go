@@ -31,10 +31,10 @@ func startAtZero(m *metrics.Metrics) {
 	}
 }
 
-// countRefused gives what counts requests that are refused for a limit.
-func (a *common) countRefused() func(limit string) {
+// CountRefused gives what counts requests that are refused for a limit.
+func (a *Connections) CountRefused() func(limit string) {
 	for _, limit := range slices.Concat(store.QuotaNames(), allowance.Limits) { // a counter that is not there yet cannot be seen to grow
-		a.metrics.RequestsRefused.WithLabelValues(limit)
+		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}
-	return func(limit string) { a.metrics.RequestsRefused.WithLabelValues(limit).Inc() }
+	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }
 }

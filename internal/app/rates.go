@@ -10,9 +10,9 @@ import (
 	"stagecoach/internal/store"
 )
 
-// sharedRate is the allowance of requests to an outside system that all processes with the same key or session share. The secret's
+// SharedRate is the allowance of requests to an outside system that all processes with the same key or session share. The secret's
 // hash tells them apart; without a secret all processes that ask the same server share one.
-func sharedRate(s *store.Store, system, url, secret string) outbound.Reserve {
+func SharedRate(s *store.Store, system, url, secret string) outbound.Reserve {
 	sum := sha256.Sum256([]byte(url + "\x00" + secret))
 	key := system + "/" + hex.EncodeToString(sum[:16])
 	return func(ctx context.Context, perSecond float64, burst int, patience time.Duration) (time.Duration, error) {

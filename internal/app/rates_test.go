@@ -35,7 +35,7 @@ func TestRatesHoldOverProcesses(t *testing.T) {
 		}
 		t.Cleanup(s.Close)
 		return toncenter.New(toncenter.Options{
-			URL: server.URL, APIKey: key, RequestsPerSecond: 2, Reserve: sharedRate(s, "toncenter", server.URL, key),
+			URL: server.URL, APIKey: key, RequestsPerSecond: 2, Reserve: SharedRate(s, "toncenter", server.URL, key),
 		})
 	}
 	one, other, stranger := process("planted"), process("planted"), process("another")

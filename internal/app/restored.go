@@ -21,15 +21,15 @@ import (
 // service may run meanwhile. The record says what there is: workflows of what it does not have are terminated, those of tasks,
 // downloads and transactions start anew from it. A delivery that may have been sent since then is never sent again. Twice does no harm.
 func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
-	app, err := newCommon(ctx, c, log, "starter", (*codec.Codec).Apply)
+	app, err := Connect(ctx, c, log, "starter", (*codec.Codec).Apply)
 	if err != nil {
 		return err
 	}
-	defer app.close()
-	if err := app.store.AfterRestore(ctx); err != nil {
+	defer app.Close()
+	if err := app.Store.AfterRestore(ctx); err != nil {
 		return err
 	}
-	r := &restored{common: app, known: map[string]bool{}}
+	r := &restored{Connections: app, known: map[string]bool{}}
 	for _, step := range []func(context.Context) error{r.deliveries, r.tasks, r.downloads, r.transactions, r.strays} {
 		if err := step(ctx); err != nil {
 			return err
@@ -40,7 +40,7 @@ func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
 }
 
 type restored struct {
-	*common
+	*Connections
 	known               map[string]bool // workflows of live rows
 	unknown, terminated int
 }
@@ -64,13 +64,13 @@ func all[E any](page func(after int64) ([]E, error), settle func(E) (int64, erro
 
 // deliveries ends those whose fate nobody knows any more. How one ended whose workflow has ended is the reconciler's.
 func (r *restored) deliveries(ctx context.Context) error {
-	records := &activities.Records{Store: r.store, Rules: lifecycle.Delivery, Metrics: r.metrics}
+	records := &activities.Records{Store: r.Store, Rules: lifecycle.Delivery, Metrics: r.Metrics}
 	return all(func(after int64) ([]store.LiveJob, error) {
-		return r.store.LiveJobs(ctx, 0, after, restorePage)
+		return r.Store.LiveJobs(ctx, 0, after, restorePage)
 	}, func(job store.LiveJob) (int64, error) {
 		id := job.WorkflowID()
 		r.known[id] = true
-		about, err := r.temporal.DescribeWorkflowExecution(ctx, id, "")
+		about, err := r.Temporal.DescribeWorkflowExecution(ctx, id, "")
 		_, gone := errors.AsType[*serviceerror.NotFound](err)
 		if err != nil && !gone || !gone && !maySend(about) {
 			return job.ID, err
@@ -94,12 +94,12 @@ func maySend(about *workflowservice.DescribeWorkflowExecutionResponse) bool {
 }
 
 func (r *restored) tasks(ctx context.Context) error {
-	tasks := r.common.tasks()
+	tasks := r.Connections.Tasks()
 	return all(func(after int64) ([]store.LiveTask, error) {
-		return r.store.LiveTasks(ctx, 0, after, restorePage)
+		return r.Store.LiveTasks(ctx, 0, after, restorePage)
 	}, func(live store.LiveTask) (int64, error) {
 		r.known[live.WorkflowID()] = true
-		t, err := r.store.TaskByID(ctx, 0, live.ID)
+		t, err := r.Store.TaskByID(ctx, 0, live.ID)
 		if err == nil {
 			err = tasks.Restart(ctx, t)
 		}
@@ -108,9 +108,9 @@ func (r *restored) tasks(ctx context.Context) error {
 }
 
 func (r *restored) downloads(ctx context.Context) error {
-	downloads := r.common.downloads()
+	downloads := r.Connections.Downloads()
 	return all(func(after int64) ([]store.Download, error) {
-		return r.store.LiveDownloads(ctx, 0, after, restorePage)
+		return r.Store.LiveDownloads(ctx, 0, after, restorePage)
 	}, func(job store.Download) (int64, error) {
 		r.known[job.WorkflowID()] = true
 		return job.ID, downloads.Restart(ctx, job)
@@ -118,9 +118,9 @@ func (r *restored) downloads(ctx context.Context) error {
 }
 
 func (r *restored) transactions(ctx context.Context) error {
-	transactions := r.common.transactions()
+	transactions := r.Connections.Transactions()
 	return all(func(after int64) ([]store.Transaction, error) {
-		return r.store.LiveTransactions(ctx, 0, after, restorePage)
+		return r.Store.LiveTransactions(ctx, 0, after, restorePage)
 	}, func(t store.Transaction) (int64, error) {
 		r.known[t.WorkflowID()] = true
 		return t.ID, transactions.Restart(ctx, t.Hash)
@@ -132,10 +132,10 @@ func (r *restored) transactions(ctx context.Context) error {
 func (r *restored) strays(ctx context.Context) error {
 	for _, name := range []string{lifecycle.DeliveryType, lifecycle.TaskType, lifecycle.DownloadType, lifecycle.TransactionType} {
 		request := &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: r.namespace, PageSize: restorePage, Query: `WorkflowType = "` + name + `" AND ExecutionStatus = "Running"`,
+			Namespace: r.Namespace, PageSize: restorePage, Query: `WorkflowType = "` + name + `" AND ExecutionStatus = "Running"`,
 		}
 		for {
-			page, err := r.temporal.ListWorkflow(ctx, request)
+			page, err := r.Temporal.ListWorkflow(ctx, request)
 			if err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func (r *restored) strays(ctx context.Context) error {
 }
 
 func (r *restored) terminate(ctx context.Context, id string) error {
-	err := r.temporal.TerminateWorkflow(ctx, id, "", "the record was restored and does not have it")
+	err := r.Temporal.TerminateWorkflow(ctx, id, "", "the record was restored and does not have it")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		return nil
 	}

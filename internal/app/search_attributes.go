@@ -2,69 +2,20 @@ package app
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
-
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-
 	"stagecoach/internal/temporalio"
 )
 
 // ensureSearchAttributes registers what is missing, and warns of what may not be made from here.
-func (a *common) ensureSearchAttributes(ctx context.Context) error {
+func (a *Connections) ensureSearchAttributes(ctx context.Context) error {
 	var refused []string
-	err := patiently(ctx, a.log, "Temporal's search attributes", func() (err error) {
-		refused, err = EnsureSearchAttributes(ctx, a.temporal, a.namespace)
+	err := retryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() (err error) {
+		refused, err = temporalio.EnsureSearchAttributes(ctx, a.Temporal, a.Namespace)
 		return err
 	})
 
 	if len(refused) > 0 {
-		a.log.Warn("Temporal does not let this program see or make search attributes: workflows cannot start before an administrator of the namespace has made these",
-			"namespace", a.namespace, "attributes", refused)
+		a.Log.Warn("Temporal does not let this program see or make search attributes: workflows cannot start before an administrator of the namespace has made these",
+			"namespace", a.Namespace, "attributes", refused)
 	}
 	return err
-}
-
-// EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud has them made by
-// its own tools only: then refused names those that are missing, or all, where they cannot even be listed.
-func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
-	wanted := map[string]enumspb.IndexedValueType{
-		temporalio.StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		temporalio.OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		temporalio.AttentionAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_BOOL,
-		temporalio.WorkspaceAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		temporalio.AssigneeAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		temporalio.DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
-	}
-
-	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return refusal(wanted, err)
-	}
-	for name := range existing.CustomAttributes {
-		delete(wanted, name)
-	}
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
-	if _, exists := errors.AsType[*serviceerror.AlreadyExists](err); exists {
-		return nil, nil
-	}
-	return refusal(wanted, err)
-}
-
-// refusal names the attributes when err says that a client may not do this, and passes every other error on.
-func refusal(attributes map[string]enumspb.IndexedValueType, err error) ([]string, error) {
-	_, denied := errors.AsType[*serviceerror.PermissionDenied](err)
-	_, unknown := errors.AsType[*serviceerror.Unimplemented](err)
-	if denied || unknown {
-		return slices.Sorted(maps.Keys(attributes)), nil
-	}
-	return nil, err
 }

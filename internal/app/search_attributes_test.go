@@ -63,7 +63,7 @@ func TestSearchAttributesRefused(t *testing.T) {
 		t.Cleanup(temporal.Close)
 
 		var log bytes.Buffer
-		app := &common{temporal: temporal, namespace: "ours.of-the-cloud", log: slog.New(slog.NewTextHandler(&log, nil))}
+		app := &Connections{Temporal: temporal, Namespace: "ours.of-the-cloud", Log: slog.New(slog.NewTextHandler(&log, nil))}
 		if err := app.ensureSearchAttributes(t.Context()); err != nil {
 			t.Errorf("%+v stops the start: %v", c.cloud, err)
 		}

@@ -117,8 +117,8 @@ func (s quietSpan) RecordError(err error, _ ...trace.EventOption) {
 	}
 }
 
-// asked makes a start of a workflow that no door asked for the beginning of a trace.
-func asked(name string, start func(context.Context, string) error) func(context.Context, string) error {
+// TraceStart makes a start of a workflow that no door asked for the beginning of a trace.
+func TraceStart(name string, start func(context.Context, string) error) func(context.Context, string) error {
 	tracer := otel.Tracer("stagecoach/activities")
 	return func(ctx context.Context, id string) error {
 		ctx, span := tracer.Start(ctx, name, trace.WithNewRoot())
@@ -127,8 +127,8 @@ func asked(name string, start func(context.Context, string) error) func(context.
 	}
 }
 
-// outsideCall gives what a client of an outside system tells its calls to: they are timed and, within a trace, shown.
-func outsideCall(system string, latency *prometheus.HistogramVec) func(context.Context, string, time.Duration) {
+// TraceCall gives what a client of an outside system tells its calls to: they are timed and, within a trace, shown.
+func TraceCall(system string, latency *prometheus.HistogramVec) func(context.Context, string, time.Duration) {
 	tracer := otel.Tracer("stagecoach/" + system)
 	return func(ctx context.Context, op string, took time.Duration) {
 		latency.WithLabelValues(op).Observe(took.Seconds())

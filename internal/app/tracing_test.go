@@ -1,8 +1,6 @@
 package app
 
 import (
-	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -25,8 +24,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"stagecoach/internal/config"
 	"stagecoach/workflows"
+	"stagecoach/workflows/download"
 )
 
 // savedHistories reads the histories that workloads have saved for their replay tests.
@@ -54,16 +53,6 @@ func savedHistories(t *testing.T) map[string]*historypb.History {
 // TestReplayUnderTracing replays every saved history with the interceptor, untraced as it was recorded and as the part of a trace.
 func TestReplayUnderTracing(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load(func(name string) (string, bool) {
-		value, ok := map[string]string{
-			"DATABASE_URL": "postgres://x", "STAGECOACH_TELEGRAM_TOKEN": "1:x",
-			"STAGECOACH_ENCRYPTION_KEY": base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
-		}[name]
-		return value, ok
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	parent, err := converter.GetDefaultDataConverter().ToPayload(map[string]string{
 		"traceparent": fmt.Sprintf("00-%032x-%016x-01", 7, 8),
 	})
@@ -84,7 +73,7 @@ func TestReplayUnderTracing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				workflows.Register(replayer, workflowSettings(c))
+				workflows.Register(replayer, workflows.Settings{Download: download.Settings{Grace: time.Hour}})
 				if err := replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history); err != nil {
 					t.Error(err)
 				}

@@ -1,4 +1,5 @@
-package app
+// Package run makes the process of the HTTP API and the bot.
+package run
 
 import (
 	"context"
@@ -14,55 +15,59 @@ import (
 	"stagecoach/api/bot"
 	"stagecoach/api/rest"
 	"stagecoach/internal/allowance"
+	"stagecoach/internal/app"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/status"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.
 const botPatience = 300 * time.Millisecond
 
-// API serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
-func API(ctx context.Context, c config.Config, log *slog.Logger) error {
-	app, err := newCommon(ctx, c, log, "api", (*codec.Codec).Apply)
+// process is one process of the API.
+type process struct{ *app.Connections }
+
+// Run serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
+func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
+	connections, err := app.Connect(ctx, c, log, "api", (*codec.Codec).Apply)
 	if err != nil {
 		return err
 	}
-	defer app.close()
-	defer app.beat(ctx)()
-	if err := app.store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
+	p := process{connections}
+	defer p.Close()
+	defer p.KeepAlive(ctx)()
+	if err := p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
 		return err
 	}
 	files := catalog.New(catalog.Options{
-		Store: app.store, Upstream: app.yandex, TTL: c.Yandex.ListingTTL, Log: log,
-		Observe: func(took time.Duration) { app.metrics.NavigationLatency.Observe(took.Seconds()) },
+		Store: p.Store, Upstream: p.Yandex, TTL: c.Yandex.ListingTTL, Log: log,
+		Observe: func(took time.Duration) { p.Metrics.NavigationLatency.Observe(took.Seconds()) },
 	})
 	defer files.Close()
-	whole := app.reporter()
-	app.metrics.Registry.MustRegister(whole, status.NewGauges(whole))
-	deliveries, tasks, downloads, transactions := app.deliveries(), app.tasks(), app.downloads(), app.transactions()
-	readers := rest.CodecOptions{Namespace: app.namespace, Origin: c.API.WebUIOrigin}
-	if app.codec != nil {
-		readers.Handler = converter.NewPayloadCodecHTTPHandler(app.codec)
+	whole := p.Reporter()
+	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
+	deliveries, tasks, downloads, transactions := p.Deliveries(), p.Tasks(), p.Downloads(), p.Transactions()
+	readers := rest.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
+	if p.Codec != nil {
+		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
 	}
-	refused := app.countRefused()
-	requests := allowance.NewUsers(app.store, c.Limits.Requests)
+	refused := p.CountRefused()
+	requests := allowance.NewUsers(p.Store, c.Limits.Requests)
 	events := rest.NewFeed(feed.Options{
-		Store: app.store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
-		OnLag: app.metrics.EventsLag.Set, OnFollowers: func(n int) { app.metrics.EventStreams.Set(float64(n)) },
+		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
+		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 	})
 	handler := rest.New(rest.Options{
-		Store: app.store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Temporal: app.temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: Version, Feed: events, OnRefused: refused,
-		Doctor: app.doctor(),
+		Store: p.Store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
+		Status: whole, Temporal: p.Temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: app.Version, Feed: events, OnRefused: refused,
+		Doctor: p.Doctor(),
 	})
-	defer app.examine(ctx, "api", app.apiChecks())()
+	defer p.Examine(ctx, "api", p.apiChecks())()
 
 	if c.API.MetricsAddr != "" {
-		stop := serve(c.API.MetricsAddr, app.metrics.Handler(), log)
+		stop := app.ServeMetrics(c.API.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
 	}
 
@@ -74,25 +79,13 @@ func API(ctx context.Context, c config.Config, log *slog.Logger) error {
 		hasty, hastyDownloads := *deliveries, *downloads
 		hasty.CancelPatience, hastyDownloads.CancelPatience = botPatience, botPatience
 		telegramBot := bot.New(bot.Options{
-			Telegram: app.telegram, Store: app.store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
+			Telegram: p.Telegram, Store: p.Store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
 			Transactions: transactions, Catalog: files, Status: whole, Log: log,
 			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })
 	}
 	return services.Wait()
-}
-
-// reporter gives what knows how the whole is doing.
-func (a *common) reporter() *status.Reporter {
-	o := status.Options{
-		Store: a.store, Temporal: a.temporal, Namespace: a.namespace, Queue: lifecycle.DeliveryQueue, Queues: config.TaskQueues,
-		StuckAfter: a.config.Delivery.StuckAfter, Log: a.log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
-	}
-	if a.config.QBittorrent.URL != "" {
-		o.PollGap = a.config.Download.PollGap()
-	}
-	return status.New(o)
 }
 
 // serveAPI listens until ctx ends, then lets requests under way finish; event streams end with ctx.

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -108,8 +108,8 @@ func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }
 
-// run starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop timeout.
-func run(workers ...worker.Worker) (stop func(), err error) {
+// startAll starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop timeout.
+func startAll(workers ...worker.Worker) (stop func(), err error) {
 	var started []worker.Worker
 	stop = func() {
 		var stopping sync.WaitGroup

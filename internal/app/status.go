@@ -1,0 +1,19 @@
+package app
+
+import (
+	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/status"
+)
+
+// Reporter gives what knows how the whole is doing.
+func (a *Connections) Reporter() *status.Reporter {
+	o := status.Options{
+		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queue: lifecycle.DeliveryQueue, Queues: config.TaskQueues,
+		StuckAfter: a.Config.Delivery.StuckAfter, Log: a.Log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
+	}
+	if a.Config.QBittorrent.URL != "" {
+		o.PollGap = a.Config.Download.PollGap()
+	}
+	return status.New(o)
+}

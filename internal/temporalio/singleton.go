@@ -1,0 +1,20 @@
+package temporalio
+
+import (
+	"context"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// startSingleton makes sure that a workflow of which there is one runs.
+func StartSingleton(ctx context.Context, c client.Client, workflowType, id, summary string) error {
+	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: lifecycle.MainQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            summary,
+	}, workflowType)
+	return err
+}

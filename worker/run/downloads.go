@@ -1,0 +1,55 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/activities"
+	"stagecoach/internal/app"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/pulse"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/temporalio"
+)
+
+// downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and its
+// restart take less.
+const downloadAlertAfter = 5 * time.Minute
+
+// downloadSync gives what makes sure that the watcher runs; nil: downloads are off.
+func (a process) downloadSync() func(context.Context) error {
+	if a.Config.QBittorrent.URL == "" {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		return temporalio.StartSingleton(ctx, a.Temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle)
+	}
+}
+
+// downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its one
+// login too.
+func (a process) downloadActivities() (*activities.Downloads, *activities.DownloadSync) {
+	c := a.Config
+	torrents := qbittorrent.New(qbittorrent.Options{
+		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
+		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
+		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency), OnResult: a.Pulse.Noting(pulse.QBittorrent),
+	})
+	downloads := &activities.Downloads{
+		Store: a.Store, Rules: lifecycle.Download, Torrents: torrents, Metrics: a.Metrics, Log: a.Log,
+		Fetcher: fetch.New(fetch.Options{MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources}),
+		Settings: activities.DownloadSettings{
+			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
+			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
+		},
+	}
+	watcher := &activities.DownloadSync{
+		Store: a.Store, Torrents: torrents, Temporal: a.Temporal, Metrics: a.Metrics, Log: a.Log,
+		Settings: activities.DownloadSyncSettings{
+			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
+			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter, ObservedSignal: lifecycle.DownloadObservedSignal,
+		},
+	}
+	return downloads, watcher
+}

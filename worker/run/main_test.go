@@ -1,0 +1,9 @@
+package run
+
+import (
+	"testing"
+
+	"stagecoach/dev/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
