@@ -22,8 +22,8 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

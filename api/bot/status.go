@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"stagecoach/internal/doctor"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/store"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
-	"stagecoach/internal/doctor"
 	"stagecoach/internal/feed"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
 

@@ -21,13 +21,13 @@ import (
 	"stagecoach/api/rest"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
-	"stagecoach/internal/doctor"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/status"
 	"stagecoach/internal/store"
 )
 

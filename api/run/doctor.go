@@ -1,7 +1,7 @@
 package run
 
 import (
-	"stagecoach/internal/doctor"
+	"stagecoach/internal/operations/doctor"
 )
 
 // apiChecks are what an API needs.

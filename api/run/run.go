@@ -20,7 +20,7 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.

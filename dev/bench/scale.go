@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

@@ -25,7 +25,7 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/pulse"
+	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
@@ -82,7 +82,7 @@ type Connections struct {
 	Yandex    *yandex.Client
 	tokens    *yandex.Rotating
 	Metrics   *metrics.Metrics
-	Pulse     *pulse.Pulse
+	Liveness  *liveness.Reporter
 	flush     func() // of traces
 }
 
@@ -115,8 +115,8 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 		return nil, err
 	}
 	options.Identity = identity(service)
-	app.Pulse = pulse.New(pulse.Options{Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log})
-	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Pulse.Calls))
+	app.Liveness = liveness.New(liveness.Options{Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log})
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Liveness.Calls))
 	options.Logger = sdklog.NewStructuredLogger(log)
 	// Our messages are ids: to compress them costs both sides more than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
@@ -140,7 +140,7 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
 		OnLatency:         TraceCall("telegram", m.TelegramLatency),
-		OnResult:          app.Pulse.Noting(pulse.Telegram),
+		OnResult:          app.Liveness.Noting(liveness.Telegram),
 	})
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: app.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
 		OnLatency: TraceCall("yandex", m.YandexLatency),
-		OnResult:  app.Pulse.Noting(pulse.Yandex),
+		OnResult:  app.Liveness.Noting(liveness.Yandex),
 	})
 	return app, nil
 }
@@ -201,7 +201,7 @@ func identity(service string) string {
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() { a.Pulse.Run(ctx) })
+	beating.Go(func() { a.Liveness.Run(ctx) })
 	return func() { cancel(); beating.Wait() }
 }
 

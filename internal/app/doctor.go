@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"stagecoach/internal/doctor"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
 )
 
 // Examine lets the process look at what it needs, and gives the function that ends this.

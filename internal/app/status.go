@@ -3,7 +3,7 @@ package app
 import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 )
 
 // Reporter gives what knows how the whole is doing.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/pulse"
+	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/service"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -39,7 +39,7 @@ func (a *Connections) Chain() *toncenter.Client {
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
 		Reserve:   SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
-		OnLatency: TraceCall("toncenter", a.Metrics.ToncenterLatency), OnResult: a.Pulse.Noting(pulse.Toncenter),
+		OnLatency: TraceCall("toncenter", a.Metrics.ToncenterLatency), OnResult: a.Liveness.Noting(liveness.Toncenter),
 	})
 }
 
@@ -52,7 +52,7 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 		session = c.Cookies
 	}
 	o.Reserve = SharedRate(a.Store, "fragment", c.URL, session)
-	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.FragmentLatency), a.Pulse.Noting(pulse.Fragment)
+	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.FragmentLatency), a.Liveness.Noting(liveness.Fragment)
 	return fragment.New(o)
 }
 

@@ -3,8 +3,8 @@ package run
 import (
 	"stagecoach/activities"
 	"stagecoach/internal/config"
-	"stagecoach/internal/doctor"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
 )
 
 // workerChecks are what a worker needs for the queues that it serves.

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/app"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/pulse"
+	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/temporalio"
 )
@@ -34,7 +34,7 @@ func (a process) downloadActivities() (*activities.Downloads, *activities.Downlo
 	torrents := qbittorrent.New(qbittorrent.Options{
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency), OnResult: a.Pulse.Noting(pulse.QBittorrent),
+		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency), OnResult: a.Liveness.Noting(liveness.QBittorrent),
 	})
 	downloads := &activities.Downloads{
 		Store: a.Store, Rules: lifecycle.Download, Torrents: torrents, Metrics: a.Metrics, Log: a.Log,

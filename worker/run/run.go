@@ -50,7 +50,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	records := &activities.Records{Store: p.Store, Rules: lifecycle.Delivery, Metrics: p.Metrics}
 	deliveries := p.Deliveries()
-	counted := []interceptor.WorkerInterceptor{p.Pulse.Worker()}
+	counted := []interceptor.WorkerInterceptor{p.Liveness.Worker()}
 
 	keeper := p.Transactions()
 	shop, err := p.shop(keeper)

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/app"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/pulse"
+	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
@@ -83,7 +83,7 @@ func (a process) secondSource() *activities.SecondSource {
 		return nil
 	}
 	return &activities.SecondSource{
-		Wait: a.Config.Transactions.SecondWait, Note: a.Pulse.Noting(pulse.Toncenter2),
+		Wait: a.Config.Transactions.SecondWait, Note: a.Liveness.Noting(liveness.Toncenter2),
 		Chain: toncenter.New(toncenter.Options{
 			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
 			Reserve: app.SharedRate(a.Store, "toncenter-2", c.SecondURL, c.SecondKey),

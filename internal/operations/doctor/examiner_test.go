@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/doctor"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/store"
 )
 

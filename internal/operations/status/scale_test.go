@@ -5,7 +5,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

@@ -26,7 +26,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/pulse"
-	"stagecoach/internal/status"
+	"stagecoach/internal/operations/liveness"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
 
@@ -103,9 +103,9 @@ func TestWatch(t *testing.T) {
 func TestPulse(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	beat := func(identity string, note func(*pulse.Pulse)) {
+	beat := func(identity string, note func(*liveness.Reporter)) {
 		t.Helper()
-		p := pulse.New(pulse.Options{Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		p := liveness.New(liveness.Options{Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		note(p)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -140,34 +140,34 @@ func TestPulse(t *testing.T) {
 		return byName
 	}
 	late := fault.New(fault.YandexTimeout, "late").Retry()
-	beat("one", func(p *pulse.Pulse) {
-		p.Note(pulse.Yandex, late)
-		p.Note(pulse.Telegram, late)
-		p.Note(pulse.Telegram, nil)
-		p.Note(pulse.Fragment, fault.New(fault.FragmentUnauthorized, "no"))
-		p.Note(pulse.Toncenter, fault.New(fault.FileNotFound, "an answer"))
-		p.Note(pulse.QBittorrent, context.Canceled)
+	beat("one", func(p *liveness.Reporter) {
+		p.Note(liveness.Yandex, late)
+		p.Note(liveness.Telegram, late)
+		p.Note(liveness.Telegram, nil)
+		p.Note(liveness.Fragment, fault.New(fault.FragmentUnauthorized, "no"))
+		p.Note(liveness.Toncenter, fault.New(fault.FileNotFound, "an answer"))
+		p.Note(liveness.QBittorrent, context.Canceled)
 	})
 	first := look()
-	if y := first[pulse.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
+	if y := first[liveness.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
 		t.Errorf("%+v", y)
 	}
-	if o := first[pulse.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
+	if o := first[liveness.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
 		t.Errorf("%+v", o)
 	}
-	if first[pulse.Fragment].FailingSince == nil || first[pulse.Toncenter].FailingSince != nil || first[pulse.PostgreSQL].Name != "" {
+	if first[liveness.Fragment].FailingSince == nil || first[liveness.Toncenter].FailingSince != nil || first[liveness.PostgreSQL].Name != "" {
 		t.Errorf("%+v", first)
 	}
-	if _, called := first[pulse.QBittorrent]; called {
+	if _, called := first[liveness.QBittorrent]; called {
 		t.Error("a call that was given up says something")
 	}
-	beat("two", func(p *pulse.Pulse) { p.Note(pulse.Yandex, late); p.Note(pulse.Fragment, nil) })
+	beat("two", func(p *liveness.Reporter) { p.Note(liveness.Yandex, late); p.Note(liveness.Fragment, nil) })
 	second := look()
-	if since := second[pulse.Yandex].FailingSince; since == nil || !since.Equal(*first[pulse.Yandex].FailingSince) {
-		t.Errorf("failing since %v, at first %v", since, first[pulse.Yandex].FailingSince)
+	if since := second[liveness.Yandex].FailingSince; since == nil || !since.Equal(*first[liveness.Yandex].FailingSince) {
+		t.Errorf("failing since %v, at first %v", since, first[liveness.Yandex].FailingSince)
 	}
-	if second[pulse.Fragment].FailingSince != nil {
-		t.Errorf("%+v", second[pulse.Fragment])
+	if second[liveness.Fragment].FailingSince != nil {
+		t.Errorf("%+v", second[liveness.Fragment])
 	}
 	if left, err := s.Processes(t.Context(), time.Hour); err != nil || len(left) != 0 {
 		t.Errorf("processes that ended: %+v, %v", left, err)

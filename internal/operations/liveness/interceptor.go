@@ -1,4 +1,4 @@
-package pulse
+package liveness
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 )
 
 // Worker gives what counts the activities that a worker of this process carries.
-func (p *Pulse) Worker() interceptor.WorkerInterceptor { return &counting{pulse: p} }
+func (p *Reporter) Worker() interceptor.WorkerInterceptor { return &counting{pulse: p} }
 
 type counting struct {
 	interceptor.WorkerInterceptorBase
-	pulse *Pulse
+	pulse *Reporter
 }
 
 func (c *counting) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
@@ -26,7 +26,7 @@ func (c *counting) InterceptActivity(_ context.Context, next interceptor.Activit
 
 type carrying struct {
 	interceptor.ActivityInboundInterceptorBase
-	pulse *Pulse
+	pulse *Reporter
 }
 
 func (c *carrying) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
@@ -35,7 +35,7 @@ func (c *carrying) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 }
 
 // Calls notes how Temporal answers. A poll that nothing came for is an answer too.
-func (p *Pulse) Calls(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (p *Reporter) Calls(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, options...)
 	switch code := status.Code(err); {
 	case ctx.Err() != nil && err != nil, strings.Contains(method, "/Poll") && code == codes.DeadlineExceeded:

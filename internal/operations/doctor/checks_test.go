@@ -22,10 +22,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/doctor"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/money"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"

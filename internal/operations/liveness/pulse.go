@@ -1,6 +1,6 @@
 // Package pulse lets a process say that it lives and how the systems outside answer it. Nothing is asked for this: the calls that are
 // made anyway are noted in memory, and the record hears of them every few seconds.
-package pulse
+package liveness
 
 import (
 	"cmp"
@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Pulse is safe for concurrent use.
-type Pulse struct {
+type Reporter struct {
 	o       Options
 	started time.Time
 	carries atomic.Int64
@@ -50,19 +50,19 @@ type Pulse struct {
 }
 
 // New makes a Pulse; Run lets it beat.
-func New(o Options) *Pulse {
+func New(o Options) *Reporter {
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Pulse{o: o, started: time.Now(), seen: map[string]*store.OutsideSystem{}}
+	return &Reporter{o: o, started: time.Now(), seen: map[string]*store.OutsideSystem{}}
 }
 
 // Noting gives what notes the outcome of calls of one system.
-func (p *Pulse) Noting(system string) func(error) {
+func (p *Reporter) Noting(system string) func(error) {
 	return func(err error) { p.Note(system, err) }
 }
 
 // Note notes the outcome of a call. What a system refuses because of the question, it has answered.
-func (p *Pulse) Note(system string, err error) {
+func (p *Reporter) Note(system string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // by who asked
 	}
@@ -101,13 +101,13 @@ func failure(err error) string {
 }
 
 // Carry counts an activity that runs in this process until the function it gives is called.
-func (p *Pulse) Carry() (drop func()) {
+func (p *Reporter) Carry() (drop func()) {
 	p.carries.Add(1)
 	return func() { p.carries.Add(-1) }
 }
 
 // Run beats until ctx ends, and then takes leave.
-func (p *Pulse) Run(ctx context.Context) {
+func (p *Reporter) Run(ctx context.Context) {
 	ticker := time.NewTicker(p.o.Every)
 	defer ticker.Stop()
 	for {
@@ -124,7 +124,7 @@ func (p *Pulse) Run(ctx context.Context) {
 }
 
 // beat tells the record. What it cannot hear now it hears with the next beat.
-func (p *Pulse) beat(ctx context.Context) {
+func (p *Reporter) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Every)
 	defer cancel()
 	p.mu.Lock()
