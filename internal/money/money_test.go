@@ -67,6 +67,35 @@ func TestArithmetic(t *testing.T) {
 	})
 }
 
+func TestAddSubLimits(t *testing.T) {
+	t.Parallel()
+	const most, least Nano = math.MaxInt64, math.MinInt64
+	for _, c := range []struct {
+		n, m, want Nano // n + m = want, and want - m = n
+	}{
+		{0, 0, 0}, {5, 0, 5}, {-5, 0, -5}, {5, 7, 12}, {5, -7, -2}, {-5, 5, 0}, {most, 0, most}, {most - 1, 1, most}, {0, most, most},
+		{least, 0, least}, {least + 1, -1, least}, {least, most, -1}, {most, -most, 0},
+	} {
+		if got, err := c.n.Add(c.m); err != nil || got != c.want {
+			t.Errorf("%d + %d: %d %v", c.n, c.m, got, err)
+		}
+		if got, err := c.want.Sub(c.m); err != nil || got != c.n {
+			t.Errorf("%d - %d: %d %v", c.want, c.m, got, err)
+		}
+	}
+
+	for _, bad := range [][2]Nano{{most, 1}, {1, most}, {most, most}, {least, -1}, {-1, least}, {least, least}} {
+		if got, err := bad[0].Add(bad[1]); !errors.Is(err, ErrOverflow) {
+			t.Errorf("%d + %d: %d %v", bad[0], bad[1], got, err)
+		}
+	}
+	for _, bad := range [][2]Nano{{least, 1}, {-2, most}, {most, -1}, {0, least}, {least, most}} {
+		if got, err := bad[0].Sub(bad[1]); !errors.Is(err, ErrOverflow) {
+			t.Errorf("%d - %d: %d %v", bad[0], bad[1], got, err)
+		}
+	}
+}
+
 func TestMulDivLimits(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxInt64
