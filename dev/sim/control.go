@@ -36,6 +36,9 @@ type problem struct {
 	retryAfter int    // seconds
 }
 
+// Error makes a problem usable as an error inside a stand-in.
+func (p *problem) Error() string { return p.text }
+
 // protocol is what Control must know about the system it is embedded in.
 type protocol struct {
 	mask  func(path string) string                                // the path without secrets

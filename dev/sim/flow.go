@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// bufferSize is the size of the pieces in which files are moved.
+const bufferSize = 256 << 10
+
 const unlimited = math.MaxInt64
 
 // recorder notes what a handler answers.

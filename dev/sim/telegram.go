@@ -209,9 +209,6 @@ func (t *Telegram) serveMethod(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Error makes a problem usable as an error inside a stand-in.
-func (p *problem) Error() string { return p.text }
-
 // badRequest is Telegram's refusal of a call that makes no sense.
 func badRequest(text string) error {
 	return &problem{status: http.StatusBadRequest, text: "Bad Request: " + text}

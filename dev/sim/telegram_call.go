@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	maxParameters = 4 << 20   // bytes of all parameters of a call that are not files
-	bufferSize    = 256 << 10 // documents are moved in pieces of this size
+	maxParameters = 4 << 20 // bytes of all parameters of a call that are not files
 )
 
 // errTooLarge is a body or a document over the limit.
