@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 )
@@ -27,7 +28,7 @@ func (s *shelf) wantAlerts(when string, want ...store.Alert) {
 // TestLongOutageIsTold waits before it alarms anybody, and tells when it is over, also after a restart of the worker.
 func TestLongOutageIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
 	w.look()
 	w.qb.AddFault(sim.Fault{Kind: "503"})
 	w.look()
@@ -51,7 +52,7 @@ func TestLongOutageIsTold(t *testing.T) {
 // TestRefusedLoginIsTold alarms at once, whoever meets it, and tells when it is over.
 func TestRefusedLoginIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	w.look()
 	job := w.job(magnet(1))
 	refused := store.Alert{Kind: store.AlertDownloadsLogin}
@@ -75,7 +76,7 @@ func TestRefusedLoginIsTold(t *testing.T) {
 // TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the setting.
 func TestNoRoomIsAskedAnew(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
 	w.must(w.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace))
 	w.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
 	w.look()

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -51,7 +52,7 @@ type watcher struct {
 	ears *ears
 }
 
-func newWatcher(t *testing.T, o sim.QBittorrentOptions) *watcher {
+func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	t.Helper()
 	w := &watcher{shelf: newShelf(t, o), ears: &ears{}}
 	w.DownloadSync = &DownloadSync{
@@ -94,17 +95,17 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 	return poll
 }
 
-func (w *watcher) change(job store.Download, c sim.TorrentChange) {
+func (w *watcher) change(job store.Download, c torrentsim.TorrentChange) {
 	w.t.Helper()
 	w.must(w.qb.Change(job.Tag(), c))
 }
 
-func state(s string) sim.TorrentChange { return sim.TorrentChange{State: &s} }
+func state(s string) torrentsim.TorrentChange { return torrentsim.TorrentChange{State: &s} }
 
 // TestTold follows one torrent: workflows hear of changes, and of nothing else.
 func TestTold(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Meta: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never}})
 	job := w.added(magnet(1))
 	w.wantHeard("metadata")
 	for _, step := range []struct {
@@ -139,7 +140,7 @@ func TestTold(t *testing.T) {
 // TestMissingAndBack tells of torrents that go and come, and whether a restart may be to blame.
 func TestMissingAndBack(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	byHand, never := w.added(magnet(1)), w.added(magnet(2))
 	w.must(w.qb.Remove(never.Tag()))
 	w.wantHeard("one never seen", "downloading", "absent restarted")
@@ -167,7 +168,7 @@ func TestMissingAndBack(t *testing.T) {
 // TestOutage touches no job while qBittorrent is away; what is missing afterwards may have been lost on the way.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	ctx, job := t.Context(), w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
 	before := w.reload(job)
@@ -204,7 +205,7 @@ func TestOutage(t *testing.T) {
 // TestBroken tells of an error once, and of another one after the torrent was told to go on, but not before it could.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	job := w.added(magnet(1))
 	w.change(job, state("error"))
 	w.wantHeard("an error", "broken")
@@ -219,7 +220,7 @@ func TestBroken(t *testing.T) {
 
 	// One that is not ours any more is left alone, and missing.
 	w.must(w.qb.Remove(job.Tag()))
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
 	_, err = w.env.ExecuteActivity(w.ResumeTorrent, job.ID)
 	w.must(err)
 	w.wantHeard("moved away", "absent")
@@ -240,7 +241,7 @@ func TestBroken(t *testing.T) {
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began }})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began }})
 	job := w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '61 minutes'`)
@@ -265,7 +266,7 @@ func TestStalled(t *testing.T) {
 // TestOutageIsNoStandstill does not hold against a torrent the hours in which nobody could look at it.
 func TestOutageIsNoStandstill(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	w.Settings().StalledCancel = true
 	w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
@@ -293,7 +294,7 @@ func (w *watcher) Settings() *DownloadSyncSettings { return &w.DownloadSync.Sett
 // TestUntold tells again what could not be told, and leaves those alone that have no workflow.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	first, second, third := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
 	w.ears.deaf = func(id string) error {
 		switch id {
@@ -317,7 +318,7 @@ func TestUntold(t *testing.T) {
 // TestMatching finds torrents whose mark is gone, by each of their hashes, and two jobs on one torrent.
 func TestMatching(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Meta: time.Minute, Duration: sim.Never, Hybrid: true}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Minute, Duration: torrentsim.Never, Hybrid: true}})
 	hybrid, twin := w.added(magnet(1)), w.added(magnet(1))
 	w.wantHeard("metadata")
 	before := *w.reload(hybrid).ExternalJobID
@@ -335,14 +336,14 @@ func TestMatching(t *testing.T) {
 func TestOnePoll(t *testing.T) {
 	t.Parallel()
 	const jobs = 1050
-	w := newWatcher(t, sim.QBittorrentOptions{})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
 	w.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, added_at)
 		SELECT 1, 1000 + n, 'text', 'test', 'magnet:' || n, now() FROM generate_series(1, $1::int) AS n`, jobs)
-	var torrents []sim.Torrent
+	var torrents []torrentsim.Torrent
 	for i := range jobs {
-		torrents = append(torrents, sim.Torrent{
+		torrents = append(torrents, torrentsim.Torrent{
 			Name: fmt.Sprint("t", i), InfohashV1: magnet(i)[20:], Size: 1 << 30, Category: "active", Tags: []string{fmt.Sprint("job-", i+1)},
-			Plan: sim.TorrentPlan{Duration: 10 * time.Hour},
+			Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
 		})
 	}
 	w.must(w.qb.Put(torrents...))
@@ -384,15 +385,15 @@ func TestOnePoll(t *testing.T) {
 // TestTidy looks at torrents whose jobs are over.
 func TestTidy(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	ctx := t.Context()
 	jobs := map[string]store.Download{}
 	for i, name := range []string{"active", "completed", "failed", "canceled", "kept"} {
 		jobs[name] = w.added(magnet(i))
 	}
 	shared, sharedDone := w.added(magnet(0)), w.added(magnet(1)) // failed beside an active one, canceled beside a completed one
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
 	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
 	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
 	for _, job := range []store.Download{jobs["failed"], shared} {
@@ -433,15 +434,15 @@ func TestTidy(t *testing.T) {
 // nothing is asked.
 func TestTagsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	sweep := func() (asked int) {
 		before := len(w.qb.Requests())
 		w.within(w.sweepTags)
 		return len(w.qb.Requests()) - before
 	}
 	live, done, failed := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"}}))
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"}}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
 	w.must(w.qb.Remove("unknown"))
 	w.must(w.qb.Remove(magnet(1)[20:]))
 	want := func(when string, jobs ...store.Download) {

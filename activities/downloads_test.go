@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
@@ -21,14 +22,14 @@ import (
 // TestHandOver adds a magnet link and a .torrent file, which is fetched once however often it is added.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	byLink := s.added(magnet(1))
 	got := s.torrent(byLink.Tag())
 	if got == nil || got.Category != "active" || got.SavePath != "/books/"+byLink.Tag() || byLink.AddedAt == nil || byLink.SavePath != got.SavePath {
 		t.Fatalf("%+v, %+v", got, byLink)
 	}
 
-	content, err := s.seed.Add(sim.TorrentSpec{Name: "a.bin", Size: 50_000, Kind: sim.TorrentHybrid})
+	content, err := s.seed.Add(torrentsim.TorrentSpec{Name: "a.bin", Size: 50_000, Kind: torrentsim.TorrentHybrid})
 	s.must(err)
 	byFile := s.job(content.URL)
 	for range 3 {
@@ -94,13 +95,13 @@ func TestHandOverFails(t *testing.T) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "lost_answer", Times: 1})
 		}, []fault.Code{fault.ProviderUnavailable, ""}, ""},
 		"there, but not ours": {magnet(1), func(s *shelf) {
-			s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
+			s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
 		}, []fault.Code{fault.EnqueueFailed}, fault.ProviderRejected},
 		"the book is gone": {magnet(1), func(s *shelf) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}, fault.BookGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, sim.QBittorrentOptions{})
+			s := newShelf(t, torrentsim.QBittorrentOptions{})
 			job := s.job(c.link)
 			if c.set != nil {
 				c.set(s)
@@ -129,7 +130,7 @@ func TestHandOverFails(t *testing.T) {
 // TestNothingToHandOver leaves jobs alone that are over, or are to end.
 func TestNothingToHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
@@ -154,7 +155,7 @@ func TestNothingToHandOver(t *testing.T) {
 // TestFullDisk lets new jobs wait, tells the administrators, and goes on when there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{FreeSpace: 1000})
+	s := newShelf(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
 	s.Settings.MinFree, s.Settings.EnqueuePatience = 5000, -1
 	job := s.job(magnet(1))
 	for range 3 {
@@ -182,7 +183,7 @@ func TestSharedTorrent(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprint("keep files ", keep), func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}})
+			s := newShelf(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 			first, second, third := s.added(magnet(1)), s.added(magnet(1)), s.added(magnet(1))
 			failed := s.added(magnet(1)) // holds nothing any more, although its mark is there
 			s.end(failed, lifecycle.DownloadActionFail)
@@ -207,7 +208,7 @@ func TestSharedTorrent(t *testing.T) {
 	}
 	t.Run("completed by another", func(t *testing.T) {
 		t.Parallel()
-		s := newShelf(t, sim.QBittorrentOptions{})
+		s := newShelf(t, torrentsim.QBittorrentOptions{})
 		first := s.added(magnet(1))
 		s.end(first, lifecycle.DownloadActionComplete)
 		s.must(s.Torrents.Finish(t.Context(), s.active()))
@@ -226,7 +227,7 @@ func TestSharedTorrent(t *testing.T) {
 // again. What somebody else has just completed is not looked at anew.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: time.Hour}})
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
 	gone, full, long := true, 1.0, 2*time.Hour
 	rechecks := func() (n int) {
 		for _, r := range w.qb.Requests() {
@@ -237,7 +238,7 @@ func TestFilesGone(t *testing.T) {
 		return n
 	}
 	first := w.added(magnet(1))
-	w.change(first, sim.TorrentChange{Progress: &full})
+	w.change(first, torrentsim.TorrentChange{Progress: &full})
 	w.wantHeard("complete", "complete")
 	twin := w.added(magnet(1))
 	w.wantHeard("of two", "complete")
@@ -247,12 +248,12 @@ func TestFilesGone(t *testing.T) {
 	w.end(first, lifecycle.DownloadActionComplete)
 	w.end(twin, lifecycle.DownloadActionComplete)
 	w.wantHeard("tidied")
-	for _, lost := range []sim.TorrentChange{{Gone: &gone}, state("missingFiles")} {
+	for _, lost := range []torrentsim.TorrentChange{{Gone: &gone}, state("missingFiles")} {
 		lost.Duration = &long
 		w.change(first, lost)
 		again := w.added(magnet(1))
 		w.wantHeard("files gone", "downloading")
-		w.change(again, sim.TorrentChange{Progress: &full})
+		w.change(again, torrentsim.TorrentChange{Progress: &full})
 		w.wantHeard("there again", "complete")
 		w.end(again, lifecycle.DownloadActionComplete)
 		w.wantHeard("tidied again")
@@ -265,7 +266,7 @@ func TestFilesGone(t *testing.T) {
 // TestRemove looks at what is left of a torrent that is to go.
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	job := s.added(magnet(1))
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
 	for range 2 {
@@ -285,7 +286,7 @@ func TestRemove(t *testing.T) {
 
 	moved := s.added(magnet(3))
 	s.must(s.qb.Remove(moved.Tag()))
-	s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()}}))
+	s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()}}))
 	s.must(s.remove(moved))
 	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 {
 		t.Errorf("another's torrent: %+v", got)
@@ -295,7 +296,7 @@ func TestRemove(t *testing.T) {
 // TestRemovalAndCompletion lets one come after the other: the first wins, whoever is late.
 func TestRemovalAndCompletion(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	completed, removed := s.added(magnet(1)), s.added(magnet(2))
 	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
 	s.move(completed, "complete", "")
@@ -326,7 +327,7 @@ func (s *shelf) active() (listed []qbittorrent.Torrent) {
 // TestLook finds a torrent by its mark, by its hash, and in the done category, where it must not stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.added(magnet(1))
 	s.must(s.Store.NotePoll(ctx, false, time.Hour))
 	if look := s.look(job); !look.Found {
@@ -345,7 +346,7 @@ func TestLook(t *testing.T) {
 	if look := s.look(job); look != (DownloadLook{}) || len(s.qb.Tags()) != 0 {
 		t.Errorf("%+v, tags %v", look, s.qb.Tags())
 	}
-	s.must(s.qb.Put(sim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
+	s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
 	if look := s.look(job); look.Found {
 		t.Error("found outside of our categories")
 	}
@@ -357,7 +358,7 @@ func TestLook(t *testing.T) {
 // TestMoves writes transitions, each once, and completes by way of downloading.
 func TestMoves(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.job(magnet(1))
 	_, err := s.env.ExecuteActivity(s.MoveDownload, DownloadMove{JobID: job.ID, Action: "complete"})
 	s.wantFailure(err, fault.MediaNotReady, true)
@@ -392,7 +393,7 @@ func TestMoves(t *testing.T) {
 // TestNotes writes facts, each once.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	job := s.job(magnet(1))
 	for _, note := range []string{"found_again", "went_missing", "went_missing", "stalled", "stalled", "found_again", "recovered", "recovered", "nonsense"} {
 		_, err := s.env.ExecuteActivity(s.NoteDownload, DownloadNote{JobID: job.ID, Type: note})
@@ -415,7 +416,7 @@ func TestNotes(t *testing.T) {
 // TestCanceledHandOver stops while the source does not answer.
 func TestCanceledHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, sim.QBittorrentOptions{})
+	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	s.qb.AddFault(sim.Fault{Kind: "timeout"})
 	job := s.job(magnet(1))
 	s.within(func(ctx context.Context) {

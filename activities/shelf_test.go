@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
@@ -31,8 +31,8 @@ type shelf struct {
 	*Downloads
 	t    *testing.T
 	url  string
-	qb   *sim.QBittorrent
-	seed *sim.WebSeed
+	qb   *torrentsim.QBittorrent
+	seed *torrentsim.WebSeed
 	book store.Book
 	env  *testsuite.TestActivityEnvironment
 }
@@ -50,17 +50,17 @@ var downloadRules = DownloadRules{
 	},
 }
 
-func newShelf(t *testing.T, o sim.QBittorrentOptions) *shelf {
+func newShelf(t *testing.T, o torrentsim.QBittorrentOptions) *shelf {
 	t.Helper()
 	s := &shelf{t: t, url: testdb.URL(t)}
 	record, err := store.Open(t.Context(), s.url, testdb.Key)
 	s.must(err)
 	t.Cleanup(record.Close)
-	s.qb, err = sim.NewQBittorrent(o)
+	s.qb, err = torrentsim.NewQBittorrent(o)
 	s.must(err)
 	server := httptest.NewServer(s.qb)
 	t.Cleanup(func() { _ = s.qb.Close(); server.Close() })
-	s.seed, err = sim.StartWebSeed("127.0.0.1:0")
+	s.seed, err = torrentsim.StartWebSeed("127.0.0.1:0")
 	s.must(err)
 	t.Cleanup(func() { _ = s.seed.Close() })
 	s.Downloads = &Downloads{
@@ -181,7 +181,7 @@ func (s *shelf) wantFailure(err error, code fault.Code, retry bool) {
 }
 
 // torrent gives the only torrent with a tag.
-func (s *shelf) torrent(tag string) *sim.Torrent {
+func (s *shelf) torrent(tag string) *torrentsim.Torrent {
 	for _, t := range s.qb.Torrents() {
 		for _, other := range t.Tags {
 			if other == tag {

@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -119,7 +119,7 @@ func (h hungTemporal) ListWorkflow(ctx context.Context, _ *workflowservice.ListW
 // TestHungDownloadSync lets the watcher of downloads wait for an answer that never comes.
 func TestHungDownloadSync(t *testing.T) {
 	t.Parallel()
-	w, h := newWatcher(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: time.Hour}}), newHang()
+	w, h := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}}), newHang()
 	w.added(magnet(1))
 	w.DownloadSync.Temporal = hungTemporal{hang: h}
 	h.wantTakeover(t, w.SyncDownloads)
@@ -128,7 +128,7 @@ func TestHungDownloadSync(t *testing.T) {
 // TestHungMonitor does so with the watcher of the wallet.
 func TestHungMonitor(t *testing.T) {
 	t.Parallel()
-	s, h := newShelf(t, sim.QBittorrentOptions{}), newHang()
+	s, h := newShelf(t, torrentsim.QBittorrentOptions{}), newHang()
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = h.call(r.Context())
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -146,7 +146,7 @@ func TestHungMonitor(t *testing.T) {
 // TestHungReconciler does so with the reconciler.
 func TestHungReconciler(t *testing.T) {
 	t.Parallel()
-	s, h := newShelf(t, sim.QBittorrentOptions{}), newHang()
+	s, h := newShelf(t, torrentsim.QBittorrentOptions{}), newHang()
 	r := &Reconciler{
 		Temporal: hungTemporal{hang: h}, Records: &Records{Store: s.Store}, Log: slog.New(slog.DiscardHandler),
 		Every: 100 * time.Millisecond, StuckAfter: time.Hour, DeliveryHeartbeat: time.Minute,

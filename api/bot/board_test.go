@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -19,12 +20,12 @@ func (w *world) known(person int64, language string) {
 	w.user(person)
 	w.eventually("the language", func() bool { return w.user(person).Language == language })
 	w.eventually("the answer", func() bool {
-		return slices.ContainsFunc(w.messages(person), func(m sim.Message) bool { return m.FromBot })
+		return slices.ContainsFunc(w.messages(person), func(m telegramsim.Message) bool { return m.FromBot })
 	})
 }
 
 // board gives the messages about a job.
-func (w *world) board(person int64, name string) (found []sim.Message) {
+func (w *world) board(person int64, name string) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, name) {
 			found = append(found, m)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -131,7 +132,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 
 	if told := w.downloadNotices(anna); len(told) != 10 {
 		t.Errorf("%d notices: %+v", len(told), told)
-	} else if slices.ContainsFunc(told, func(m sim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
+	} else if slices.ContainsFunc(told, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
 		t.Errorf("a notice is edited, or without need: %+v", told)
 	}
 	if n := len(w.downloadNotices(boss)); n != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/api/serviceerror"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -103,7 +103,7 @@ func (w *world) downloads() []store.Download {
 }
 
 // downloadNotices waits until nothing more is to be told, and gives the messages that tell of downloads.
-func (w *world) downloadNotices(person int64) (found []sim.Message) {
+func (w *world) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
 		return !slices.Contains(w.noticeStates(), store.NoticeDue) && !slices.Contains(w.noticeStates(), store.NoticeSending)
@@ -124,7 +124,7 @@ func (w *world) answersPress(press telego.Update, person int64, words string) {
 	if err := w.bot().handleBatch(w.t.Context(), []telego.Update{press}); err != nil {
 		w.t.Fatal(err)
 	}
-	if !slices.ContainsFunc(w.messages(person)[before:], func(m sim.Message) bool { return strings.Contains(m.Text, words) }) {
+	if !slices.ContainsFunc(w.messages(person)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, words) }) {
 		w.t.Errorf("%s is not answered %q", press.CallbackQuery.Data, words)
 	}
 }

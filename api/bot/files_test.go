@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 )
 
@@ -102,7 +102,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 		w.presses(anna, "d:"+number64(file.ID))
 		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has begun")
 		board := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
-		for _, m := range []sim.Message{card, board} {
+		for _, m := range []telegramsim.Message{card, board} {
 			if strings.Contains(m.Text, "<b>bold") || strings.ContainsAny(m.Text, "\u202e") {
 				t.Errorf("the name is not made harmless: %q", m.Text)
 			}

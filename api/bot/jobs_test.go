@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/api/serviceerror"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/store"
 )
 
@@ -84,7 +84,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 		before := len(w.messages(anna))
 		w.writes(anna, "ru", command)
 		w.eventually(command+" is answered "+answer, func() bool { // jobs' own messages come in between
-			return slices.ContainsFunc(w.messages(anna)[before:], func(m sim.Message) bool { return strings.Contains(m.Text, answer) })
+			return slices.ContainsFunc(w.messages(anna)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, answer) })
 		})
 	}
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -167,7 +167,7 @@ func TestNewTasks(t *testing.T) {
 	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
 	w.sees(anna, "No task is yours")
 	w.eventually("the question is gone", func() bool {
-		return !slices.ContainsFunc(w.messages(anna), func(m sim.Message) bool { return strings.Contains(m.Text, "In which workspace") })
+		return !slices.ContainsFunc(w.messages(anna), func(m telegramsim.Message) bool { return strings.Contains(m.Text, "In which workspace") })
 	})
 	w.writes(anna, "en", "/task new Where: to?")
 	choice := w.sees(anna, "Space of 200")

@@ -12,7 +12,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -190,7 +190,7 @@ func (w *world) events(t store.Task) (types []string) {
 }
 
 // news gives the notices in a chat.
-func (w *world) news(person int64) (found []sim.Message) {
+func (w *world) news(person int64) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if findButton(m, "tn:") != "" {
 			found = append(found, m)
@@ -200,7 +200,7 @@ func (w *world) news(person int64) (found []sim.Message) {
 }
 
 // told waits until nothing more is to be told, and gives the notices in a chat that have a word.
-func (w *world) told(person int64, word string) (found []sim.Message) {
+func (w *world) told(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
 		cursor, err := w.store.NoticeCursor(w.t.Context())

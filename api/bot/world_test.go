@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/mocks"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -36,7 +37,7 @@ const (
 // world is a Telegram with people, a database, a Temporal that agrees to everything, and bots.
 type world struct {
 	t        *testing.T
-	telegram *sim.Telegram
+	telegram *telegramsim.Server
 	url      string
 	store    *store.Store
 	wire     *wire // between the bots and PostgreSQL
@@ -52,7 +53,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, log: &logBuffer{}}
 	var err error
-	if w.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: t.TempDir(), Token: botToken}); err != nil {
+	if w.telegram, err = telegramsim.New(telegramsim.Options{Dir: t.TempDir(), Token: botToken}); err != nil {
 		t.Fatal(err)
 	}
 	address, stop, err := sim.Start("127.0.0.1:0", w.telegram)
@@ -141,7 +142,7 @@ func (w *world) presses(person int64, button string) {
 	})
 }
 
-func findButton(m sim.Message, begins string) string {
+func findButton(m telegramsim.Message, begins string) string {
 	for _, b := range slices.Concat(m.Buttons...) {
 		if strings.HasPrefix(b.Data, begins) || strings.Contains(b.Text, begins) {
 			return b.Data
@@ -151,8 +152,8 @@ func findButton(m sim.Message, begins string) string {
 }
 
 // messages gives what the bot shows in a chat now.
-func (w *world) messages(person int64) []sim.Message {
-	var shown []sim.Message
+func (w *world) messages(person int64) []telegramsim.Message {
+	var shown []telegramsim.Message
 	for _, m := range w.telegram.Chat(person).Messages {
 		if m.FromBot && !m.Deleted {
 			shown = append(shown, m)
@@ -162,7 +163,7 @@ func (w *world) messages(person int64) []sim.Message {
 }
 
 // sees waits until the chat shows a message with all these parts, and gives it.
-func (w *world) sees(person int64, parts ...string) (seen sim.Message) {
+func (w *world) sees(person int64, parts ...string) (seen telegramsim.Message) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("a message with %q", parts), func() bool {
 		for _, m := range slices.Backward(w.messages(person)) {
@@ -181,7 +182,7 @@ func (w *world) sees(person int64, parts ...string) (seen sim.Message) {
 func (w *world) notes(person int64, words string) {
 	w.t.Helper()
 	w.eventually("a note with "+words, func() bool {
-		return slices.ContainsFunc(w.telegram.Callbacks(), func(c sim.Callback) bool {
+		return slices.ContainsFunc(w.telegram.Callbacks(), func(c telegramsim.Callback) bool {
 			return c.UserID == person && strings.Contains(c.Text, words)
 		})
 	})

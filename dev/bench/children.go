@@ -18,6 +18,10 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/yandexsim"
 )
 
 // childCommand makes this program a child of itself: "child <kind> <settings>".
@@ -33,21 +37,21 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 	settings := []byte(strings.Join(args, " "))
 	switch kind {
 	case "telegram":
-		var o sim.TelegramOptions
+		var o telegramsim.Options
 		if err := json.Unmarshal(settings, &o); err != nil {
 			return err
 		}
-		telegram, err := sim.NewTelegram(o)
+		telegram, err := telegramsim.New(o)
 		if err != nil {
 			return err
 		}
 		return errors.Join(serve(ctx, telegram, out), telegram.Close())
 	case "yandex":
-		var o sim.YandexOptions
+		var o yandexsim.Options
 		if err := json.Unmarshal(settings, &o); err != nil {
 			return err
 		}
-		yandex, err := sim.NewYandex(o)
+		yandex, err := yandexsim.New(o)
 		if err != nil {
 			return err
 		}
@@ -57,7 +61,7 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 		if err := json.Unmarshal(settings, &password); err != nil {
 			return err
 		}
-		torrents, err := sim.NewQBittorrent(sim.QBittorrentOptions{Password: password})
+		torrents, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: password})
 		if err != nil {
 			return err
 		}
@@ -67,17 +71,17 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 		if err := json.Unmarshal(settings, &o); err != nil {
 			return err
 		}
-		chain, err := sim.NewTonCenter(sim.TonCenterOptions{PublicKey: o.PublicKey, Latency: o.Latency})
+		chain, err := tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: o.PublicKey, Latency: o.Latency})
 		if err != nil {
 			return err
 		}
 		return errors.Join(serve(ctx, chain, out), chain.Close())
 	case "fragment":
-		var o sim.FragmentOptions
+		var o tonsim.FragmentOptions
 		if err := json.Unmarshal(settings, &o); err != nil {
 			return err
 		}
-		fragment, err := sim.NewFragment(o)
+		fragment, err := tonsim.NewFragment(o)
 		if err != nil {
 			return err
 		}

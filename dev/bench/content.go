@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/store"
 )
 
@@ -67,7 +67,7 @@ func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) e
 	if err != nil {
 		return err
 	}
-	var seen sim.Chat
+	var seen telegramsim.Chat
 	if err := answer(request, &seen); err != nil {
 		return err
 	}

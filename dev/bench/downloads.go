@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -68,7 +68,7 @@ const (
 
 // downloadFor lets a download take so long by the stand-in's clock, has it looked at on the way, and counts what is left.
 func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) (cost, error) {
-	plan := sim.TorrentPlan{Meta: time.Millisecond, Duration: takes, Size: 1 << 30}
+	plan := torrentsim.TorrentPlan{Meta: time.Millisecond, Duration: takes, Size: 1 << 30}
 	if err := send(ctx, http.MethodPut, url+"/_/plan", plan, nil); err != nil {
 		return cost{}, err
 	}

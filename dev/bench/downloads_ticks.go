@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
@@ -97,11 +98,11 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 		return err
 	}
 	for chunk := range slices.Chunk(ids, tickChunk) {
-		torrents := make([]sim.Torrent, 0, len(chunk))
+		torrents := make([]torrentsim.Torrent, 0, len(chunk))
 		for _, id := range chunk {
-			torrents = append(torrents, sim.Torrent{
+			torrents = append(torrents, torrentsim.Torrent{
 				Name: fmt.Sprintf("torrent %d", id), InfohashV1: fmt.Sprintf("%040x", id), Size: 1 << 30, Category: tickCategory,
-				Tags: []string{store.Download{ID: id}.Tag()}, Plan: sim.TorrentPlan{Duration: 10 * time.Hour},
+				Tags: []string{store.Download{ID: id}.Tag()}, Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
 			})
 		}
 		if err := post(ctx, url+"/_/torrents", map[string]any{"items": torrents}); err != nil {

@@ -8,13 +8,14 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 )
 
 // measureHistory reads what jobs have left in Temporal: events are what a history holds, actions what Temporal Cloud
 // would bill for.
 func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 	const slowSize = 6 << 20
-	options := rigOptions{telegram: sim.TelegramOptions{DiscardFiles: true}}
+	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}}
 	err = m.withRig(ctx, options, func(r *rig) error {
 		if err := r.startBareWorker(); err != nil {
 			return err

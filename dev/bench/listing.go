@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/store"
 	"stagecoach/internal/yandex"
@@ -27,7 +27,7 @@ const (
 // measureListing walks through a large folder of a slow storage, by the catalog itself and over HTTP: from the record,
 // with a record that is out of date, and on a first visit.
 func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
-	err = m.withRig(ctx, rigOptions{yandex: sim.YandexOptions{Latency: listingLatency}}, func(r *rig) error {
+	err = m.withRig(ctx, rigOptions{yandex: yandexsim.Options{Latency: listingLatency}}, func(r *rig) error {
 		if err := r.fillFolder(); err != nil {
 			return err
 		}

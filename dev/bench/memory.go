@@ -6,7 +6,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/yandexsim"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 // measureMemory looks at a worker's memory while it carries several large files at a time.
 func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	const mb = 1e6
-	options := rigOptions{telegram: sim.TelegramOptions{DiscardFiles: true}, yandex: sim.YandexOptions{SkipHashes: true}}
+	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
 	err = m.withRig(ctx, options, func(r *rig) error {
 		file, sum, err := r.sparseFile(ctx, memorySize)
 		if err != nil {

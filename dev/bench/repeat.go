@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/store"
 )
 
@@ -15,7 +15,7 @@ const repeatSize = 64 << 20
 // measureRepeat delivers contents twice: the second time Telegram has them already.
 func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 	var first, again [2][]float64 // from the claim, from the request
-	err = m.withRig(ctx, rigOptions{telegram: sim.TelegramOptions{DiscardFiles: true}}, func(r *rig) error {
+	err = m.withRig(ctx, rigOptions{telegram: telegramsim.Options{DiscardFiles: true}}, func(r *rig) error {
 		if err := r.warmUp(ctx); err != nil {
 			return err
 		}

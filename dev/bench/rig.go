@@ -19,7 +19,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/config"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -50,8 +51,8 @@ type rig struct {
 
 // rigOptions say what differs from the usual.
 type rigOptions struct {
-	telegram sim.TelegramOptions
-	yandex   sim.YandexOptions
+	telegram telegramsim.Options
+	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 }
 

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/store"
 )
 
@@ -22,7 +23,7 @@ const (
 // measureStream compares a delivery with the shortest pipe there is between the same stand-ins.
 func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 	var claimed, whole, curl []float64
-	options := rigOptions{telegram: sim.TelegramOptions{DiscardFiles: true}, yandex: sim.YandexOptions{SkipHashes: true}}
+	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
 	err = m.withRig(ctx, options, func(r *rig) error {
 		if err := r.warmUp(ctx); err != nil {
 			return err

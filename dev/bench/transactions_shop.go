@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -61,8 +61,8 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 	}
 	defer chain.stop()
 	s.chainURL = url
-	seller, url, err := startChild("fragment", sim.FragmentOptions{
-		TonCenterURL: s.chainURL, Settings: sim.FragmentSettings{LatencyMS: latency.Milliseconds()},
+	seller, url, err := startChild("fragment", tonsim.FragmentOptions{
+		TonCenterURL: s.chainURL, Settings: tonsim.FragmentSettings{LatencyMS: latency.Milliseconds()},
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *shop) deposit(ctx context.Context, from, comment string) (string, error
 	var made struct {
 		Hash string `json:"hash"`
 	}
-	deposit := sim.Deposit{From: from, AmountNano: starsPaid, Comment: comment}
+	deposit := tonsim.Deposit{From: from, AmountNano: starsPaid, Comment: comment}
 	err := send(ctx, http.MethodPost, s.chainURL+"/_/deposits", deposit, &made)
 	return made.Hash, err
 }

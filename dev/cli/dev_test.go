@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/devinfo"
 )
 
@@ -31,7 +31,7 @@ func put(t *testing.T, name string, content []byte) {
 }
 
 // received lists the documents in the demo user's chat as "name size" of a dev that is stopped.
-func received(t *testing.T, state string) (documents []sim.Document) {
+func received(t *testing.T, state string) (documents []telegramsim.Document) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(state, "keep.json"))
 	if err != nil {
@@ -43,7 +43,7 @@ func received(t *testing.T, state string) (documents []sim.Document) {
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
 	}
-	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
+	telegram, err := telegramsim.New(telegramsim.Options{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
 )
@@ -22,9 +26,9 @@ func newStandIn() *cobra.Command {
 }
 
 func newTelegramStandIn() *cobra.Command {
-	var o sim.TelegramOptions
+	var o telegramsim.Options
 	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
-		func() (stack.StandIn, error) { return sim.NewTelegram(o) })
+		func() (stack.StandIn, error) { return telegramsim.New(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
 	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)")
 	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of uploads (default: unlimited)")
@@ -32,9 +36,9 @@ func newTelegramStandIn() *cobra.Command {
 }
 
 func newYandexStandIn() *cobra.Command {
-	var o sim.YandexOptions
+	var o yandexsim.Options
 	cmd := standInCommand("yandex", "Stands in for Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
-		func() (stack.StandIn, error) { return sim.NewYandex(o) })
+		func() (stack.StandIn, error) { return yandexsim.New(o) })
 	cmd.Flags().StringVar(&o.ClientID, "client-id", "stand-in", "the OAuth application's id")
 	cmd.Flags().StringVar(&o.ClientSecret, "client-secret", "stand-in", "and its secret")
 	cmd.Flags().StringVar(&o.RefreshToken, "refresh-token", "stand-in-refresh", "the first valid refresh token")
@@ -45,9 +49,9 @@ func newYandexStandIn() *cobra.Command {
 }
 
 func newQBittorrentStandIn() *cobra.Command {
-	var o sim.QBittorrentOptions
+	var o torrentsim.QBittorrentOptions
 	cmd := standInCommand("qbittorrent", "Stands in for qBittorrent's Web API; no bytes move", "127.0.0.1:8083", &o.Dir, "what is known of the torrents",
-		func() (stack.StandIn, error) { return sim.NewQBittorrent(o) })
+		func() (stack.StandIn, error) { return torrentsim.NewQBittorrent(o) })
 	cmd.Flags().StringVar(&o.Username, "username", "admin", "of the Web API")
 	cmd.Flags().StringVar(&o.Password, "password", "adminadmin", "and its password")
 	cmd.Flags().StringVar(&o.SavePath, "save-path", "/downloads", "where torrents go that name no path")
@@ -61,7 +65,7 @@ func newQBittorrentStandIn() *cobra.Command {
 }
 
 func newTonCenterStandIn() *cobra.Command {
-	var o sim.TonCenterOptions
+	var o tonsim.TonCenterOptions
 	var seed string
 	cmd := standInCommand("toncenter", "Stands in for the TON blockchain and toncenter", "127.0.0.1:8084", &o.Dir, "the chain",
 		func() (stack.StandIn, error) {
@@ -70,7 +74,7 @@ func newTonCenterStandIn() *cobra.Command {
 				return nil, terminal.UsageError("--wallet-seed must be 64 hex digits")
 			}
 			o.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey))
-			return sim.NewTonCenter(o)
+			return tonsim.NewTonCenter(o)
 		})
 	cmd.Flags().StringVar(&seed, "wallet-seed", strings.Repeat("5e", ed25519.SeedSize), "the key of the service's wallet, as a seed in hex")
 	cmd.Flags().Int64Var(&o.Balance, "balance", 0, "nanoTON that the wallet has at first (default: 10 GRAM)")
@@ -86,15 +90,15 @@ func newTonCenterStandIn() *cobra.Command {
 func newSecondTonCenterStandIn() *cobra.Command {
 	var first string
 	cmd := standInCommand("toncenter-2", "Stands in for a toncenter of another operator, which may lie about the chain", "127.0.0.1:8086", nil, "",
-		func() (stack.StandIn, error) { return sim.NewSecondTonCenter(first), nil })
+		func() (stack.StandIn, error) { return tonsim.NewSecondTonCenter(first), nil })
 	cmd.Flags().StringVar(&first, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
 	return cmd
 }
 
 func newFragmentStandIn() *cobra.Command {
-	var o sim.FragmentOptions
+	var o tonsim.FragmentOptions
 	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
-		func() (stack.StandIn, error) { return sim.NewFragment(o) })
+		func() (stack.StandIn, error) { return tonsim.NewFragment(o) })
 	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "where it looks for payments")
 	cmd.Flags().StringVar(&o.TonCenterKey, "toncenter-key", "", "the API key for that")
 	cmd.Flags().StringVar(&o.Address, "address", "", "where payments go (default: the shop of the stand-in for toncenter)")

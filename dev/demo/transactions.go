@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
@@ -123,7 +123,7 @@ func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransa
 				return t, err
 			}
 		}
-		hash, err := d.stack.Shop.Chain.Deposit(sim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
+		hash, err := d.stack.Shop.Chain.Deposit(tonsim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
 		if err != nil {
 			return t, err
 		}

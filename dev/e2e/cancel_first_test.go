@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -21,7 +21,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 	file, _ := v.file("file.bin", 3000)
 	job := v.deliver(v.user(500), file)
 	task := v.ann.batch(v.ann.workspace(map[string]any{}), map[string]any{"ref": "one", "title": "Never begun"})["one"]
-	torrent := v.torrent("never.epub", sim.TorrentSpec{})
+	torrent := v.torrent("never.epub", torrentsim.TorrentSpec{})
 	load := v.ask(v.library.reader(), torrent.URL)
 	order := v.orderOfOld()
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -224,12 +225,12 @@ func TestFirstDay(t *testing.T) {
 }
 
 // seededTorrent makes a torrent that somebody may ask for.
-func (p *practice) seededTorrent() *sim.SeededTorrent {
+func (p *practice) seededTorrent() *torrentsim.SeededTorrent {
 	p.Helper()
-	seed, err := sim.StartWebSeed("127.0.0.1:0")
+	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
 	must(p, err)
 	p.Cleanup(func() { seed.Close() })
-	made, err := seed.Add(sim.TorrentSpec{Name: "a-book.epub", Size: 1 << 20})
+	made, err := seed.Add(torrentsim.TorrentSpec{Name: "a-book.epub", Size: 1 << 20})
 	must(p, err)
 	return made
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/store"
 )
 
@@ -198,7 +198,7 @@ func (s *stack) press(user int64, text string) {
 func (s *stack) says(user int64, text string) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("the bot says %q", text), func() bool {
-		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m sim.Message) bool {
+		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m telegramsim.Message) bool {
 			return m.FromBot && !m.Deleted && strings.Contains(m.Text, text)
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -20,7 +21,7 @@ type troubled struct {
 	*library
 	*rapid.T
 	stand    *standIn
-	made     []*sim.SeededTorrent
+	made     []*torrentsim.SeededTorrent
 	jobs     []store.Download
 	reader   store.User
 	restarts *workerRestarts
@@ -58,8 +59,8 @@ func TestDownloadFaults(t *testing.T) {
 		rounds++
 		round := &troubled{library: l, T: r, stand: stand, reader: l.reader(), restarts: restarts}
 		for i := range rapid.IntRange(1, 3).Draw(r, "torrents") {
-			kind := rapid.SampledFrom([]sim.TorrentKind{sim.TorrentV1, sim.TorrentV2, sim.TorrentHybrid}).Draw(r, "kind")
-			round.made = append(round.made, l.torrent(fmt.Sprintf("round-%d-%d.epub", rounds, i), sim.TorrentSpec{NoSeed: true, Kind: kind, Size: 1 << 16}))
+			kind := rapid.SampledFrom([]torrentsim.TorrentKind{torrentsim.TorrentV1, torrentsim.TorrentV2, torrentsim.TorrentHybrid}).Draw(r, "kind")
+			round.made = append(round.made, l.torrent(fmt.Sprintf("round-%d-%d.epub", rounds, i), torrentsim.TorrentSpec{NoSeed: true, Kind: kind, Size: 1 << 16}))
 		}
 		for range rapid.IntRange(1, 4).Draw(r, "downloads") {
 			round.ask()
@@ -118,7 +119,7 @@ func (r *troubled) step() {
 	case 1:
 		state := rapid.SampledFrom([]string{"error", "missingFiles", "pausedDL", "checkingDL", "moving", "whatever"}).Draw(r.T, "state")
 		r.note("%s shows %s", made.Name, state)
-		_ = r.stand.Change(made.Name, sim.TorrentChange{State: &state})
+		_ = r.stand.Change(made.Name, torrentsim.TorrentChange{State: &state})
 	case 2:
 		r.stand.lose = min(rapid.IntRange(0, 2).Draw(r.T, "lost"), len(r.stand.Torrents())-1) // the foreign one was first
 		r.note("restart without the last %d", r.stand.lose)
@@ -148,7 +149,7 @@ func (r *troubled) step() {
 	case 8:
 		whole := 1.0
 		r.note("%s is there", made.Name)
-		_ = r.stand.Change(made.Name, sim.TorrentChange{Progress: &whole})
+		_ = r.stand.Change(made.Name, torrentsim.TorrentChange{Progress: &whole})
 	case 9:
 		r.restartWorker()
 	default:
@@ -199,10 +200,10 @@ func (r *troubled) heal() {
 				continue
 			}
 			if t.State != "error" && t.State != "missingFiles" { // these are for the service to see to
-				_ = r.stand.Change(t.Hash, sim.TorrentChange{State: &goesOn})
+				_ = r.stand.Change(t.Hash, torrentsim.TorrentChange{State: &goesOn})
 			}
 			if t.Progress < 1 {
-				_ = r.stand.Change(t.Hash, sim.TorrentChange{Progress: &whole})
+				_ = r.stand.Change(t.Hash, torrentsim.TorrentChange{Progress: &whole})
 			}
 		}
 		time.Sleep(pollEvery)

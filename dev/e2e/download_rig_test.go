@@ -21,7 +21,7 @@ import (
 	qbt "github.com/autobrr/go-qbittorrent"
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -43,7 +43,7 @@ type library struct {
 	*stack
 	whole     *stack // of the whole test, for what outlives a part of it
 	torrents  torrents
-	seed      *sim.WebSeed // serves the .torrent files, and the content of some
+	seed      *torrentsim.WebSeed // serves the .torrent files, and the content of some
 	downloads *service.Downloads
 	foreign   *qbt.Torrent // a torrent that is none of ours
 	careless  bool         // torrents of completed downloads may be lost, and come back empty by a request that was under way
@@ -57,7 +57,7 @@ type torrents interface {
 	kill()             // as kill -9 does
 	restart(t testing.TB)
 	// release lets the content come, and the metadata of a magnet link, of a torrent that nobody seeds.
-	release(l *library, made *sim.SeededTorrent)
+	release(l *library, made *torrentsim.SeededTorrent)
 }
 
 // newLibrary starts a stack without a worker on a qBittorrent.
@@ -81,13 +81,13 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 	l := &library{stack: newStackOn(t, database, all), torrents: server}
 	l.whole = l.stack
 	var err error
-	l.seed, err = sim.StartWebSeed("127.0.0.1:0")
+	l.seed, err = torrentsim.StartWebSeed("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { l.seed.Close() })
 	l.seed.SetSpeed(seedSpeed)
 	l.downloads = &service.Downloads{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
 
-	somebodyElses := l.torrent("foreign.epub", sim.TorrentSpec{NoSeed: true})
+	somebodyElses := l.torrent("foreign.epub", torrentsim.TorrentSpec{NoSeed: true})
 	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"}) // another installation's job 1
 	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
@@ -125,7 +125,7 @@ func (l *library) all() []qbt.Torrent {
 }
 
 // find looks for a torrent by its content.
-func (l *library) find(made *sim.SeededTorrent) *qbt.Torrent {
+func (l *library) find(made *torrentsim.SeededTorrent) *qbt.Torrent {
 	l.Helper()
 	for _, t := range l.all() {
 		if made.InfohashV1 != "" && t.InfohashV1 == made.InfohashV1 || made.InfohashV2 != "" && t.InfohashV2 == made.InfohashV2 {
@@ -151,7 +151,7 @@ func tagsOf(t qbt.Torrent) []string {
 }
 
 // torrent makes one that somebody may ask for, of a megabyte unless the specification says otherwise.
-func (l *library) torrent(name string, spec sim.TorrentSpec) *sim.SeededTorrent {
+func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.SeededTorrent {
 	l.Helper()
 	if spec.Name = name; spec.Size == 0 {
 		spec.Size = 1 << 20
@@ -162,13 +162,13 @@ func (l *library) torrent(name string, spec sim.TorrentSpec) *sim.SeededTorrent 
 }
 
 // unseeded makes one that stands still until it is released.
-func (l *library) unseeded(name string) *sim.SeededTorrent {
+func (l *library) unseeded(name string) *torrentsim.SeededTorrent {
 	l.Helper()
-	return l.torrent(name, sim.TorrentSpec{NoSeed: true})
+	return l.torrent(name, torrentsim.TorrentSpec{NoSeed: true})
 }
 
 // addByHand adds a torrent past the service.
-func (l *library) addByHand(made *sim.SeededTorrent, options map[string]string) {
+func (l *library) addByHand(made *torrentsim.SeededTorrent, options map[string]string) {
 	l.Helper()
 	_, err := l.torrents.web().AddTorrentFromMemoryCtx(l.Context(), made.File, options)
 	must(l, err)
@@ -447,7 +447,7 @@ func (l *library) live(tag string) bool {
 }
 
 // wantContent checks the file of a completed job, where there are files.
-func (l *library) wantContent(job store.Download, made *sim.SeededTorrent) {
+func (l *library) wantContent(job store.Download, made *torrentsim.SeededTorrent) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
 		return
@@ -460,7 +460,7 @@ func (l *library) wantContent(job store.Download, made *sim.SeededTorrent) {
 }
 
 // wantFiles checks whether something is left of what a job has downloaded, where there are files.
-func (l *library) wantFiles(job store.Download, made *sim.SeededTorrent, want bool) {
+func (l *library) wantFiles(job store.Download, made *torrentsim.SeededTorrent, want bool) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
 		return
@@ -475,7 +475,7 @@ func (l *library) wantFiles(job store.Download, made *sim.SeededTorrent, want bo
 }
 
 // content gives the content of a torrent.
-func (l *library) content(made *sim.SeededTorrent) []byte {
+func (l *library) content(made *torrentsim.SeededTorrent) []byte {
 	l.Helper()
 	response, err := http.Get(l.seed.URL + "/content/" + made.Name)
 	must(l, err)

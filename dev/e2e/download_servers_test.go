@@ -10,11 +10,12 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 )
 
 // standIn is the stand-in as a server that can be killed. Its torrents stand still until they are released.
 type standIn struct {
-	*sim.QBittorrent
+	*torrentsim.QBittorrent
 	url    string
 	client *qbt.Client
 	stop   func()
@@ -23,7 +24,7 @@ type standIn struct {
 
 func newStandIn(t testing.TB) *standIn {
 	t.Helper()
-	q, err := sim.NewQBittorrent(sim.QBittorrentOptions{Password: qbittorrentPassword, Plan: sim.TorrentPlan{Meta: sim.Never, Duration: sim.Never, Hybrid: true}})
+	q, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: qbittorrentPassword, Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true}})
 	must(t, err)
 	s := &standIn{QBittorrent: q}
 	s.url, s.stop, err = sim.Start("127.0.0.1:0", q)
@@ -50,24 +51,24 @@ func (s *standIn) restart(t testing.TB) {
 	s.client, s.lose = webClient(s.login()), 0
 }
 
-func (s *standIn) release(l *library, made *sim.SeededTorrent) {
+func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	l.Helper()
 	hash := made.InfohashV1
 	if hash == "" {
 		hash = made.InfohashV2
 	}
 	whole := 1.0
-	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(hash, sim.TorrentChange{Progress: &whole}) == nil })
+	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil })
 }
 
 // pace lets a torrent take so long from now on.
-func (s *standIn) pace(l *library, made *sim.SeededTorrent, took time.Duration) {
+func (s *standIn) pace(l *library, made *torrentsim.SeededTorrent, took time.Duration) {
 	l.Helper()
-	s.change(l, made, sim.TorrentChange{Duration: &took})
+	s.change(l, made, torrentsim.TorrentChange{Duration: &took})
 }
 
 // change changes a torrent as soon as it is there.
-func (s *standIn) change(l *library, made *sim.SeededTorrent, change sim.TorrentChange) {
+func (s *standIn) change(l *library, made *torrentsim.SeededTorrent, change torrentsim.TorrentChange) {
 	l.Helper()
 	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
 }
@@ -79,7 +80,7 @@ type realServer struct {
 	log    *logBuffer
 
 	seeder func() (*servers.QBittorrent, error)
-	source *sim.WebSeed // for the seeder
+	source *torrentsim.WebSeed // for the seeder
 }
 
 // newRealServer starts the program, or skips the test where it is not installed.
@@ -104,7 +105,7 @@ func newRealServer(t testing.TB) *realServer {
 		}
 		return other, err
 	})
-	r.source, err = sim.StartWebSeed("127.0.0.1:0")
+	r.source, err = torrentsim.StartWebSeed("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { r.source.Close() })
 	return r
@@ -125,16 +126,16 @@ func (r *realServer) restart(t testing.TB) {
 }
 
 // release puts the torrent into the other program, and tells this one of it.
-func (r *realServer) release(l *library, made *sim.SeededTorrent) {
+func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 	l.Helper()
-	kind := sim.TorrentV1
+	kind := torrentsim.TorrentV1
 	switch {
 	case made.InfohashV1 == "":
-		kind = sim.TorrentV2
+		kind = torrentsim.TorrentV2
 	case made.InfohashV2 != "":
-		kind = sim.TorrentHybrid
+		kind = torrentsim.TorrentHybrid
 	}
-	same, err := r.source.Add(sim.TorrentSpec{Name: made.Name, Size: made.Size, Kind: kind})
+	same, err := r.source.Add(torrentsim.TorrentSpec{Name: made.Name, Size: made.Size, Kind: kind})
 	must(l, err)
 	seeder, err := r.seeder()
 	must(l, err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -57,7 +57,7 @@ func qbittorrentAway(l *library) {
 	l.torrents.restart(l)
 	l.noted(true)
 	l.ends(going, lifecycle.DownloadCanceled, "")
-	for _, made := range []*sim.SeededTorrent{stays, late} {
+	for _, made := range []*torrentsim.SeededTorrent{stays, late} {
 		l.torrents.release(l, made)
 	}
 	for _, job := range []store.Download{staying, waiting} {
@@ -67,7 +67,7 @@ func qbittorrentAway(l *library) {
 
 // qbittorrentKilled kills it with a part of the content there; what it has goes on.
 func qbittorrentKilled(l *library) {
-	made := l.torrent("killed.epub", sim.TorrentSpec{Size: 6 * seedSpeed})
+	made := l.torrent("killed.epub", torrentsim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 6*time.Second)
@@ -161,7 +161,7 @@ func fullDisk(l *library) {
 	defer func() {
 		goesOn := ""
 		must(l, stand.SetFreeSpace(100<<30))
-		must(l, stand.Change(l.foreign.Name, sim.TorrentChange{State: &goesOn}))
+		must(l, stand.Change(l.foreign.Name, torrentsim.TorrentChange{State: &goesOn}))
 	}()
 	job = l.ends(job, lifecycle.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {

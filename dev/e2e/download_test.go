@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -72,12 +72,12 @@ func TestDownloads(t *testing.T) {
 
 // fromFile downloads what a .torrent file leads to, and watches it grow.
 func fromFile(l *library) {
-	made := l.torrent("from-file.epub", sim.TorrentSpec{Size: 6 * seedSpeed})
+	made := l.torrent("from-file.epub", torrentsim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
 	stand, steered := l.torrents.(*standIn)
 	if steered {
 		half, long := 0.5, time.Hour
-		stand.change(l, made, sim.TorrentChange{Progress: &half, Duration: &long})
+		stand.change(l, made, torrentsim.TorrentChange{Progress: &half, Duration: &long})
 	}
 	job = l.becomes(job, "growing", func(d store.Download) bool {
 		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.State == lifecycle.DownloadDownloading
@@ -127,9 +127,9 @@ func fromHybridMagnet(l *library) {
 }
 
 // hybrid asks for a torrent with both kinds of hashes by a link that has only one of them.
-func (l *library) hybrid(name string) (store.Download, *sim.SeededTorrent) {
+func (l *library) hybrid(name string) (store.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
-	made := l.torrent(name, sim.TorrentSpec{NoSeed: true, Kind: sim.TorrentHybrid})
+	made := l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid})
 	job := l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)
 	job = l.becomes(job, "known by its hash", func(d store.Download) bool { return d.ExternalJobID != nil })
 	return job, made
@@ -148,7 +148,7 @@ func hybridBothWays(l *library) {
 }
 
 func fromVersion2(l *library) {
-	made := l.torrent("version-2.epub", sim.TorrentSpec{Kind: sim.TorrentV2, NoSeed: true})
+	made := l.torrent("version-2.epub", torrentsim.TorrentSpec{Kind: torrentsim.TorrentV2, NoSeed: true})
 	job := l.ask(l.reader(), made.URL)
 	l.downloading(job)
 	l.torrents.release(l, made)
@@ -184,7 +184,7 @@ func thereAlready(l *library) {
 
 // filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are there again.
 func filesGone(l *library) {
-	made := l.torrent("files-gone.epub", sim.TorrentSpec{Size: 100_000})
+	made := l.torrent("files-gone.epub", torrentsim.TorrentSpec{Size: 100_000})
 	first := l.ask(l.reader(), made.URL)
 	stand, steered := l.torrents.(*standIn)
 	if steered {
@@ -197,7 +197,7 @@ func filesGone(l *library) {
 	})
 	if steered {
 		gone := true
-		stand.change(l, made, sim.TorrentChange{Gone: &gone})
+		stand.change(l, made, torrentsim.TorrentChange{Gone: &gone})
 	} else {
 		must(l, os.Remove(first.ContentPath))
 	}
@@ -284,9 +284,9 @@ func canceledAndKept(l *library) {
 }
 
 // growing is a download of which a part is there, and that takes for ever.
-func (l *library) growing(name string) (store.User, store.Download, *sim.SeededTorrent) {
+func (l *library) growing(name string) (store.User, store.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
-	made, ann := l.torrent(name, sim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
+	made, ann := l.torrent(name, torrentsim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
 	job := l.ask(ann, made.URL)
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 5*time.Minute)
@@ -297,7 +297,7 @@ func (l *library) growing(name string) (store.User, store.Download, *sim.SeededT
 // canceledAtOnce cancels downloads while they are being handed over: nothing is left, whoever comes first.
 func canceledAtOnce(l *library) {
 	ann := l.reader()
-	torrents := map[string]*sim.SeededTorrent{}
+	torrents := map[string]*torrentsim.SeededTorrent{}
 	var jobs []store.Download
 	for i, name := range []string{"at-once-0.epub", "at-once-1.epub", "at-once-2.epub", "at-once-3.epub", "at-once-4.epub"} {
 		torrents[name] = l.unseeded(name)
@@ -384,7 +384,7 @@ func noTorrent(l *library) {
 func badPath(l *library) {
 	made := l.unseeded("bad-path.epub")
 	if l.torrents.downloads() != "" { // it fails with the first bytes only
-		made = l.torrent("bad-path.epub", sim.TorrentSpec{})
+		made = l.torrent("bad-path.epub", torrentsim.TorrentSpec{})
 	}
 	job := l.record(l.reader(), made.URL)
 	must(l, l.store.PlaceDownload(l.Context(), job.ID, "/proc/nope/"+job.Tag()))
@@ -409,7 +409,7 @@ func canceledAtTheEnd(l *library) {
 	var canceled atomic.Int32
 	for i := range races {
 		racing.Go(func() {
-			made := l.torrent(fmt.Sprintf("at-the-end-%d.epub", i), sim.TorrentSpec{Size: seedSpeed / 2})
+			made := l.torrent(fmt.Sprintf("at-the-end-%d.epub", i), torrentsim.TorrentSpec{Size: seedSpeed / 2})
 			job := l.ask(ann, made.URL)
 			if stand, ok := l.torrents.(*standIn); ok {
 				stand.pace(l, made, 500*time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/store"
 )
 
@@ -20,7 +21,7 @@ func TestDownloadWorkers(t *testing.T) {
 	workers := []*program{l.startWorker(), l.startWorker()}
 	const jobs = 30
 	ann := l.reader()
-	var made []*sim.SeededTorrent
+	var made []*torrentsim.SeededTorrent
 	var all []store.Download
 	for i := range jobs {
 		made = append(made, l.unseeded(fmt.Sprintf("of-thirty-%d.epub", i)))
@@ -29,7 +30,7 @@ func TestDownloadWorkers(t *testing.T) {
 	for _, job := range all {
 		l.downloading(job)
 	}
-	finish := func(some []*sim.SeededTorrent, theirs []store.Download) {
+	finish := func(some []*torrentsim.SeededTorrent, theirs []store.Download) {
 		for _, torrent := range some {
 			stand.release(l, torrent)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -33,8 +34,8 @@ import (
 type vault struct {
 	*library
 	qbittorrent *standIn
-	chain       *sim.TonCenter
-	fragment    *sim.Fragment
+	chain       *tonsim.TonCenter
+	fragment    *tonsim.Fragment
 	database    string // its URL
 	orders      *service.Transactions
 	ann         member
@@ -47,11 +48,11 @@ func newVault(t *testing.T, database string) *vault {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(t, err)
 	v := &vault{qbittorrent: newStandIn(t)}
-	v.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
+	v.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
 	must(t, err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", v.chain)
 	must(t, err)
-	v.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	v.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
 	must(t, err)
 	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", v.fragment)
 	must(t, err)
@@ -144,7 +145,7 @@ func (v *vault) restored() string {
 // pays sends TON with a comment to the wallet, and gives the hash of the order.
 func (v *vault) pays(comment string) string {
 	v.Helper()
-	hash, err := v.chain.Deposit(sim.Deposit{AmountNano: 1_000_000_000, Comment: comment})
+	hash, err := v.chain.Deposit(tonsim.Deposit{AmountNano: 1_000_000_000, Comment: comment})
 	must(v, err)
 	return hash
 }
@@ -173,11 +174,11 @@ func (v *vault) processed(hash string) {
 }
 
 // bought lists what Fragment has sold, by username.
-func (v *vault) bought() map[string]sim.Purchase {
+func (v *vault) bought() map[string]tonsim.Purchase {
 	v.Helper()
 	listed, strays, err := v.fragment.Purchases(v.Context())
 	must(v, err)
-	sold := map[string]sim.Purchase{}
+	sold := map[string]tonsim.Purchase{}
 	for _, purchase := range listed {
 		if _, twice := sold[purchase.Username]; twice {
 			v.Errorf("Stars for %s were bought twice", purchase.Username)

@@ -17,6 +17,9 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -24,8 +27,8 @@ import (
 
 // market is where a stack's Stars come from.
 type market struct {
-	chain    *sim.TonCenter
-	fragment *sim.Fragment
+	chain    *tonsim.TonCenter
+	fragment *tonsim.Fragment
 }
 
 // newMarket starts a chain with a wallet of the stack's own and a Fragment, and tells the stack's programs of them.
@@ -34,11 +37,11 @@ func (s *stack) newMarket() *market {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(s, err)
 	m := &market{}
-	m.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public)})
+	m.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public)})
 	must(s, err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", m.chain)
 	must(s, err)
-	m.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	m.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
 	must(s, err)
 	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", m.fragment)
 	must(s, err)
@@ -171,7 +174,7 @@ func (r *rolling) use() (stop func()) {
 		every(100*time.Millisecond, func(n int) { r.workOn(n, ann, space, fmt.Sprintf("task-%d-%d", worker, n)) })
 	}
 	every(time.Second, func(n int) {
-		made := r.torrent(fmt.Sprintf("book-%d.epub", n), sim.TorrentSpec{NoSeed: true})
+		made := r.torrent(fmt.Sprintf("book-%d.epub", n), torrentsim.TorrentSpec{NoSeed: true})
 		job := r.ask(reader, made.URL)
 		r.mu.Lock()
 		r.downloads = append(r.downloads, job)
@@ -219,7 +222,7 @@ func (r *rolling) workOn(n int, who member, space, key string) {
 
 func (r *rolling) buy(comment string) {
 	r.Helper()
-	hash, err := r.market.chain.Deposit(sim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
+	hash, err := r.market.chain.Deposit(tonsim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
 	if err != nil {
 		r.Errorf("deposit: %v", err)
 		return
@@ -240,7 +243,7 @@ func (r *rolling) wantAllEnded() {
 		}
 	}
 	documents := r.documents(r.chat)
-	if len(documents) != len(r.deliveries) || slices.ContainsFunc(documents, func(d sim.Document) bool { return d.SHA256 != r.sum }) {
+	if len(documents) != len(r.deliveries) || slices.ContainsFunc(documents, func(d telegramsim.Document) bool { return d.SHA256 != r.sum }) {
 		r.Errorf("%d deliveries made %d documents", len(r.deliveries), len(documents))
 	}
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -16,7 +17,7 @@ func TestSecondSource(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newTill(t, server, "second-source")
-	second := sim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])
+	second := tonsim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])
 	url, stop, err := sim.Start("127.0.0.1:0", second)
 	must(t, err)
 	t.Cleanup(func() { stop(); second.Close() })
@@ -26,7 +27,7 @@ func TestSecondSource(t *testing.T) {
 	l.startAPI()
 	small := func() string { return l.deposit("durov 50") }
 	large := func() string {
-		hash, err := l.chain.Deposit(sim.Deposit{From: rand.Text(), AmountNano: 2e9, Comment: "anna 50"})
+		hash, err := l.chain.Deposit(tonsim.Deposit{From: rand.Text(), AmountNano: 2e9, Comment: "anna 50"})
 		must(t, err)
 		return hash
 	}
@@ -68,7 +69,7 @@ func TestSecondSource(t *testing.T) {
 		t.Errorf("asked %d times for a large deposit", asked)
 	}
 
-	must(t, second.Tell(sim.Lies{AmountNano: 1}))
+	must(t, second.Tell(tonsim.Lies{AmountNano: 1}))
 	right, wrong := large(), large()
 	held(right, "processing")
 	held(wrong, "processing")
@@ -81,7 +82,7 @@ func TestSecondSource(t *testing.T) {
 	l.eventually(patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" })
 	l.eventually(patience, "the alert is over", func() bool { return !alerted(store.AlertDeposit) })
 
-	must(t, second.Tell(sim.Lies{}))
+	must(t, second.Tell(tonsim.Lies{}))
 	second.AddFault(sim.Fault{Kind: "503"})
 	before := len(second.Requests())
 	waits := large()

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -108,9 +109,9 @@ func TestNoDownloadIsTold(t *testing.T) {
 		l.call("GET", path, stranger, nil).want(t, 404)
 		return path
 	}
-	made := func() *sim.SeededTorrent {
+	made := func() *torrentsim.SeededTorrent {
 		serial++
-		torrent := l.torrent(fmt.Sprintf("planted-torrent-%d.epub", serial), sim.TorrentSpec{NoSeed: true, Kind: sim.TorrentHybrid})
+		torrent := l.torrent(fmt.Sprintf("planted-torrent-%d.epub", serial), torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid})
 		hashes = append(hashes, torrent.InfohashV1, torrent.InfohashV2, torrent.InfohashV2[:40])
 		return torrent
 	}
@@ -124,30 +125,30 @@ func TestNoDownloadIsTold(t *testing.T) {
 	}
 	for _, c := range []struct {
 		magnet  bool
-		happens func(*sim.SeededTorrent, string)
+		happens func(*torrentsim.SeededTorrent, string)
 		ends    string
 	}{
-		{false, func(torrent *sim.SeededTorrent, _ string) { stand.release(l, torrent) }, "completed"},
-		{true, func(torrent *sim.SeededTorrent, _ string) { stand.release(l, torrent) }, "completed"},
-		{false, func(_ *sim.SeededTorrent, path string) {
+		{false, func(torrent *torrentsim.SeededTorrent, _ string) { stand.release(l, torrent) }, "completed"},
+		{true, func(torrent *torrentsim.SeededTorrent, _ string) { stand.release(l, torrent) }, "completed"},
+		{false, func(_ *torrentsim.SeededTorrent, path string) {
 			becomes(path, "downloading")
 			l.eventually(time.Minute, "it is canceled", func() bool { // qBittorrent may not answer
 				status := l.call("POST", path+"/cancel", token, map[string]any{}).status
 				return status == 200 || status == 409
 			})
 		}, "canceled"},
-		{false, func(torrent *sim.SeededTorrent, path string) {
+		{false, func(torrent *torrentsim.SeededTorrent, path string) {
 			becomes(path, "downloading")
 			must(t, stand.Remove(torrent.Name))
 		}, "failed"},
-		{false, func(torrent *sim.SeededTorrent, path string) {
+		{false, func(torrent *torrentsim.SeededTorrent, path string) {
 			becomes(path, "downloading")
-			must(t, stand.Change(torrent.Name, sim.TorrentChange{State: &broken}))
+			must(t, stand.Change(torrent.Name, torrentsim.TorrentChange{State: &broken}))
 			l.eventually(time.Minute, "it goes on", func() bool {
 				there := l.find(torrent)
 				return there != nil && string(there.State) != broken
 			})
-			must(t, stand.Change(torrent.Name, sim.TorrentChange{State: &broken}))
+			must(t, stand.Change(torrent.Name, torrentsim.TorrentChange{State: &broken}))
 		}, "failed"},
 	} {
 		torrent := made()

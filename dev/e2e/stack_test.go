@@ -23,6 +23,8 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/config"
@@ -83,8 +85,8 @@ type stack struct {
 	temporal   *servers.Temporal
 	client     client.Client
 	deliveries *service.Deliveries
-	telegram   *sim.Telegram
-	yandex     *sim.Yandex
+	telegram   *telegramsim.Server
+	yandex     *yandexsim.Server
 	files      string // the storage's folder
 	chats      string // the Telegram stand-in's folder
 	env        map[string]string
@@ -138,9 +140,9 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	s.files, s.chats = t.TempDir(), t.TempDir()
 
 	var err error
-	s.telegram, err = sim.NewTelegram(sim.TelegramOptions{Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"]})
+	s.telegram, err = telegramsim.New(telegramsim.Options{Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"]})
 	must(t, err)
-	s.yandex, err = sim.NewYandex(sim.YandexOptions{
+	s.yandex, err = yandexsim.New(yandexsim.Options{
 		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,
 	})
 	must(t, err)
@@ -367,8 +369,8 @@ func (s *stack) wantState(job store.Job, state lifecycle.DeliveryState, lastErro
 }
 
 // documents lists what a chat received from the bot.
-func (s *stack) documents(chat int64) []sim.Document {
-	var found []sim.Document
+func (s *stack) documents(chat int64) []telegramsim.Document {
+	var found []telegramsim.Document
 	for _, message := range s.telegram.Chat(chat).Messages {
 		if message.Document != nil {
 			found = append(found, *message.Document)

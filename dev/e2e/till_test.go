@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -29,8 +30,8 @@ import (
 // till is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
 type till struct {
 	*stack
-	chain    *sim.TonCenter
-	fragment *sim.Fragment
+	chain    *tonsim.TonCenter
+	fragment *tonsim.Fragment
 	orders   *service.Transactions
 	view     *toncenter.Client
 	wallet   *ton.Wallet
@@ -44,11 +45,11 @@ func newTill(t testing.TB, temporal *servers.Temporal, namespace string) *till {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(t, err)
 	l := &till{before: new(int)}
-	l.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
+	l.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
 	must(t, err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", l.chain)
 	must(t, err)
-	l.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL})
+	l.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
 	must(t, err)
 	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", l.fragment)
 	must(t, err)
@@ -112,7 +113,7 @@ const patience = 3 * time.Minute
 // deposit pays one TON into the wallet, from a sender of its own.
 func (l *till) deposit(comment string) string {
 	l.Helper()
-	hash, err := l.chain.Deposit(sim.Deposit{From: rand.Text(), AmountNano: 1e9, Comment: comment})
+	hash, err := l.chain.Deposit(tonsim.Deposit{From: rand.Text(), AmountNano: 1e9, Comment: comment})
 	must(l, err)
 	return hash
 }
@@ -159,14 +160,14 @@ func (l *till) payments(hash string) (list []store.Payment, states string) {
 }
 
 // sold lists what Fragment has sold, by the payment's hash. No payment went astray.
-func (l *till) sold() map[string]sim.Purchase {
+func (l *till) sold() map[string]tonsim.Purchase {
 	l.Helper()
 	bought, strays, err := l.fragment.Purchases(l.Context())
 	must(l, err)
 	if len(strays) > 0 {
 		l.Errorf("payments that bought nothing: %+v", strays)
 	}
-	found := map[string]sim.Purchase{}
+	found := map[string]tonsim.Purchase{}
 	for _, p := range bought {
 		found[p.Hash] = p
 	}

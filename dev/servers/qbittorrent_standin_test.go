@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 )
 
 // webAPI calls the Web API as bare HTTP, with a session when it has one.
@@ -90,9 +91,9 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	if !strings.HasPrefix(server.Version, "4.5.") {
 		t.Skipf("the stand-in plays 4.5.2, and %s is installed", server.Version)
 	}
-	standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
+	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
 		Username: server.Username, Password: server.Password, SavePath: server.Downloads,
-		Plan: sim.TorrentPlan{Meta: sim.Never, Duration: sim.Never},
+		Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	real, played := webAPI{t, server.URL, &http.Client{Jar: jar()}}, webAPI{t, base, &http.Client{Jar: jar()}}
 	const magnet = "magnet:?xt=urn:btih:85ca239df1a7393a1cabf728364e54d50d5b83ba%26dn=book"
 	const hash = "hashes=85ca239df1a7393a1cabf728364e54d50d5b83ba"
-	hybrid := seeded(t, seed, sim.TorrentSpec{Name: "h.epub", Size: 100_000, Kind: sim.TorrentHybrid})
+	hybrid := seeded(t, seed, torrentsim.TorrentSpec{Name: "h.epub", Size: 100_000, Kind: torrentsim.TorrentHybrid})
 	for _, call := range []func(webAPI) answer{
 		func(w webAPI) answer { return w.get("app/version") },
 		func(w webAPI) answer { return w.get("torrents/info") },

@@ -13,7 +13,7 @@ import (
 
 	"github.com/autobrr/go-qbittorrent"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 )
 
 // startQBittorrent starts a server for one test, which is skipped when none is
@@ -46,9 +46,9 @@ func apiOf(q *QBittorrent) *qbittorrent.Client {
 	return qbittorrent.NewClient(qbittorrent.Config{Host: q.URL, Username: q.Username, Password: q.Password, RetryAttempts: 1})
 }
 
-func startWebSeed(t *testing.T) *sim.WebSeed {
+func startWebSeed(t *testing.T) *torrentsim.WebSeed {
 	t.Helper()
-	s, err := sim.StartWebSeed("127.0.0.1:0")
+	s, err := torrentsim.StartWebSeed("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func startWebSeed(t *testing.T) *sim.WebSeed {
 	return s
 }
 
-func seeded(t *testing.T, s *sim.WebSeed, spec sim.TorrentSpec) *sim.SeededTorrent {
+func seeded(t *testing.T, s *torrentsim.WebSeed, spec torrentsim.TorrentSpec) *torrentsim.SeededTorrent {
 	t.Helper()
 	made, err := s.Add(spec)
 	if err != nil {
@@ -153,8 +153,8 @@ func TestQBittorrentDownloads(t *testing.T) {
 	q, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx, answer := apiOf(q), testContext(t), ""
 	c.WithHTTPClient(&http.Client{Transport: answers{&answer}})
-	for kind, name := range map[sim.TorrentKind]string{sim.TorrentV1: "one.epub", sim.TorrentV2: "two.epub", sim.TorrentHybrid: "Война и мир.epub"} {
-		made := seeded(t, seed, sim.TorrentSpec{Name: name, Size: 1_000_000, Kind: kind})
+	for kind, name := range map[torrentsim.TorrentKind]string{torrentsim.TorrentV1: "one.epub", torrentsim.TorrentV2: "two.epub", torrentsim.TorrentHybrid: "Война и мир.epub"} {
+		made := seeded(t, seed, torrentsim.TorrentSpec{Name: name, Size: 1_000_000, Kind: kind})
 		path := filepath.Join(q.Downloads, "job-"+made.Hash())
 		if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-"+made.Hash(), path)); err != nil || answer != "Ok." {
 			t.Fatal(name, answer, err)
@@ -176,7 +176,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 		if _, err := c.AddTorrentFromUrlCtx(ctx, made.Magnet(), addOptions("job-2", path)); err != nil || answer != "Fails." {
 			t.Fatal(name, answer, err)
 		}
-		if kind == sim.TorrentHybrid { // the old hash finds nothing
+		if kind == torrentsim.TorrentHybrid { // the old hash finds nothing
 			if err := c.DeleteTorrentsCtx(ctx, []string{made.InfohashV1}, true); err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestQBittorrentErrors(t *testing.T) {
 	t.Parallel()
 	q, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx := apiOf(q), testContext(t)
-	made := seeded(t, seed, sim.TorrentSpec{Name: "a.epub", Size: 1_000_000})
+	made := seeded(t, seed, torrentsim.TorrentSpec{Name: "a.epub", Size: 1_000_000})
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-1", "/proc/nope")); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	q, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx := apiOf(q), testContext(t)
-	made := seeded(t, seed, sim.TorrentSpec{Name: "big.epub", Size: 6_000_000})
+	made := seeded(t, seed, torrentsim.TorrentSpec{Name: "big.epub", Size: 6_000_000})
 	seed.SetSpeed(1_000_000)
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-1", "")); err != nil {
 		t.Fatal(err)
@@ -290,9 +290,9 @@ func TestQBittorrentSwarm(t *testing.T) {
 	t.Parallel()
 	first, second, seed := startQBittorrent(t, QBittorrentOptions{}), startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx := apiOf(second), testContext(t)
-	plain := seeded(t, seed, sim.TorrentSpec{Name: "plain.epub", Size: 1_000_000})
-	hybrid := seeded(t, seed, sim.TorrentSpec{Name: "hybrid.epub", Size: 1_000_000, Kind: sim.TorrentHybrid})
-	for tag, made := range map[string]*sim.SeededTorrent{"job-1": plain, "job-2": hybrid} {
+	plain := seeded(t, seed, torrentsim.TorrentSpec{Name: "plain.epub", Size: 1_000_000})
+	hybrid := seeded(t, seed, torrentsim.TorrentSpec{Name: "hybrid.epub", Size: 1_000_000, Kind: torrentsim.TorrentHybrid})
+	for tag, made := range map[string]*torrentsim.SeededTorrent{"job-1": plain, "job-2": hybrid} {
 		if _, err := apiOf(first).AddTorrentFromMemoryCtx(ctx, made.File, addOptions(tag, "")); err != nil {
 			t.Fatal(err)
 		}

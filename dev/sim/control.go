@@ -29,27 +29,27 @@ type Request struct {
 	Done     bool      `json:"done"`
 }
 
-// problem is an error answer before it gets the shape of one system.
-type problem struct {
-	status     int
-	text       string // the system's own wording; empty: the usual one for the status
-	retryAfter int    // seconds
+// Problem is an error answer before it gets the shape of one system.
+type Problem struct {
+	Status     int
+	Text       string // the system's own wording; empty: the usual one for the status
+	RetryAfter int    // seconds
 }
 
 // Error makes a problem usable as an error inside a stand-in.
-func (p *problem) Error() string { return p.text }
+func (p *Problem) Error() string { return p.Text }
 
-// protocol is what Control must know about the system it is embedded in.
-type protocol struct {
-	mask  func(path string) string                                // the path without secrets
-	call  func(r *http.Request) string                            // what is called, where the path does not tell; may be nil
-	fail  func(w http.ResponseWriter, r *http.Request, p problem) // answers an error in the system's own shape
-	named map[string]problem                                      // fault kinds that only this system has
+// Protocol is what Control must know about the system it is embedded in.
+type Protocol struct {
+	Mask  func(path string) string                                // the path without secrets
+	Call  func(r *http.Request) string                            // what is called, where the path does not tell; may be nil
+	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own shape
+	Named map[string]Problem                                      // fault kinds that only this system has
 }
 
 // Control is the part that all stand-ins share: faults, the request log and the routes under /_/.
 type Control struct {
-	protocol protocol
+	protocol Protocol
 	routes   *http.ServeMux
 
 	mu       sync.Mutex
@@ -58,8 +58,8 @@ type Control struct {
 	released chan struct{} // closed to let go of the connections that faults hold
 }
 
-// setUp makes an embedded Control ready; the stand-in adds its own routes to the returned mux.
-func (c *Control) setUp(p protocol) *http.ServeMux {
+// SetUp makes an embedded Control ready; the stand-in adds its own routes to the returned mux.
+func (c *Control) SetUp(p Protocol) *http.ServeMux {
 	c.protocol = p
 	c.released = make(chan struct{})
 	c.routes = http.NewServeMux()
@@ -68,13 +68,13 @@ func (c *Control) setUp(p protocol) *http.ServeMux {
 	c.routes.HandleFunc("DELETE /_/faults", c.deleteFaults)
 	c.routes.HandleFunc("GET /_/requests", c.getRequests)
 	c.routes.HandleFunc("/_/", func(w http.ResponseWriter, _ *http.Request) {
-		writeControlError(w, http.StatusNotFound, errors.New("no such control route"))
+		WriteControlError(w, http.StatusNotFound, errors.New("no such control route"))
 	})
 	return c.routes
 }
 
-// serve passes a request to the control routes, or through the faults to the system's handler.
-func (c *Control) serve(w http.ResponseWriter, r *http.Request, system http.Handler) {
+// Serve passes a request to the control routes, or through the faults to the system's handler.
+func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Handler) {
 	if strings.HasPrefix(r.URL.Path, "/_/") {
 		c.routes.ServeHTTP(w, r)
 		return
@@ -94,14 +94,14 @@ func (c *Control) serve(w http.ResponseWriter, r *http.Request, system http.Hand
 
 // begin logs a request and takes the first fault that matches it.
 func (c *Control) begin(r *http.Request) (*Request, *Fault) {
-	entry := &Request{Method: r.Method, Path: c.protocol.mask(r.URL.Path), At: time.Now()}
+	entry := &Request{Method: r.Method, Path: c.protocol.Mask(r.URL.Path), At: time.Now()}
 	entry.Query, _ = url.QueryUnescape(r.URL.RawQuery)
 	label := entry.Method + " " + entry.Path
 	if entry.Query != "" {
 		label += "?" + entry.Query
 	}
-	if c.protocol.call != nil {
-		entry.Call = c.protocol.call(r)
+	if c.protocol.Call != nil {
+		entry.Call = c.protocol.Call(r)
 		label += " " + entry.Call
 	}
 
@@ -143,7 +143,7 @@ func (c *Control) AddFault(f Fault) {
 }
 
 func (c *Control) addFault(f Fault) error {
-	if err := f.check(c.protocol.named); err != nil {
+	if err := f.check(c.protocol.Named); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -181,18 +181,18 @@ func (c *Control) Requests() []Request {
 
 func (c *Control) postFault(w http.ResponseWriter, r *http.Request) {
 	var f Fault
-	if !readControl(w, r, &f) {
+	if !ReadControl(w, r, &f) {
 		return
 	}
 	if err := c.addFault(f); err != nil {
-		writeControlError(w, http.StatusBadRequest, err)
+		WriteControlError(w, http.StatusBadRequest, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, f)
+	WriteJSON(w, http.StatusOK, f)
 }
 
 func (c *Control) getFaults(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"items": c.Faults()})
+	WriteJSON(w, http.StatusOK, map[string]any{"items": c.Faults()})
 }
 
 func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
@@ -201,25 +201,25 @@ func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (c *Control) getRequests(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"items": c.Requests()})
+	WriteJSON(w, http.StatusOK, map[string]any{"items": c.Requests()})
 }
 
-// readControl reads the JSON body of a control call into v, or answers 400 and returns false.
-func readControl(w http.ResponseWriter, r *http.Request, v any) bool {
+// ReadControl reads the JSON body of a control call into v, or answers 400 and returns false.
+func ReadControl(w http.ResponseWriter, r *http.Request, v any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		writeControlError(w, http.StatusBadRequest, err)
+		WriteControlError(w, http.StatusBadRequest, err)
 		return false
 	}
 	return true
 }
 
-func writeControlError(w http.ResponseWriter, status int, err error) {
-	writeJSON(w, status, map[string]string{"error": err.Error()})
+func WriteControlError(w http.ResponseWriter, status int, err error) {
+	WriteJSON(w, status, map[string]string{"error": err.Error()})
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)

@@ -56,7 +56,7 @@ var kinds = map[string]func(incident, http.ResponseWriter, *http.Request){
 }
 
 // check tells whether the fault can happen in a system that has the given kinds of its own.
-func (f Fault) check(named map[string]problem) error {
+func (f Fault) check(named map[string]Problem) error {
 	_, known := kinds[f.Kind]
 	if _, ok := named[f.Kind]; !known && !ok && f.status() == 0 {
 		allowed := slices.Sorted(maps.Keys(kinds))

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// bufferSize is the size of the pieces in which files are moved.
-const bufferSize = 256 << 10
+// BufferSize is the size of the pieces in which files are moved.
+const BufferSize = 256 << 10
 
-const unlimited = math.MaxInt64
+const Unlimited = math.MaxInt64
 
 // recorder notes what a handler answers.
 type recorder struct {
@@ -64,64 +64,64 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gate lets a number of bytes through in one direction, at a given speed, and then acts.
-type gate struct {
-	left      int64  // bytes that may still pass
+// Gate lets a number of bytes through in one direction, at a given speed, and then acts.
+type Gate struct {
+	Left      int64  // bytes that may still pass
 	then      func() // called when none may; does not return. nil: the rest is swallowed
-	perSecond int64  // 0: full speed
+	PerSecond int64  // 0: full speed
 	started   time.Time
 	passed    int64
 }
 
 // admit tells how many of n bytes may pass now.
-func (g *gate) admit(n int) int {
-	if g.left <= 0 && n > 0 && g.then != nil {
+func (g *Gate) admit(n int) int {
+	if g.Left <= 0 && n > 0 && g.then != nil {
 		g.then()
 	}
-	limit := g.left
-	if g.perSecond > 0 {
-		limit = min(limit, max(1, g.perSecond/20)) // slices of 50 ms make an even flow
+	limit := g.Left
+	if g.PerSecond > 0 {
+		limit = min(limit, max(1, g.PerSecond/20)) // slices of 50 ms make an even flow
 	}
 	return int(min(int64(n), limit))
 }
 
 // pass accounts for n bytes that passed and sleeps as long as they should have taken.
-func (g *gate) pass(n int) {
-	g.left -= int64(n)
-	if g.perSecond == 0 {
+func (g *Gate) pass(n int) {
+	g.Left -= int64(n)
+	if g.PerSecond == 0 {
 		return
 	}
 	if g.started.IsZero() {
 		g.started = time.Now()
 	}
 	g.passed += int64(n)
-	due := time.Duration(float64(g.passed) / float64(g.perSecond) * float64(time.Second))
+	due := time.Duration(float64(g.passed) / float64(g.PerSecond) * float64(time.Second))
 	time.Sleep(time.Until(g.started.Add(due)))
 }
 
-// bentBody is a request's body behind a gate.
-type bentBody struct {
+// BentBody is a request's body behind a gate.
+type BentBody struct {
 	io.ReadCloser
-	gate
+	Gate
 }
 
 // Read reads no more than the gate admits.
-func (b *bentBody) Read(p []byte) (int, error) {
+func (b *BentBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:b.admit(len(p))])
 	b.pass(n)
 	return n, err
 }
 
-// bentWriter is an answer behind a gate.
-type bentWriter struct {
+// BentWriter is an answer behind a gate.
+type BentWriter struct {
 	http.ResponseWriter
-	gate
+	Gate
 	headers func(http.Header) // changes the headers before they are sent; may be nil
 	begun   bool
 }
 
 // WriteHeader sends the headers as the fault wants them.
-func (w *bentWriter) WriteHeader(status int) {
+func (w *BentWriter) WriteHeader(status int) {
 	if !w.begun && w.headers != nil {
 		w.headers(w.Header())
 	}
@@ -130,12 +130,12 @@ func (w *bentWriter) WriteHeader(status int) {
 }
 
 // Write passes on what the gate admits and pretends that all of it went.
-func (w *bentWriter) Write(p []byte) (int, error) {
+func (w *BentWriter) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
 	for rest := p; len(rest) > 0; {
-		if w.left <= 0 {
+		if w.Left <= 0 {
 			_ = http.NewResponseController(w.ResponseWriter).Flush() // what passed must arrive before the gate acts
 		}
 		n := w.admit(len(rest))
@@ -164,8 +164,8 @@ func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader drops the status.
 func (n *nowhere) WriteHeader(int) {}
 
-// sleep waits for d; false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d; false when ctx ended before.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true

@@ -18,25 +18,25 @@ type incident struct {
 
 func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 	if i.Kind != "timeout" && i.Delay > 0 && !i.control.pause(r.Context(), i.Delay) {
-		abort()
+		Abort()
 	}
 	if act, ok := kinds[i.Kind]; ok {
 		act(i, w, r)
 		return
 	}
-	p, ok := i.control.protocol.named[i.Kind]
+	p, ok := i.control.protocol.Named[i.Kind]
 	if !ok {
-		p.status = i.status()
+		p.Status = i.status()
 	}
-	p.retryAfter = i.RetryAfter
-	if p.status == http.StatusTooManyRequests {
-		p.retryAfter = max(p.retryAfter, 1)
+	p.RetryAfter = i.RetryAfter
+	if p.Status == http.StatusTooManyRequests {
+		p.RetryAfter = max(p.RetryAfter, 1)
 	}
 	i.takeBody(w, r)
-	if p.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
-	i.control.protocol.fail(w, r, p)
+	i.control.protocol.Fail(w, r, p)
 }
 
 // takeBody carries the request out when the answer is to be a lie, reads its body when the fault comes after it, and else
@@ -48,11 +48,11 @@ func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
 	}
 	if i.AfterBody {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			abort()
+			Abort()
 		}
 		return
 	}
-	answerEarly(w)
+	AnswerEarly(w)
 }
 
 func (i incident) pass(w http.ResponseWriter, r *http.Request) { i.system.ServeHTTP(w, r) }
@@ -75,45 +75,45 @@ func (i incident) timeout(_ http.ResponseWriter, r *http.Request) {
 		i.apply(r)
 	} else if i.AfterBody {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			abort() // the client is gone already
+			Abort() // the client is gone already
 		}
 	}
 	i.control.pause(r.Context(), i.Delay)
-	abort()
+	Abort()
 }
 
 func (i incident) cut(w http.ResponseWriter, r *http.Request) {
-	i.bend(w, r, gate{left: i.AfterBytes, then: abort})
+	i.bend(w, r, Gate{Left: i.AfterBytes, then: Abort})
 }
 
 func (i incident) stall(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	i.bend(w, r, gate{left: i.AfterBytes, then: func() {
+	i.bend(w, r, Gate{Left: i.AfterBytes, then: func() {
 		i.control.pause(ctx, 0)
-		abort()
+		Abort()
 	}})
 }
 
 func (i incident) throttle(w http.ResponseWriter, r *http.Request) {
-	i.bend(w, r, gate{left: unlimited, perSecond: i.BytesPerSecond})
+	i.bend(w, r, Gate{Left: Unlimited, PerSecond: i.BytesPerSecond})
 }
 
 // bend serves the request with the gate in both directions, each counted for itself.
-func (i incident) bend(w http.ResponseWriter, r *http.Request, g gate) {
-	r.Body = &bentBody{ReadCloser: r.Body, gate: g}
-	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: g}, r)
+func (i incident) bend(w http.ResponseWriter, r *http.Request, g Gate) {
+	r.Body = &BentBody{ReadCloser: r.Body, Gate: g}
+	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: g}, r)
 }
 
 func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
 	i.apply(r)
-	abort()
+	Abort()
 }
 
 // apply carries a request out without an answer.
 func (i incident) apply(r *http.Request) { i.system.ServeHTTP(&nowhere{header: http.Header{}}, r) }
 
 func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
-	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: unlimited}, headers: dropLength}, r)
+	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: Unlimited}, headers: dropLength}, r)
 	extra := i.ExtraBytes
 	if extra == 0 {
 		extra = 64 << 10
@@ -122,7 +122,7 @@ func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i incident) shortBody(w http.ResponseWriter, r *http.Request) {
-	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: i.AfterBytes}, headers: dropLength}, r)
+	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: i.AfterBytes}, headers: dropLength}, r)
 }
 
 func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +130,7 @@ func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Range")
 	}
 	tag := `"` + rand.Text() + `"`
-	i.system.ServeHTTP(&bentWriter{ResponseWriter: w, gate: gate{left: unlimited}, headers: func(h http.Header) {
+	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: Unlimited}, headers: func(h http.Header) {
 		h.Set("ETag", tag)
 	}}, r)
 }
@@ -161,11 +161,11 @@ func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// abort drops the connection without an answer; net/http takes this panic as a request to do so, silently.
-func abort() {
+// Abort drops the connection without an answer; net/http takes this panic as a request to do so, silently.
+func Abort() {
 	panic(http.ErrAbortHandler) // no mistake: see above
 }
 
-// answerEarly lets the answer go out although the request's body was not read: a connection that is to be kept
+// AnswerEarly lets the answer go out although the request's body was not read: a connection that is to be kept
 // would first wait for up to 256 KiB of it, which a slow client may never send.
-func answerEarly(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
+func AnswerEarly(w http.ResponseWriter) { w.Header().Set("Connection", "close") }

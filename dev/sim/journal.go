@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// journal keeps a stand-in's memory over a restart: a file with one line of JSON per change. A nil journal forgets.
-type journal[E any] struct{ file *os.File }
+// Journal keeps a stand-in's memory over a restart: a file with one line of JSON per change. A nil journal forgets.
+type Journal[E any] struct{ file *os.File }
 
-// openJournal tells apply every change that the file holds, in order, and opens it for more. A last line that a crash
+// OpenJournal tells apply every change that the file holds, in order, and opens it for more. A last line that a crash
 // tore is cut off. Without a folder there is no journal.
-func openJournal[E any](dir string, apply func(E) error) (*journal[E], error) {
+func OpenJournal[E any](dir string, apply func(E) error) (*Journal[E], error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func openJournal[E any](dir string, apply func(E) error) (*journal[E], error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	return &journal[E]{f}, nil
+	return &Journal[E]{f}, nil
 }
 
 // replayJournal returns how many bytes of a journal are whole lines.
@@ -62,8 +62,8 @@ func replayJournal[E any](f io.Reader, apply func(E) error) (good int64, err err
 	}
 }
 
-// add writes a change down.
-func (j *journal[E]) add(e E) error {
+// Add writes a change down.
+func (j *Journal[E]) Add(e E) error {
 	if j == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (j *journal[E]) add(e E) error {
 	return nil
 }
 
-func (j *journal[E]) close() error {
+func (j *Journal[E]) Close() error {
 	if j == nil {
 		return nil
 	}

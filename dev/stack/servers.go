@@ -20,6 +20,8 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/starter/terminal"
 )
 
@@ -149,7 +151,7 @@ func pointTemporalClients(address string) error {
 // startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
 // that both agree whichever of them was replaced.
 func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
-	telegram, err := sim.NewTelegram(sim.TelegramOptions{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
+	telegram, err := telegramsim.New(telegramsim.Options{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	if tokens.RefreshToken == "" {
 		tokens.RefreshToken = s.kept.RefreshToken
 	}
-	yandex, err := sim.NewYandex(sim.YandexOptions{
+	yandex, err := yandexsim.New(yandexsim.Options{
 		Dir: s.DropFolder(), ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret,
 		RefreshToken: tokens.RefreshToken, AccessToken: tokens.AccessToken,
 	})

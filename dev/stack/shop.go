@@ -8,7 +8,7 @@ import (
 	"maps"
 	"time"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 )
 
 const (
@@ -18,9 +18,9 @@ const (
 
 // shop is where dev buys Stars: a chain with the service's wallet, two sources that tell of it, and a Fragment that is paid on it.
 type shop struct {
-	Chain    *sim.TonCenter
-	second   *sim.SecondTonCenter
-	Fragment *sim.Fragment
+	Chain    *tonsim.TonCenter
+	second   *tonsim.SecondTonCenter
+	Fragment *tonsim.Fragment
 }
 
 // startShop starts the stand-ins for the TON blockchain and for Fragment.
@@ -30,7 +30,7 @@ func (s *Stack) startShop() error {
 		return fmt.Errorf("%s holds no key of a wallet: remove its ton_key, and another one is made", s.Shown(keptFile(s.State)))
 	}
 
-	s.Shop.Chain, err = sim.NewTonCenter(sim.TonCenterOptions{
+	s.Shop.Chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{
 		Dir: s.ofRecord("toncenter", ""), BlockTime: shopBlock, Balance: -1, // all that is there came by a transfer: the ledger has it
 		PublicKey: hex.EncodeToString(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)),
 	})
@@ -40,11 +40,11 @@ func (s *Stack) startShop() error {
 	if s.Info.StandIns.TonCenter, err = s.serveStandIn("toncenter", s.Shop.Chain, &s.kept.Ports.TonCenter); err != nil {
 		return err
 	}
-	s.Shop.second = sim.NewSecondTonCenter(s.Info.StandIns.TonCenter)
+	s.Shop.second = tonsim.NewSecondTonCenter(s.Info.StandIns.TonCenter)
 	if s.Info.StandIns.TonCenter2, err = s.serveStandIn("toncenter-2", s.Shop.second, &s.kept.Ports.TonCenter2); err != nil {
 		return err
 	}
-	s.Shop.Fragment, err = sim.NewFragment(sim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.Info.StandIns.TonCenter})
+	s.Shop.Fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.Info.StandIns.TonCenter})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	api "stagecoach/api/run"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/terminal"
@@ -29,7 +29,7 @@ type Stack struct {
 	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
 	kept     kept
 	Info     devinfo.Info
-	Telegram *sim.Telegram
+	Telegram *telegramsim.Server
 	Torrents torrents
 	Shop     shop
 

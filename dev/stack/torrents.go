@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/starter/terminal"
 )
 
@@ -25,7 +25,7 @@ type torrents struct {
 	Folder                  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
 	missing                 error  // why there is no real one
 
-	Demo *sim.SeededTorrent
+	Demo *torrentsim.SeededTorrent
 }
 
 // startQBittorrent starts the real one; nil when there is none.
@@ -54,9 +54,9 @@ func (s *Stack) startTorrentStandIn() error {
 		return nil
 	}
 	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
-	standIn, err := sim.NewQBittorrent(sim.QBittorrentOptions{
+	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
 		Dir: filepath.Join(s.State, "qbittorrent-standin"), Username: t.username, Password: t.password,
-		Plan: sim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
+		Plan: torrentsim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
 	})
 	if err != nil {
 		return err
@@ -72,9 +72,9 @@ func (s *Stack) startTorrentStandIn() error {
 // startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at once, and
 // leaves a web seed that does not answer alone for long.
 func (s *Stack) startWebSeed() error {
-	var seed *sim.WebSeed
+	var seed *torrentsim.WebSeed
 	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
-		seed, err = sim.StartWebSeed(address)
+		seed, err = torrentsim.StartWebSeed(address)
 		return err
 	})
 	if err != nil {
@@ -83,9 +83,9 @@ func (s *Stack) startWebSeed() error {
 	s.started("web seed", seed.Close)
 	s.Info.StandIns.WebSeed = seed.URL
 	seed.SetSpeed(seedSpeed)
-	if _, err = seed.Add(sim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
+	if _, err = seed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
 	}
-	s.Torrents.Demo, err = seed.Add(sim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
+	s.Torrents.Demo, err = seed.Add(torrentsim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
 	"stagecoach/internal/ton"
@@ -27,8 +28,8 @@ const session = "stel_ssid=s3cr3t1; stel_dt=-180; stel_token=s3cr3t2; stel_ton_t
 type world struct {
 	*Client
 	t      *testing.T
-	shop   *sim.Fragment
-	chain  *sim.TonCenter
+	shop   *tonsim.Fragment
+	chain  *tonsim.TonCenter
 	center *toncenter.Client
 	wallet *ton.Wallet
 	seqno  uint32
@@ -45,11 +46,11 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 	if w.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		t.Fatal(err)
 	}
-	if w.chain, err = sim.NewTonCenter(sim.TonCenterOptions{PublicKey: w.wallet.PublicKey(), Balance: 1000 * int64(money.TON)}); err != nil {
+	if w.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: w.wallet.PublicKey(), Balance: 1000 * int64(money.TON)}); err != nil {
 		t.Fatal(err)
 	}
 	chainURL := serve(t, w.chain)
-	if w.shop, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}); err != nil {
+	if w.shop, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}); err != nil {
 		t.Fatal(err)
 	}
 	shopURL := serve(t, w.shop)
@@ -140,7 +141,7 @@ func (w *world) state(mode string) State {
 func TestPurchase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	var want []sim.Purchase
+	var want []tonsim.Purchase
 	for _, stars := range []int{50, 51, 1234, 9_999, 10_000, 25_001} { // commas, both kinds of base64, one cell and two
 		price, err := w.Price(t.Context(), stars)
 		if err != nil {
@@ -160,7 +161,7 @@ func TestPurchase(t *testing.T) {
 		if s := w.state("done"); !s.Done() {
 			t.Errorf("%+v", s)
 		}
-		want = append(want, sim.Purchase{Username: "durov", Stars: int64(stars), Payment: sim.Payment{Hash: hash, PaidNano: int64(link.Amount)}})
+		want = append(want, tonsim.Purchase{Username: "durov", Stars: int64(stars), Payment: tonsim.Payment{Hash: hash, PaidNano: int64(link.Amount)}})
 	}
 	got, strays, err := w.shop.Purchases(t.Context())
 	for i := range got {
@@ -206,7 +207,7 @@ func TestLatePaymentBuysNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	link := w.link("durov", 50)
 	w.ahead = 11 * time.Minute
-	if err := w.chain.Steer(sim.Steering{AdvanceMS: w.ahead.Milliseconds()}); err != nil {
+	if err := w.chain.Steer(tonsim.Steering{AdvanceMS: w.ahead.Milliseconds()}); err != nil {
 		t.Fatal(err)
 	}
 	link.ValidUntil = link.ValidUntil.Add(time.Hour) // which is exactly what an order must not do

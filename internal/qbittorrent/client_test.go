@@ -16,6 +16,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 )
 
@@ -49,9 +50,9 @@ func options(url string) Options {
 }
 
 // standIn serves a stand-in.
-func standIn(t *testing.T, o sim.QBittorrentOptions) (*sim.QBittorrent, string) {
+func standIn(t *testing.T, o torrentsim.QBittorrentOptions) (*torrentsim.QBittorrent, string) {
 	t.Helper()
-	q, err := sim.NewQBittorrent(o)
+	q, err := torrentsim.NewQBittorrent(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +62,17 @@ func standIn(t *testing.T, o sim.QBittorrentOptions) (*sim.QBittorrent, string) 
 }
 
 // each runs a test against the stand-in in each version that it plays, and against the real program where it is installed.
-func each(t *testing.T, test func(t *testing.T, c *Client, seed *sim.WebSeed)) {
+func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebSeed)) {
 	t.Helper()
 	t.Parallel()
-	seed, err := sim.StartWebSeed("127.0.0.1:0")
+	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = seed.Close() })
 	for _, version := range []string{"4.5.2", "5.0.4", "5.2.0"} {
 		t.Run(version, func(t *testing.T) {
-			_, url := standIn(t, sim.QBittorrentOptions{Version: version})
+			_, url := standIn(t, torrentsim.QBittorrentOptions{Version: version})
 			test(t, New(options(url)), seed)
 		})
 	}
@@ -97,9 +98,9 @@ func realClient(t *testing.T) (c *Client, downloads string) {
 	return New(o), q.Downloads
 }
 
-func made(t *testing.T, seed *sim.WebSeed, kind sim.TorrentKind) *sim.SeededTorrent {
+func made(t *testing.T, seed *torrentsim.WebSeed, kind torrentsim.TorrentKind) *torrentsim.SeededTorrent {
 	t.Helper()
-	torrent, err := seed.Add(sim.TorrentSpec{Name: strings.NewReplacer("/", "-", ".", "-").Replace(t.Name()) + ".bin", Size: 100_000, Kind: kind})
+	torrent, err := seed.Add(torrentsim.TorrentSpec{Name: strings.NewReplacer("/", "-", ".", "-").Replace(t.Name()) + ".bin", Size: 100_000, Kind: kind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +148,8 @@ func is(state State) func(*Torrent) bool {
 }
 
 func TestLife(t *testing.T) {
-	each(t, func(t *testing.T, c *Client, seed *sim.WebSeed) {
-		ctx, content := t.Context(), made(t, seed, sim.TorrentV1)
+	each(t, func(t *testing.T, c *Client, seed *torrentsim.WebSeed) {
+		ctx, content := t.Context(), made(t, seed, torrentsim.TorrentV1)
 		version, err := c.Version(ctx)
 		if err != nil || !strings.HasPrefix(version, "v") {
 			t.Fatal(version, err)
@@ -224,20 +225,20 @@ func TestFilesGone(t *testing.T) {
 
 	t.Run("stand-in", func(t *testing.T) {
 		t.Parallel()
-		q, url := standIn(t, sim.QBittorrentOptions{Refresh: time.Second, Plan: sim.TorrentPlan{Duration: time.Hour}})
+		q, url := standIn(t, torrentsim.QBittorrentOptions{Refresh: time.Second, Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
 		c, whole, gone := New(options(url)), 1.0, true
 		must(t, c.Add(t.Context(), NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("a", 40), Tag: "job-71", SavePath: "/books/job-1"}))
-		must(t, q.Change("job-71", sim.TorrentChange{Progress: &whole}))
-		adopt(t, c, await(t, c, "job-71", "complete", is(Complete)), func() { must(t, q.Change("job-71", sim.TorrentChange{Gone: &gone})) })
+		must(t, q.Change("job-71", torrentsim.TorrentChange{Progress: &whole}))
+		adopt(t, c, await(t, c, "job-71", "complete", is(Complete)), func() { must(t, q.Change("job-71", torrentsim.TorrentChange{Gone: &gone})) })
 	})
 
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		c, base := realClient(t)
-		seed, err := sim.StartWebSeed("127.0.0.1:0")
+		seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
 		must(t, err)
 		t.Cleanup(func() { _ = seed.Close() })
-		content, err := seed.Add(sim.TorrentSpec{Name: "files-gone.bin", Size: 4 << 20})
+		content, err := seed.Add(torrentsim.TorrentSpec{Name: "files-gone.bin", Size: 4 << 20})
 		must(t, err)
 		must(t, c.Add(t.Context(), NewTorrent{File: content.File, Tag: "job-71", SavePath: base + "/files-gone"}))
 		done := await(t, c, "job-71", "complete", is(Complete))
@@ -255,9 +256,9 @@ func TestFilesGone(t *testing.T) {
 
 // TestHashes finds torrents of each version by what is known of them.
 func TestHashes(t *testing.T) {
-	each(t, func(t *testing.T, c *Client, seed *sim.WebSeed) {
+	each(t, func(t *testing.T, c *Client, seed *torrentsim.WebSeed) {
 		ctx := t.Context()
-		for i, kind := range []sim.TorrentKind{sim.TorrentV2, sim.TorrentHybrid} {
+		for i, kind := range []torrentsim.TorrentKind{torrentsim.TorrentV2, torrentsim.TorrentHybrid} {
 			content, tag := made(t, seed, kind), fmt.Sprint("job-1", i)
 			must(t, c.Add(ctx, NewTorrent{File: content.File, Tag: tag, SavePath: "/tmp/stagecoach-none"}))
 			await(t, c, tag, "there", func(t *Torrent) bool { return t != nil && t.V2 != "" })
@@ -286,7 +287,7 @@ func TestHashes(t *testing.T) {
 // TestMagnet follows a link whose torrent shows a second hash with its metadata.
 func TestMagnet(t *testing.T) {
 	t.Parallel()
-	q, url := standIn(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Meta: time.Hour, Duration: sim.Never, Hybrid: true}})
+	q, url := standIn(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Hour, Duration: torrentsim.Never, Hybrid: true}})
 	c, ctx := New(options(url)), t.Context()
 	hash := strings.Repeat("ab", 20)
 	must(t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + hash, Tag: "job-1", SavePath: "/b"}))
@@ -305,10 +306,10 @@ func TestMagnet(t *testing.T) {
 // TestOnlyOurs leaves torrents of others alone.
 func TestOnlyOurs(t *testing.T) {
 	t.Parallel()
-	q, url := standIn(t, sim.QBittorrentOptions{})
+	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	c, ctx := New(options(url)), t.Context()
 	hash := strings.Repeat("ab", 20)
-	must(t, q.Put(sim.Torrent{InfohashV1: hash, Name: "private", Size: 5, Tags: []string{"job-1"}, Category: "films"}))
+	must(t, q.Put(torrentsim.Torrent{InfohashV1: hash, Name: "private", Size: 5, Tags: []string{"job-1"}, Category: "films"}))
 	theirs, err := c.Find(ctx, "job-1", hash, "")
 	must(t, err)
 	if theirs == nil || c.Ours(*theirs) {
@@ -346,7 +347,7 @@ func TestOnlyOurs(t *testing.T) {
 // TestWrongPassword tries it once, however many ask, and after pauses that keep the address from being banned.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
-	q, url := standIn(t, sim.QBittorrentOptions{})
+	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	o := options(url)
 	o.Password = "wrong"
 	c := New(o)
@@ -384,7 +385,7 @@ func TestWrongPassword(t *testing.T) {
 // TestSessionForgotten restarts the server under the client.
 func TestSessionForgotten(t *testing.T) {
 	t.Parallel()
-	q, url := standIn(t, sim.QBittorrentOptions{})
+	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	c, ctx := New(options(url)), t.Context()
 	for restarts := range 3 {
 		if _, err := c.List(ctx); err != nil || c.Sessions() != int64(restarts+1) {
@@ -415,8 +416,8 @@ func TestOneSession(t *testing.T) {
 			t.Errorf("%d sessions, want %d", got, sessions)
 		}
 	}
-	each(t, func(t *testing.T, c *Client, _ *sim.WebSeed) { many(t, c, 1) })
-	q, url := standIn(t, sim.QBittorrentOptions{})
+	each(t, func(t *testing.T, c *Client, _ *torrentsim.WebSeed) { many(t, c, 1) })
+	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	c := New(options(url))
 	for restarts := range int64(3) {
 		many(t, c, restarts+1)
@@ -452,7 +453,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q, url := standIn(t, sim.QBittorrentOptions{})
+			q, url := standIn(t, torrentsim.QBittorrentOptions{})
 			q.AddFault(c.fault)
 			o := options(url)
 			o.Timeout = 300 * time.Millisecond
@@ -481,7 +482,7 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
-		q, url := standIn(t, sim.QBittorrentOptions{})
+		q, url := standIn(t, torrentsim.QBittorrentOptions{})
 		q.AddFault(sim.Fault{Match: "torrents/info", Kind: "timeout"})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
@@ -491,7 +492,7 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("the answer is lost", func(t *testing.T) {
 		t.Parallel()
-		q, url := standIn(t, sim.QBittorrentOptions{})
+		q, url := standIn(t, torrentsim.QBittorrentOptions{})
 		q.AddFault(sim.Fault{Match: "torrents/add", Kind: "lost_answer", Times: 1})
 		c := New(options(url))
 		wantCode(t, add(c), fault.ProviderUnavailable, true)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
 	"stagecoach/internal/ton"
@@ -23,12 +24,12 @@ import (
 // world is a wallet with 10 TON on a chain of its own.
 type world struct {
 	*Client
-	sim    *sim.TonCenter
+	sim    *tonsim.TonCenter
 	wallet *ton.Wallet
 	shop   ton.Address
 }
 
-func newWorld(t *testing.T, change func(*sim.TonCenterOptions, *Options)) *world {
+func newWorld(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *world {
 	t.Helper()
 	key, err := ton.ParseKey(strings.Repeat("5e", 32))
 	if err != nil {
@@ -38,11 +39,11 @@ func newWorld(t *testing.T, change func(*sim.TonCenterOptions, *Options)) *world
 	if err != nil {
 		t.Fatal(err)
 	}
-	so, o := sim.TonCenterOptions{PublicKey: wallet.PublicKey()}, Options{RequestsPerSecond: 1e6}
+	so, o := tonsim.TonCenterOptions{PublicKey: wallet.PublicKey()}, Options{RequestsPerSecond: 1e6}
 	if change != nil {
 		change(&so, &o)
 	}
-	chain, err := sim.NewTonCenter(so)
+	chain, err := tonsim.NewTonCenter(so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +94,8 @@ func (w *world) history(t *testing.T) []Transaction {
 
 func TestPayment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *sim.TonCenterOptions, _ *Options) { o.Undeployed = true })
-	deposit, err := w.sim.Deposit(sim.Deposit{AmountNano: 2e9, Comment: "@durov 50"})
+	w := newWorld(t, func(o *tonsim.TonCenterOptions, _ *Options) { o.Undeployed = true })
+	deposit, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 2e9, Comment: "@durov 50"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,11 +189,11 @@ func TestBounce(t *testing.T) {
 func TestHeadAndFinality(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1_800_000_000, 0)
-	w := newWorld(t, func(o *sim.TonCenterOptions, c *Options) {
+	w := newWorld(t, func(o *tonsim.TonCenterOptions, c *Options) {
 		o.Clock, o.Finality = func() time.Time { return start }, 10*time.Second
 		c.Now = o.Clock
 	})
-	if _, err := w.sim.Deposit(sim.Deposit{AmountNano: 1}); err != nil {
+	if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []Finality{Pending, Confirmed, Finalized} {
@@ -204,7 +205,7 @@ func TestHeadAndFinality(t *testing.T) {
 		if final := !head.At.Before(start); final != (want == Finalized) {
 			t.Errorf("%s at %v", want, head.At)
 		}
-		if err := w.sim.Steer(sim.Steering{AdvanceMS: 5000}); err != nil {
+		if err := w.sim.Steer(tonsim.Steering{AdvanceMS: 5000}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -348,7 +349,7 @@ func TestFailures(t *testing.T) {
 				err := call(t.Context(), gateway(t, status, "{}"))
 				wantFault(t, err, code, status == 429 || status >= 500)
 			}
-			w := newWorld(t, func(_ *sim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" })
+			w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" })
 			w.sim.AddFault(sim.Fault{Kind: "timeout"})
 			wantFault(t, call(t.Context(), w.Client), fault.ChainTimeout, true)
 			w.sim.ClearFaults()
@@ -396,10 +397,10 @@ func TestClock(t *testing.T) {
 		}
 	}
 
-	w := newWorld(t, func(o *sim.TonCenterOptions, _ *Options) {
+	w := newWorld(t, func(o *tonsim.TonCenterOptions, _ *Options) {
 		o.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	})
-	if _, err := w.sim.Deposit(sim.Deposit{AmountNano: 1}); err != nil {
+	if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()}); fault.CodeOf(err) != fault.ChainClock {
@@ -409,7 +410,7 @@ func TestClock(t *testing.T) {
 
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ *sim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
+	w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
 	began := time.Now()
 	for range 25 { // 20 at once, and the rest at 20 a second
 		if _, err := w.Head(t.Context()); err != nil {
@@ -419,7 +420,7 @@ func TestRateIsKept(t *testing.T) {
 	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("25 requests in %s", took)
 	}
-	w = newWorld(t, func(_ *sim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
+	w = newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
 	_, _ = w.Head(t.Context()) // the only one for long
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -431,7 +432,7 @@ func TestRateIsKept(t *testing.T) {
 func TestLatencyIsTold(t *testing.T) {
 	t.Parallel()
 	var told []string
-	w := newWorld(t, func(_ *sim.TonCenterOptions, o *Options) {
+	w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) {
 		o.OnLatency = func(_ context.Context, op string, _ time.Duration) { told = append(told, op) }
 	})
 	_, _ = w.Head(t.Context())

@@ -8,7 +8,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -19,21 +19,21 @@ import (
 func TestRecordHistoriesOfFiles(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newWorldOn(t, server, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	w := newWorldOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(bomb()) }))
 	t.Cleanup(site.Close)
-	seed, err := sim.StartWebSeed("127.0.0.1:0")
+	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
 	w.must(err)
 	t.Cleanup(func() { _ = seed.Close() })
 	begin := func(name string) store.Download {
-		made, err := seed.Add(sim.TorrentSpec{Name: name, Size: 1000})
+		made, err := seed.Add(torrentsim.TorrentSpec{Name: name, Size: 1000})
 		w.must(err)
 		w.book = w.newBook()
 		return w.becomes(w.start(made.URL), lifecycle.DownloadDownloading)
 	}
 	completes := func(job store.Download) {
 		state := "stalledUP"
-		w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &state}))
+		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 		w.closed(job)
 	}
 	had := func(job store.Download, event string) {

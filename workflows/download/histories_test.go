@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -23,7 +23,7 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newWorldOn(t, server, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	w := newWorldOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	ctx := t.Context()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(job store.Download) []*historypb.HistoryEvent {
@@ -40,7 +40,7 @@ func TestRecordHistories(t *testing.T) {
 	}
 	shows := func(job store.Download, state string) {
 		t.Helper()
-		w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &state}))
+		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 	}
 	had := func(job store.Download, event string) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestRecordHistories(t *testing.T) {
 	save("cancelled-by-operator", over(job))
 
 	w.book = w.newBook()
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(1000)[20:], Name: "theirs", Size: 5, Category: "films"}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1000)[20:], Name: "theirs", Size: 5, Category: "films"}))
 	save("not-begun", over(w.start(magnet(1000))))
 
 	job = begin()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -21,11 +22,11 @@ import (
 // TestLife follows downloads of a minute and of ten hours: they cost the same.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30}}, time.Minute)
 	lengths := map[time.Duration]int{}
 	for i, takes := range []time.Duration{time.Minute, 10 * time.Hour} {
 		w.book = w.newBook()
-		w.qb.SetPlan(sim.TorrentPlan{Meta: time.Second / 2, Duration: takes, Size: 1 << 30})
+		w.qb.SetPlan(torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: takes, Size: 1 << 30})
 		job := w.start(magnet(int64(i)))
 		w.becomes(job, lifecycle.DownloadDownloading)
 		for step := range 9 {
@@ -60,7 +61,7 @@ func TestLife(t *testing.T) {
 // TestParallelStarts asks for the same download 50 times at once: one job, one workflow, one torrent.
 func TestParallelStarts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	var all sync.WaitGroup
 	ids, made := make([]int64, 50), make([]bool, 50)
 	for i := range ids {
@@ -91,7 +92,7 @@ func TestParallelStarts(t *testing.T) {
 func TestCancelAgainstCompletion(t *testing.T) {
 	t.Parallel()
 	const races = 200
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	w.exec(`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID, races)
 	books, err := w.jobs.Books(ctx, store.BookFilter{Limit: races})
@@ -117,7 +118,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	racing.SetLimit(16)
 	for i, job := range jobs {
 		racing.Go(func() error {
-			if err := w.qb.Change(job.Tag(), sim.TorrentChange{State: &complete}); err != nil {
+			if err := w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &complete}); err != nil {
 				return err
 			}
 			time.Sleep(rand.N(5 * pollEvery)) // the end comes a few polls later when the machine is busy
@@ -156,7 +157,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 // TestCancels cancels by the client, twice, by an operator, and while qBittorrent is away.
 func TestCancels(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx, admin, stranger := t.Context(), w.user(store.RoleAdmin), w.user(store.RoleUser)
 
 	job := w.start(magnet(1))
@@ -222,7 +223,7 @@ func TestCancels(t *testing.T) {
 // TestMissing removes torrents behind our back: by hand, which ends the job, and by a restart, which does not.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, 2*time.Second)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	job := w.start(magnet(1))
 	w.becomes(job, lifecycle.DownloadDownloading)
 	w.must(w.qb.Remove(job.Tag()))
@@ -241,7 +242,7 @@ func TestMissing(t *testing.T) {
 	w.eventually("it was missed", func() bool { return slices.Contains(w.events(lost), "went_missing") })
 	w.eventually("it is there again", func() bool { return w.torrent(lost) != nil && w.reload(lost).FirstNotFoundAt == nil })
 	complete := "uploading"
-	w.must(w.qb.Change(lost.Tag(), sim.TorrentChange{State: &complete}))
+	w.must(w.qb.Change(lost.Tag(), torrentsim.TorrentChange{State: &complete}))
 	w.becomes(lost, lifecycle.DownloadCompleted)
 	if got := fmt.Sprint(w.events(lost)); got != "[enqueued started went_missing found_again completed]" {
 		t.Errorf("events %s", got)
@@ -251,7 +252,7 @@ func TestMissing(t *testing.T) {
 // TestFailures ends jobs with each reason.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	fails := func(job store.Download, reason fault.Code) store.Download {
 		t.Helper()
 		got := w.becomes(job, lifecycle.DownloadFailed)
@@ -264,22 +265,22 @@ func TestFailures(t *testing.T) {
 	broken, gone := "error", "missingFiles"
 	job := w.start(magnet(1))
 	w.becomes(job, lifecycle.DownloadDownloading)
-	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &gone}))
+	w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &gone}))
 	fails(job, fault.ProviderError)
 
 	job = w.start(magnet(2))
 	w.becomes(job, lifecycle.DownloadDownloading)
-	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &broken}))
+	w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &broken}))
 	w.eventually("it is told to go on", func() bool { return w.reload(job).ResumedAt != nil })
-	w.must(w.qb.Change(job.Tag(), sim.TorrentChange{State: &broken}))
+	w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &broken}))
 	w.exec(`UPDATE download_jobs SET resumed_at = now() - interval '1 minute'`)
 	fails(job, fault.ProviderError)
 	w.eventually("its torrent is put aside", func() bool {
 		torrents := w.qb.Torrents()
-		return !slices.ContainsFunc(torrents, func(t sim.Torrent) bool { return t.Category == "active" || len(t.Tags) > 0 })
+		return !slices.ContainsFunc(torrents, func(t torrentsim.Torrent) bool { return t.Category == "active" || len(t.Tags) > 0 })
 	})
 
-	w.must(w.qb.Put(sim.Torrent{InfohashV1: magnet(3)[20:], Name: "theirs", Size: 5, Category: "films"}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(3)[20:], Name: "theirs", Size: 5, Category: "films"}))
 	if got := fails(w.start(magnet(3)), fault.EnqueueFailed); got.LastError != string(fault.ProviderRejected) {
 		t.Errorf("%+v", got)
 	}
@@ -291,7 +292,7 @@ func TestFailures(t *testing.T) {
 // TestNobodyPollsTwice runs two watchers: one polls, the other takes over when it stops.
 func TestNobodyPollsTwice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{}, time.Minute)
 	polls := func() (n int) {
 		for _, r := range w.qb.Requests() {
 			if r.Path == "/api/v2/torrents/info" {

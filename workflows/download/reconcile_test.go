@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stagecoach/activities"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -17,7 +17,7 @@ import (
 // that was never told of its cancel, and leave one alone that runs.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sim.QBittorrentOptions{Plan: sim.TorrentPlan{Duration: sim.Never}}, time.Minute)
+	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	begin := func(n int64) store.Download {
 		w.book = w.newBook()

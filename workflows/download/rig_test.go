@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
@@ -40,7 +40,7 @@ type world struct {
 	client     client.Client
 	database   string
 	store      *store.Store
-	qb         *sim.QBittorrent
+	qb         *torrentsim.QBittorrent
 	torrents   *qbittorrent.Client
 	jobs       *service.Downloads
 	acts       *activities.Downloads
@@ -53,7 +53,7 @@ type world struct {
 // pollEvery is often enough for tests.
 const pollEvery = 200 * time.Millisecond
 
-func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *world {
+func newWorld(t *testing.T, o torrentsim.QBittorrentOptions, grace time.Duration) *world {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
@@ -62,7 +62,7 @@ func newWorld(t *testing.T, o sim.QBittorrentOptions, grace time.Duration) *worl
 }
 
 // newWorldOn uses a server that no other test uses.
-func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOptions, grace time.Duration) *world {
+func newWorldOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorrentOptions, grace time.Duration) *world {
 	t.Helper()
 	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
 	var err error
@@ -71,7 +71,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o sim.QBittorrentOpti
 	t.Cleanup(w.store.Close)
 	// Ids of this test's own: they name workflows, and the server remembers those of the tests before.
 	w.exec(fmt.Sprintf(`ALTER TABLE books ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
-	w.qb, err = sim.NewQBittorrent(o)
+	w.qb, err = torrentsim.NewQBittorrent(o)
 	w.must(err)
 	web := httptest.NewServer(w.qb)
 	t.Cleanup(func() { _ = w.qb.Close(); web.Close() })
@@ -186,7 +186,7 @@ func (w *world) becomes(job store.Download, status lifecycle.DownloadState) (got
 }
 
 // torrent gives the only torrent with the job's mark; nil: there is none.
-func (w *world) torrent(job store.Download) *sim.Torrent {
+func (w *world) torrent(job store.Download) *torrentsim.Torrent {
 	for _, t := range w.qb.Torrents() {
 		for _, tag := range t.Tags {
 			if tag == job.Tag() {

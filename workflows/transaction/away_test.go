@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -23,7 +24,7 @@ func TestFragmentAway(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(s *setup) { s.settings.RetryFor = time.Hour })
 			w.fragment.AddFault(fault)
-			first, second := w.deposit(1, "durov 50"), w.depositAs(sim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+			first, second := w.deposit(1, "durov 50"), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
 			w.wantHeld(first)
 			time.Sleep(3 * time.Second) // some tries fail
@@ -64,7 +65,7 @@ func TestOneOrderHoldsUpNobody(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
 	first := w.deposit(1, "durov 50")
 	w.eventually("the first waits in line", func() bool { return w.inLine(first) })
-	second := w.depositAs(sim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+	second := w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 	w.becomes(second, lifecycle.TransactionProcessed)
 	w.becomes(first, lifecycle.TransactionProcessed)
 	w.wantSold(2)

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
@@ -85,7 +85,7 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	return settled, nil
 }
 
-func purchasesOf(payments []store.Payment, bought []sim.Purchase) (theirs []sim.Purchase) {
+func purchasesOf(payments []store.Payment, bought []tonsim.Purchase) (theirs []tonsim.Purchase) {
 	for _, b := range bought {
 		if slices.ContainsFunc(payments, func(p store.Payment) bool { return p.ChainHash == b.Hash }) {
 			theirs = append(theirs, b)
@@ -144,7 +144,7 @@ func (c *chaos) refunds(t store.Transaction) bool {
 }
 
 // verifyOne checks one order: its state tells what happened.
-func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []sim.Purchase) {
+func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []tonsim.Purchase) {
 	refunded := 0
 	c.tally[string(t.State)]++
 	if t.Retries > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -96,34 +97,34 @@ var moves = map[string]func(*chaos, move) error{
 		c.fragment.AddFault(sim.Fault{Match: pick(shopCalls, m.n), Kind: pick(shopKinds, m.m), Times: 1 + m.n%5, Applied: m.n%2 == 0, Delay: dropAfter})
 		return nil
 	},
-	"messages get lost": func(c *chaos, m move) error { return c.chain.Steer(sim.Steering{Drop: ptr(m.n % 12)}) },
-	"messages are slow": func(c *chaos, m move) error { return c.chain.Steer(sim.Steering{DelayMS: ptr(int64(m.n * 90))}) },
-	"blocks take long":  func(c *chaos, m move) error { return c.chain.Steer(sim.Steering{FinalityMS: ptr(int64(m.n * 10))}) },
-	"chain hides some":  func(c *chaos, m move) error { return c.chain.Steer(sim.Steering{Hide: ptr(1 + m.n%3)}) },
-	"chain hides none":  func(c *chaos, m move) error { return c.chain.Steer(sim.Steering{Reveal: true}) },
+	"messages get lost": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Drop: ptr(m.n % 12)}) },
+	"messages are slow": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(m.n * 90))}) },
+	"blocks take long":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(m.n * 10))}) },
+	"chain hides some":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Hide: ptr(1 + m.n%3)}) },
+	"chain hides none":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Reveal: true}) },
 	"session is over": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) {
+		return c.set(func(s *tonsim.FragmentSettings) {
 			s.SessionFailed = pick([]string{"Session expired", "AUTH_SESSION_EXPIRED", "unauthorized", ""}, m.n)
 		})
 	},
 	"links are short": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.LinkSeconds = pick([]int64{3, 25, 28, 35, 600}, m.n) })
+		return c.set(func(s *tonsim.FragmentSettings) { s.LinkSeconds = pick([]int64{3, 25, 28, 35, 600}, m.n) })
 	},
 	"price moves": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.NanoPerStar = int64(5_000_000 + m.n*10_000) })
+		return c.set(func(s *tonsim.FragmentSettings) { s.NanoPerStar = int64(5_000_000 + m.n*10_000) })
 	},
 	"request is dearer": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.InitPercent, s.LinkPercent = 100+int64(m.n%3), 100+int64(m.m%2) })
+		return c.set(func(s *tonsim.FragmentSettings) { s.InitPercent, s.LinkPercent = 100+int64(m.n%3), 100+int64(m.m%2) })
 	},
 	"payments bounce": func(c *chaos, _ move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.To, s.Bounceable = nobodys, true })
+		return c.set(func(s *tonsim.FragmentSettings) { s.To, s.Bounceable = nobodys, true })
 	},
-	"thief shows an address": func(c *chaos, _ move) error { return c.set(func(s *sim.FragmentSettings) { s.To = thieves }) },
+	"thief shows an address": func(c *chaos, _ move) error { return c.set(func(s *tonsim.FragmentSettings) { s.To = thieves }) },
 	"shop is honest": func(c *chaos, _ move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.To, s.Bounceable, s.SessionFailed = "", false, "" })
+		return c.set(func(s *tonsim.FragmentSettings) { s.To, s.Bounceable, s.SessionFailed = "", false, "" })
 	},
 	"Stars come late": func(c *chaos, m move) error {
-		return c.set(func(s *sim.FragmentSettings) { s.DoneAfterMS, s.Confirm = int64(m.n*m.n*m.n), m.m%2 == 0 })
+		return c.set(func(s *tonsim.FragmentSettings) { s.DoneAfterMS, s.Confirm = int64(m.n*m.n*m.n), m.m%2 == 0 })
 	},
 	"wallet loses money": func(c *chaos, m move) error { return c.lose(int64(100_000_000 + m.n*500_000)) },
 	"wallet is robbed while it pays": func(c *chaos, m move) error { // what is signed is carried out, and pays nothing
@@ -161,7 +162,7 @@ var moves = map[string]func(*chaos, move) error{
 
 // deposit is the one move without which nothing happens.
 func (c *chaos) deposit(m move) error {
-	hash, err := c.chain.Deposit(sim.Deposit{From: fmt.Sprint("sender", m.n%3), AmountNano: 1e9, Comment: pick(orders, m.m)})
+	hash, err := c.chain.Deposit(tonsim.Deposit{From: fmt.Sprint("sender", m.n%3), AmountNano: 1e9, Comment: pick(orders, m.m)})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hashes = append(c.hashes, hash)
@@ -180,7 +181,7 @@ func (c *chaos) ask(n int, e errand) error {
 }
 
 // set changes Fragment, which looks at its payments before.
-func (c *chaos) set(change func(*sim.FragmentSettings)) error {
+func (c *chaos) set(change func(*tonsim.FragmentSettings)) error {
 	s := c.fragment.CurrentSettings()
 	change(&s)
 	return c.fragment.Set(s)
@@ -219,14 +220,14 @@ func (c *chaos) relieve() error {
 	c.purse.Unlock()
 	c.chain.ClearFaults()
 	c.fragment.ClearFaults()
-	if err := c.chain.Steer(sim.Steering{Drop: ptr(0), DelayMS: ptr(int64(0)), FinalityMS: ptr(int64(0)), Reveal: true}); err != nil {
+	if err := c.chain.Steer(tonsim.Steering{Drop: ptr(0), DelayMS: ptr(int64(0)), FinalityMS: ptr(int64(0)), Reveal: true}); err != nil {
 		return err
 	}
 	if err := c.giveBack(); err != nil {
 		return err
 	}
-	if err := c.set(func(s *sim.FragmentSettings) {
-		*s = sim.FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
+	if err := c.set(func(s *tonsim.FragmentSettings) {
+		*s = tonsim.FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
 	}); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/ton"
@@ -33,8 +33,8 @@ type chaos struct {
 	*testsuite.TestWorkflowEnvironment
 	lab       *lab
 	plan      plan
-	chain     *sim.TonCenter
-	fragment  *sim.Fragment
+	chain     *tonsim.TonCenter
+	fragment  *tonsim.Fragment
 	stopShop  func()
 	wallet    *ton.Wallet
 	allow     []ton.Address

@@ -19,6 +19,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
@@ -179,13 +180,13 @@ func (c *chaos) build() error {
 	if c.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		return err
 	}
-	c.chain, err = sim.NewTonCenter(sim.TonCenterOptions{
+	c.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{
 		PublicKey: hex.EncodeToString(public), Balance: begin, BlockTime: 2 * time.Second, Clock: c.Now,
 	})
 	if err != nil {
 		return err
 	}
-	if c.fragment, err = sim.NewFragment(sim.FragmentOptions{TonCenterURL: c.lab.viewURL}); err != nil {
+	if c.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: c.lab.viewURL}); err != nil {
 		return err
 	}
 	for _, text := range []string{c.chain.Shop(), nobodys} {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 )
@@ -22,7 +23,7 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	save("confirmed-by-a-second-source", w.deposit(2, "durov 50"))
 	save("refund-confirmed-by-a-second-source", w.deposit(2, "no order at all"))
 
-	w.lie(sim.Lies{Missing: true})
+	w.lie(tonsim.Lies{Missing: true})
 	accepted, refused, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	for _, hash := range []string{accepted, refused, kept} {
 		w.disputed(hash, lifecycle.TransactionProcessing)
@@ -39,7 +40,7 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	w.must(err)
 	save("disputed-and-written-off", kept)
 
-	w.lie(sim.Lies{})
+	w.lie(tonsim.Lies{})
 	w.second.AddFault(sim.Fault{Kind: "503"})
 	before := len(w.second.Requests())
 	stopped := w.deposit(2, "durov 50")

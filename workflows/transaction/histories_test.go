@@ -8,6 +8,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 )
@@ -36,8 +37,8 @@ func TestRecordHistories(t *testing.T) {
 		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 		w.must(err)
 	}
-	slow := func(ms int64) { w.must(w.chain.Steer(sim.Steering{DelayMS: &ms})) }
-	drop := func(n int) { w.must(w.chain.Steer(sim.Steering{Drop: &n})) }
+	slow := func(ms int64) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: &ms})) }
+	drop := func(n int) { w.must(w.chain.Steer(tonsim.Steering{Drop: &n})) }
 
 	save("processed", w.deposit(1, "durov 50"))
 

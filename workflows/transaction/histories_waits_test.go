@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 )
@@ -46,12 +47,12 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	save("refund-waited-long-for-its-turn", owed, firstOwed)
 
 	late := int64(8000)
-	w.must(w.chain.Steer(sim.Steering{DelayMS: &late}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: &late}))
 	signed := w.deposit(1, "durov 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	save("proved-after-many-hints", signed, hint(signed, "settled"))
 	late = 0
-	w.must(w.chain.Steer(sim.Steering{DelayMS: &late}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: &late}))
 
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
 	resting := w.deposit(1, "durov 50")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -80,26 +81,26 @@ func TestNaive(t *testing.T) {
 		"exit code 133 was a failure, and paid again":             {trouble: broadcast("exit_133", true), naive: again, status: "processed", sold: 2},
 		"a duplicate was a failure, and paid again":               {trouble: broadcast("duplicate", true), naive: again, status: "processed", sold: 2},
 		"a slow payment was stuck, and reset": {
-			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1300))})) },
+			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1300))})) },
 			naive:   again, status: "failed", sold: 2,
 		},
 		"a forgotten message was a failure for ever": {
-			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{Drop: ptr(1)})) },
+			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1)})) },
 			naive:   once, status: "failed", sold: 0,
 		},
 		"an advanced seqno was a payment": {
-			trouble: func(w *world) { w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(700))})) },
+			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(700))})) },
 			naive: func(n *naive) {
 				time.AfterFunc(300*time.Millisecond, func() { _ = n.chain.SetBalance("", 100_000_000) })
 				n.process("durov", 50)
 			},
 			relief: func(w *world, hash string) {
-				w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+				w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 				w.eventually("it is signed", func() bool { return w.states(hash) == "purchase signed" })
 				w.must(w.chain.SetBalance("", 100_000_000))
 				w.eventually("the chain ran an order that paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
 				w.must(w.chain.SetBalance("", 10_000_000_000))
-				w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0))}))
+				w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 			},
 			status: "processed", sold: 0,
 		},

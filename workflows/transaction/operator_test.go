@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -200,7 +201,7 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	signed := w.deposit(1, "anna 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
@@ -222,7 +223,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(2000))}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(2000))}))
 	signed := w.deposit(1, "anna 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	waiting := w.deposit(1, "boris 50")
@@ -244,7 +245,7 @@ func TestCancel(t *testing.T) {
 	w.becomes(waiting, lifecycle.TransactionProcessed)
 
 	// Cancelled while the payment dies: it is not signed again.
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
 	dying := w.deposit(1, "clara 50")
 	w.eventually("it is signed", func() bool { return w.states(dying) == "purchase signed" })
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(dying), ""))
@@ -303,7 +304,7 @@ func TestRefunds(t *testing.T) {
 	if got := w.states(retryable); got != "" {
 		t.Error(got)
 	}
-	bounced := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again"})
+	bounced := w.depositAs(tonsim.Deposit{From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again"})
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	if w.get(bounced).Hash != "" {
 		t.Error("a bounce is no order")
@@ -311,11 +312,11 @@ func TestRefunds(t *testing.T) {
 	w.balances()
 
 	// A refund that gets lost is proven dead and made again, and pauses hold it as well.
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(1000)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	lost := w.deposit(1, "no such order either")
 	w.eventually("it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	w.must(w.client.Resume(t.Context()))
 	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(lost), "refund paid") })
 	_ = w.over(lost)
@@ -336,7 +337,7 @@ func TestReconciler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 	ctx := t.Context()
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(3000))}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
 	signed := w.deposit(1, "anna 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	waiting := w.deposit(1, "boris 50")
@@ -368,7 +369,7 @@ func TestReconciler(t *testing.T) {
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however long the worker is away, a payment lives
-	w.must(w.chain.Steer(sim.Steering{BlockTimeMS: ptr(int64(150))}))
+	w.must(w.chain.Steer(tonsim.Steering{BlockTimeMS: ptr(int64(150))}))
 	var hashes []string
 	for range 4 {
 		hashes = append(hashes, w.deposit(1, "durov 50"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
@@ -52,7 +53,7 @@ func TestManyOrders(t *testing.T) {
 			if i == 3 {
 				amount = 95e9 // the comment of so many Stars needs two cells
 			}
-			hash := w.depositAs(sim.Deposit{From: fmt.Sprint("sender", i%3), AmountNano: amount, Comment: comment})
+			hash := w.depositAs(tonsim.Deposit{From: fmt.Sprint("sender", i%3), AmountNano: amount, Comment: comment})
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			want[hash] = []int64{50, 100, 214, 10000, 51, 214, 50}[i]
@@ -100,7 +101,7 @@ func TestRefused(t *testing.T) {
 	} {
 		hashes[w.deposit(c.tons, c.comment)] = c.want
 	}
-	binary := w.depositAs(sim.Deposit{From: "x", AmountNano: 1e9, Kind: "binary"})
+	binary := w.depositAs(tonsim.Deposit{From: "x", AmountNano: 1e9, Kind: "binary"})
 	hashes[binary] = "Invalid comment format"
 	for hash, message := range hashes {
 		w.fails(hash, message, lifecycle.NonRetryable)
@@ -128,7 +129,7 @@ func TestNoOrders(t *testing.T) {
 	w.must(err)
 	w.monitor.TopUpFrom = append(w.monitor.TopUpFrom, address)
 	w.start()
-	for _, d := range []sim.Deposit{
+	for _, d := range []tonsim.Deposit{
 		{From: owner, AmountNano: 5e9, Comment: "durov"},
 		{From: "a", AmountNano: 49_999_999, Comment: "durov"}, // spam
 		{From: "b", AmountNano: 1e9, Kind: "jetton", Comment: "durov"},
@@ -299,9 +300,9 @@ func TestLimits(t *testing.T) {
 	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", lifecycle.UnknownError)
 	w.becomes(w.deposit(2, "durov 100"), lifecycle.TransactionProcessed)
 
-	waits := w.depositAs(sim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
+	waits := w.depositAs(tonsim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
 	w.wantAlert(store.AlertDailyLimit, true)
-	w.becomes(w.depositAs(sim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), lifecycle.TransactionProcessed)
+	w.becomes(w.depositAs(tonsim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), lifecycle.TransactionProcessed)
 	if got := w.get(waits); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(waits) || w.states(waits) != "" {
 		t.Errorf("%+v, %s", got, w.states(waits))
 	}
@@ -348,14 +349,14 @@ func TestDustIsKept(t *testing.T) {
 		s.settings.Refund, s.settings.MinDeposit, s.settings.RefundLeast = true, 1, 5_000_000
 	})
 	for _, nano := range []int64{10_000_000, 24_999_999} { // the reserve is 20,000,000
-		hash := w.depositAs(sim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
+		hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
 		w.eventually("it is booked", func() bool { return w.get(hash).DustNano == nano })
 		_ = w.over(hash)
 		if got := w.get(hash); got.RefundDueNano != 0 || w.states(hash) != "" || !strings.HasSuffix(w.events(hash), lifecycle.TransactionDust) {
 			t.Errorf("%+v, %s, %s", got, w.states(hash), w.events(hash))
 		}
 	}
-	hash := w.depositAs(sim.Deposit{From: "somebody", AmountNano: 25_000_000, Comment: "no comment that we know"})
+	hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: 25_000_000, Comment: "no comment that we know"})
 	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
 }
@@ -367,7 +368,7 @@ func TestBurst(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
 	const burst = 250
 	for i := range burst {
-		w.depositAs(sim.Deposit{From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: "abc"})
+		w.depositAs(tonsim.Deposit{From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: "abc"})
 	}
 	w.start()
 	w.eventually("all have failed", func() bool {

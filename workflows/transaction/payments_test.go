@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -49,10 +50,10 @@ func TestBroadcastTrouble(t *testing.T) {
 func TestForgottenMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(1000)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
 		t.Errorf("%s, attempt %d", states, got.Attempt)
@@ -65,13 +66,13 @@ func TestForgottenMessage(t *testing.T) {
 func TestNothingGoesThrough(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(100000)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
 	}
-	w.must(w.chain.Steer(sim.Steering{Drop: ptr(0)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
@@ -84,7 +85,7 @@ func TestNothingGoesThrough(t *testing.T) {
 func TestSkippedAction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(1500))}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
 	w.must(w.chain.SetBalance("", 100_000_000))
@@ -92,7 +93,7 @@ func TestSkippedAction(t *testing.T) {
 	if p := w.payments(hash)[0]; p.ChainHash == "" || p.PaidNano != 0 {
 		t.Errorf("%+v", p)
 	}
-	w.must(w.chain.Steer(sim.Steering{DelayMS: ptr(int64(0))}))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "purchase dead, purchase paid" {
@@ -257,13 +258,13 @@ func TestLaggingChain(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
-	w.must(w.chain.Steer(sim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
+	w.must(w.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
 	hidden := w.deposit(1, "durov 50")
 	time.Sleep(time.Second)
 	if w.get(hidden).Hash != "" {
 		t.Error("it was to be hidden")
 	}
-	w.must(w.chain.Steer(sim.Steering{Reveal: true}))
+	w.must(w.chain.Steer(tonsim.Steering{Reveal: true}))
 	w.becomes(hidden, lifecycle.TransactionProcessed)
 	if got := w.states(hidden); got != "purchase paid" {
 		t.Error(got)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -33,13 +34,13 @@ func TestFailureMendsItself(t *testing.T) {
 			"Wallet service error: Could not send transaction",
 		},
 		"the price moves": {
-			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.InitPercent = 130 }) },
-			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.InitPercent = 100 }) },
+			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 130 }) },
+			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 100 }) },
 			"Fragment API error: the price has moved",
 		},
 		"the link ends too soon": {
-			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.LinkSeconds = 3 }) },
-			func(w *world) { w.sells(func(s *sim.FragmentSettings) { s.LinkSeconds = 600 }) },
+			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 3 }) },
+			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 600 }) },
 			"Fragment API error: the payment link has expired",
 		},
 		"an unknown reason": {
@@ -67,7 +68,7 @@ func TestFailureMendsItself(t *testing.T) {
 }
 
 // sells changes how Fragment sells.
-func (w *world) sells(change func(*sim.FragmentSettings)) {
+func (w *world) sells(change func(*tonsim.FragmentSettings)) {
 	w.Helper()
 	settings := w.fragment.CurrentSettings()
 	change(&settings)

@@ -20,6 +20,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
@@ -40,9 +41,9 @@ type world struct {
 	testing.TB
 	server    *testtemporal.Server
 	store     *store.Store
-	chain     *sim.TonCenter
-	second    *sim.SecondTonCenter
-	fragment  *sim.Fragment
+	chain     *tonsim.TonCenter
+	second    *tonsim.SecondTonCenter
+	fragment  *tonsim.Fragment
 	wallet    *ton.Wallet
 	toncenter *toncenter.Client
 	client    *service.Transactions
@@ -65,8 +66,8 @@ type world struct {
 type setup struct {
 	settings activities.TransactionSettings
 	flow     transaction.Settings
-	chain    sim.TonCenterOptions
-	fragment sim.FragmentOptions
+	chain    tonsim.TonCenterOptions
+	fragment tonsim.FragmentOptions
 	server   *testtemporal.Server // nil: any
 	asleep   bool                 // without a worker and a monitor until start is called
 }
@@ -102,12 +103,12 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	w.must(err)
 
 	s.chain.PublicKey = hex.EncodeToString(public)
-	w.chain, err = sim.NewTonCenter(s.chain)
+	w.chain, err = tonsim.NewTonCenter(s.chain)
 	w.must(err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", w.chain)
 	w.must(err)
 	s.fragment.TonCenterURL = chainURL
-	w.fragment, err = sim.NewFragment(s.fragment)
+	w.fragment, err = tonsim.NewFragment(s.fragment)
 	w.must(err)
 	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", w.fragment)
 	w.must(err)
@@ -115,7 +116,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 
 	w.store = testdb.New(t)
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
-	w.second = sim.NewSecondTonCenter(chainURL)
+	w.second = tonsim.NewSecondTonCenter(chainURL)
 	secondURL, stopSecond, err := sim.Start("127.0.0.1:0", w.second)
 	w.must(err)
 	t.Cleanup(func() { stopSecond(); w.second.Close() })
@@ -221,10 +222,10 @@ func (w *world) workflowIDs() (ids []string) {
 // deposit pays TON into the wallet.
 func (w *world) deposit(tons float64, comment string) string {
 	w.Helper()
-	return w.depositAs(sim.Deposit{From: "somebody", AmountNano: int64(tons * 1e9), Comment: comment})
+	return w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: int64(tons * 1e9), Comment: comment})
 }
 
-func (w *world) depositAs(d sim.Deposit) string {
+func (w *world) depositAs(d tonsim.Deposit) string {
 	w.Helper()
 	hash, err := w.chain.Deposit(d)
 	w.must(err)
@@ -302,7 +303,7 @@ func (w *world) events(hash string) string {
 }
 
 // sold lists what Fragment has sold for good, and how many payments bought nothing.
-func (w *world) sold() (bought []sim.Purchase, strays []sim.Payment) {
+func (w *world) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
 	w.Helper()
 	bought, strays, err := w.fragment.Purchases(w.Context())
 	w.must(err)
@@ -310,7 +311,7 @@ func (w *world) sold() (bought []sim.Purchase, strays []sim.Payment) {
 }
 
 // wantSold says how many purchases there are, and that no payment went astray.
-func (w *world) wantSold(n int) []sim.Purchase {
+func (w *world) wantSold(n int) []tonsim.Purchase {
 	w.Helper()
 	bought, strays := w.sold()
 	if len(bought) != n || len(strays) != 0 {

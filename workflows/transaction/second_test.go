@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -14,7 +15,7 @@ import (
 func large(s *setup) { s.settings.SecondSource, s.settings.SecondFrom = true, 2_000_000_000 }
 
 // lie lets the second source tell something else from now on.
-func (w *world) lie(lies sim.Lies) {
+func (w *world) lie(lies tonsim.Lies) {
 	w.Helper()
 	w.must(w.second.Tell(lies))
 }
@@ -72,7 +73,7 @@ func TestSecondSourceAgrees(t *testing.T) {
 func TestSecondSourceDisagrees(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, large)
-	for what, lies := range map[string]sim.Lies{
+	for what, lies := range map[string]tonsim.Lies{
 		"amount": {AmountNano: 1_000_000_000}, "sender": {Sender: "0:" + strings.Repeat("ab", 32)}, "comment": {Comment: "anna 50"}, "missing": {Missing: true},
 	} {
 		w.lie(lies)
@@ -81,7 +82,7 @@ func TestSecondSourceDisagrees(t *testing.T) {
 		w.wantAlert(store.AlertDeposit, true)
 		w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 
-		w.lie(sim.Lies{})
+		w.lie(tonsim.Lies{})
 		now := w.resolved(hash, lifecycle.TransactionProcessing, "three explorers show it: "+what)
 		if now.State != lifecycle.TransactionProcessing && now.State != lifecycle.TransactionProcessed || now.DepositConfirmedAt == nil {
 			t.Errorf("%s: %+v", what, now)
@@ -98,7 +99,7 @@ func TestSecondSourceDisagrees(t *testing.T) {
 func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, large, func(s *setup) { s.settings.Refund = true })
-	w.lie(sim.Lies{Missing: true})
+	w.lie(tonsim.Lies{Missing: true})
 	back, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	for _, hash := range []string{back, kept} {
 		w.disputed(hash, lifecycle.TransactionProcessing)
@@ -130,13 +131,13 @@ func TestSecondSourceAway(t *testing.T) {
 	}
 
 	w.second.ClearFaults()
-	w.lie(sim.Lies{BehindMS: 30_000}) // and then it lags: what it does not know yet is not disputed
+	w.lie(tonsim.Lies{BehindMS: 30_000}) // and then it lags: what it does not know yet is not disputed
 	before := w.asked()
 	w.eventually("it was asked again", func() bool { return w.asked() > before })
 	if got := w.get(waits); got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
-	w.lie(sim.Lies{})
+	w.lie(tonsim.Lies{})
 	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.balances()
 }
@@ -162,7 +163,7 @@ func TestSecondSourceComesLate(t *testing.T) {
 	w.stopWorker()
 	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = true, true
 	w.startWorker()
-	w.lie(sim.Lies{AmountNano: 2_000_000_000})
+	w.lie(tonsim.Lies{AmountNano: 2_000_000_000})
 	w.must(w.client.Resume(t.Context()))
 	w.disputed(other, lifecycle.TransactionProcessing)
 	w.becomes(agreed, lifecycle.TransactionProcessed)

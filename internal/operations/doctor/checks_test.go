@@ -22,6 +22,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/money"
@@ -119,7 +123,7 @@ func (hooked) GetWebhookInfo(context.Context) (*telego.WebhookInfo, error) {
 
 func TestTelegram(t *testing.T) {
 	t.Parallel()
-	standIn := must[*sim.Telegram](t)(sim.NewTelegram(sim.TelegramOptions{Dir: t.TempDir(), Token: secretToken}))
+	standIn := must[*telegramsim.Server](t)(telegramsim.New(telegramsim.Options{Dir: t.TempDir(), Token: secretToken}))
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	bot := func(url, token string) doctor.Bot {
@@ -149,7 +153,7 @@ func (s tokens) CurrentToken(context.Context) (oauth2.Token, error) { return s.T
 
 func TestYandex(t *testing.T) {
 	t.Parallel()
-	standIn := must[*sim.Yandex](t)(sim.NewYandex(sim.YandexOptions{Dir: t.TempDir(), RefreshToken: secretRefresh, AccessToken: secretAccess}))
+	standIn := must[*yandexsim.Server](t)(yandexsim.New(yandexsim.Options{Dir: t.TempDir(), RefreshToken: secretRefresh, AccessToken: secretAccess}))
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	disk := func(url, root string) *yandex.Client { return yandex.New(yandex.Options{APIURL: url, Root: root}) }
@@ -185,7 +189,7 @@ func TestYandex(t *testing.T) {
 
 func TestQBittorrent(t *testing.T) {
 	t.Parallel()
-	standIn := must[*sim.QBittorrent](t)(sim.NewQBittorrent(sim.QBittorrentOptions{Password: secretPassword}))
+	standIn := must[*torrentsim.QBittorrent](t)(torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: secretPassword}))
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	client := func(url, password string) *qbittorrent.Client {
@@ -226,7 +230,7 @@ func ownWallet(t *testing.T, seed string) *ton.Wallet {
 func TestChain(t *testing.T) {
 	t.Parallel()
 	wallet := ownWallet(t, "5e")
-	standIn := must[*sim.TonCenter](t)(sim.NewTonCenter(sim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: 12_500_000_000}))
+	standIn := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: 12_500_000_000}))
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	client := func(url string) *toncenter.Client {
@@ -248,16 +252,16 @@ func TestChain(t *testing.T) {
 func TestFragment(t *testing.T) {
 	t.Parallel()
 	wallet := ownWallet(t, "5e")
-	chain := must[*sim.TonCenter](t)(sim.NewTonCenter(sim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: int64(money.TON)}))
+	chain := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: int64(money.TON)}))
 	chainURL := serve(t, chain)
-	standIn := must[*sim.Fragment](t)(sim.NewFragment(sim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}))
+	standIn := must[*tonsim.Fragment](t)(tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}))
 	t.Cleanup(func() { _ = errors.Join(standIn.Close(), chain.Close()) })
 	url := serve(t, standIn)
 	client := func(url, cookies string) *fragment.Client {
 		return fragment.New(fragment.Options{URL: url, Cookies: must[fragment.Cookies](t)(fragment.ParseCookies(cookies)), RequestsPerSecond: 1e6})
 	}
 	own, address := client(url, secretCookies), wallet.Address()
-	set := func(change func(*sim.FragmentSettings)) {
+	set := func(change func(*tonsim.FragmentSettings)) {
 		t.Helper()
 		settings := standIn.CurrentSettings()
 		change(&settings)
@@ -268,13 +272,13 @@ func TestFragment(t *testing.T) {
 
 	want(t, doctor.OfFragment(own, address), store.CheckWorks, "", address.Friendly(false), "connected to the wallet")
 	other := ownWallet(t, "7a").Address().Friendly(false)
-	set(func(s *sim.FragmentSettings) { s.Wallet = other })
+	set(func(s *tonsim.FragmentSettings) { s.Wallet = other })
 	want(t, doctor.OfFragment(own, address), store.CheckRefused, "", other, "another wallet")
-	set(func(s *sim.FragmentSettings) { s.Wallet = "no address" }) // a page of another form
+	set(func(s *tonsim.FragmentSettings) { s.Wallet = "no address" }) // a page of another form
 	want(t, doctor.OfFragment(own, address), store.CheckUnverified, "", "", "no page shows")
-	set(func(s *sim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
+	set(func(s *tonsim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
 	want(t, doctor.OfFragment(own, address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
-	set(func(s *sim.FragmentSettings) { s.SessionFailed = "" })
+	set(func(s *tonsim.FragmentSettings) { s.SessionFailed = "" })
 	want(t, doctor.OfFragment(client(url, strings.Replace(secretCookies, "s3cr3t2", "s3cr3t9", 1)), address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
 	want(t, doctor.OfFragment(client(nobody, secretCookies), address), store.CheckUnreachable, fault.FragmentUnreachable, "", "")
 	standIn.AddFault(sim.Fault{Match: "/my/profile", Kind: "503", Times: 1})

@@ -1,0 +1,181 @@
+package telegramsim
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+
+	"stagecoach/dev/sim"
+)
+
+const (
+	maxParameters = 4 << 20 // bytes of all parameters of a call that are not files
+)
+
+// errTooLarge is a body or a document over the limit.
+var errTooLarge = errors.New("request entity too large")
+
+// call is one call of a Bot API method, whatever encoding it came in.
+type call struct {
+	ctx    context.Context
+	params map[string]string // a JSON value that is no string is kept as JSON
+	files  map[string]upload // by part name
+}
+
+// readCall reads the parameters of a call and takes its files in. The call is valid even when err is not nil, so that
+// its files can be dropped.
+func (t *Server) readCall(r *http.Request) (*call, error) {
+	c := &call{ctx: r.Context(), params: map[string]string{}, files: map[string]upload{}}
+	c.setAll(r.URL.Query())
+	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch kind {
+	case "multipart/form-data":
+		return c, t.readMultipart(c, r.Body, options["boundary"])
+	case "application/json":
+		body, err := readLimited(r.Body, maxParameters)
+		if err != nil {
+			return c, err
+		}
+		return c, c.setJSON(body)
+	case "application/x-www-form-urlencoded":
+		body, err := readLimited(r.Body, maxParameters)
+		if err != nil {
+			return c, err
+		}
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return c, badRequest("can't parse the form")
+		}
+		c.setAll(form)
+	}
+	return c, nil
+}
+
+func (t *Server) readMultipart(c *call, body io.Reader, boundary string) error {
+	parts := multipart.NewReader(bufio.NewReaderSize(body, sim.BufferSize), boundary)
+	for left := int64(maxParameters); ; {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return badRequest("can't read the multipart body")
+		}
+		if part.FileName() == "" {
+			value, err := readLimited(part, left)
+			if err != nil {
+				return err
+			}
+			left -= int64(len(value))
+			c.params[part.FormName()] = string(value)
+			continue
+		}
+		file, err := t.takeIn(part)
+		if err != nil {
+			return err
+		}
+		file.name = part.FileName()
+		if t.options.MangleNames {
+			file.name = cutRunes(file.name, 64)
+		}
+		c.files[part.FormName()] = file
+	}
+}
+
+// readLimited reads all of r, which must end properly and within limit bytes.
+func readLimited(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("the body ended too early")
+	case int64(len(data)) > limit:
+		return nil, errTooLarge
+	}
+	return data, nil
+}
+
+func (c *call) setAll(values url.Values) {
+	for name := range values {
+		c.params[name] = values.Get(name)
+	}
+}
+
+func (c *call) setJSON(body []byte) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(body, &values); err != nil {
+		return badRequest("can't parse request body as a JSON object")
+	}
+	for name, raw := range values {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			c.params[name] = text
+		} else {
+			c.params[name] = string(raw)
+		}
+	}
+	return nil
+}
+
+// number returns an integer parameter, or 0 when it is missing or no number.
+func (c *call) number(name string) int64 {
+	n, _ := strconv.ParseInt(c.params[name], 10, 64)
+	return n
+}
+
+// buttons returns the inline keyboard of the call; other reply markups count as none.
+func (c *call) buttons() ([][]Button, error) {
+	raw := c.params["reply_markup"]
+	if raw == "" || raw == "null" {
+		return nil, nil
+	}
+	var markup wireKeyboard
+	if err := json.Unmarshal([]byte(raw), &markup); err != nil {
+		return nil, badRequest("object expected as reply markup")
+	}
+	var rows [][]Button
+	for _, wireRow := range markup.Rows {
+		var row []Button
+		for _, b := range wireRow {
+			switch {
+			case b.Text == "":
+				return nil, badRequest("can't parse inline keyboard button: text is missing")
+			case b.Data == "" && b.URL == "":
+				return nil, badRequest("text buttons are unallowed in the inline keyboard")
+			case len(b.Data) > 64:
+				return nil, badRequest("BUTTON_DATA_INVALID")
+			}
+			row = append(row, Button(b))
+		}
+		if len(row) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// dropFiles removes the files of the call that no message took.
+func (c *call) dropFiles() {
+	for file := range maps.Values(c.files) {
+		file.drop()
+	}
+}
+
+func cutRunes(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n])
+}

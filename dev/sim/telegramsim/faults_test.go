@@ -1,0 +1,219 @@
+package telegramsim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/simtest"
+)
+
+// half is a body of which the second half only comes when it is let go.
+type half struct {
+	first string
+	rest  chan struct{}
+}
+
+func (h *half) Read(p []byte) (int, error) {
+	if h.first != "" {
+		n := copy(p, h.first)
+		h.first = h.first[n:]
+		return n, nil
+	}
+	<-h.rest
+	return 0, io.EOF
+}
+
+func TestErrorFaults(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct {
+		code        int
+		description string
+	}{
+		"429":            {429, "Too Many Requests: retry after 1"},
+		"500":            {500, "Internal Server Error: restart"},
+		"502":            {502, "Bad Gateway"},
+		"401":            {401, "Unauthorized"},
+		"423":            {423, "Locked"},
+		"blocked":        {403, "Forbidden: bot was blocked by the user"},
+		"deactivated":    {403, "Forbidden: user is deactivated"},
+		"chat_not_found": {400, "Bad Request: chat not found"},
+		"wrong_file_id":  {400, "Bad Request: wrong file identifier/HTTP URL specified"},
+	} {
+		for _, afterBody := range []bool{false, true} {
+			t.Run(kind+" "+strconv.FormatBool(afterBody), func(t *testing.T) {
+				t.Parallel()
+				tg, base := telegramTest(t, nil)
+				simtest.Arm(t, base, map[string]any{"match": "sendDocument", "kind": kind, "times": 1, "after_body": afterBody})
+				content := make([]byte, 1<<20)
+				sendFileReply(t, base, "a.bin", content).wants(t, want.code, want.description)
+				if r := tg.Requests()[0]; (r.Received > int64(len(content))) != afterBody {
+					t.Errorf("after_body=%v, but %d bytes were read", afterBody, r.Received)
+				}
+				sendFileReply(t, base, "a.bin", content).must(t, nil)
+				if documents(tg) != 1 {
+					t.Error("the refused document counts")
+				}
+			})
+		}
+	}
+}
+
+func TestEarlyErrorDoesNotWaitForASlowBody(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Match: "sendDocument", Kind: "429", RetryAfter: 2})
+	body, contentType := form(t, map[string]string{"chat_id": "7"}, "document", "a", []byte("content"))
+	slow := &half{first: string(body[:50]), rest: make(chan struct{})}
+	defer close(slow.rest)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, "POST", base+"sendDocument", slow)
+	r.Header.Set("Content-Type", contentType)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != 429 || response.Header.Get("Retry-After") != "2" {
+		t.Fatal(response.Status, response.Header)
+	}
+}
+
+func TestFaultsWithoutJSON(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Kind: "413_empty", Times: 1})
+	tg.AddFault(sim.Fault{Kind: "html_502", Times: 1})
+	for _, want := range []struct {
+		status int
+		body   string
+	}{{413, ""}, {502, "<html>"}} {
+		response, err := sendFile(t, base, "a", []byte("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != want.status || !strings.HasPrefix(string(body), want.body) || (want.body == "" && len(body) > 0) {
+			t.Errorf("%d %q", response.StatusCode, body)
+		}
+	}
+}
+
+func TestCutUploadIsNoMessage(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Match: "sendDocument", Kind: "cut", Times: 1, AfterBytes: 100_000})
+	response, err := sendFile(t, base, "a.bin", make([]byte, 8<<20))
+	if err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered: " + response.Status)
+	}
+	simtest.Eventually(t, "the request ends", func() bool { return tg.Requests()[0].Done })
+	if r := tg.Requests()[0]; r.Received != 100_000 || r.Status != 0 || r.Fault != "cut" {
+		t.Errorf("%+v", r)
+	}
+	if documents(tg) != 0 {
+		t.Error("a cut upload counts as a message")
+	}
+	if left, _ := os.ReadDir(tg.uploadDir()); len(left) != 0 {
+		t.Error("a cut upload left a file behind")
+	}
+}
+
+func TestLostAnswerCounts(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
+	response, err := sendFile(t, base, "a.bin", []byte("content"))
+	if err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered: " + response.Status)
+	}
+	if documents(tg) != 1 {
+		t.Error("the message was not sent")
+	}
+}
+
+func TestHeldConnections(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sim.Fault{
+		"timeout":            {Kind: "timeout"},
+		"timeout after body": {Kind: "timeout", AfterBody: true},
+		"stall":              {Kind: "stall", AfterBytes: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tg, base := telegramTest(t, nil)
+			fault.Match = "sendDocument"
+			tg.AddFault(fault)
+			failed := make(chan error, 1)
+			go func() {
+				response, err := sendFile(t, base, "a.bin", make([]byte, 1<<20))
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				failed <- err
+			}()
+			simtest.Eventually(t, "the fault is met", func() bool { return len(tg.Requests()) == 1 && tg.Requests()[0].Fault == fault.Kind })
+			select {
+			case err := <-failed:
+				t.Fatal("ended by itself: ", err)
+			case <-time.After(200 * time.Millisecond):
+			}
+			tg.ClearFaults()
+			if err := <-failed; err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal("want a dropped connection, got ", err)
+			}
+			if documents(tg) != 0 {
+				t.Error("counts as a message")
+			}
+		})
+	}
+}
+
+func TestTimeoutEndsByDelayOrClient(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Match: "getMe", Kind: "timeout", Times: 1, Delay: 30 * time.Millisecond})
+	tg.AddFault(sim.Fault{Match: "getMe", Kind: "timeout", Times: 1})
+	if response, err := http.Get(base + "getMe"); err == nil {
+		_ = response.Body.Close()
+		t.Fatal("answered")
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	r, _ := http.NewRequestWithContext(ctx, "GET", base+"getMe", nil)
+	failed := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		failed <- err
+	}()
+	simtest.Eventually(t, "the server has the request", func() bool { return len(tg.Requests()) == 2 })
+	leave()
+	if <-failed == nil {
+		t.Fatal("answered")
+	}
+	simtest.Eventually(t, "the server sees that the client left", func() bool { return tg.Requests()[1].Done })
+}
+
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.AddFault(sim.Fault{Match: "sendDocument", Kind: "throttle", Times: 1, BytesPerSecond: 1 << 20})
+	began := time.Now()
+	sendFileReply(t, base, "a.bin", make([]byte, 300<<10)).must(t, nil)
+	if took := time.Since(began); took < 250*time.Millisecond {
+		t.Errorf("300 KiB at 1 MiB/s took only %v", took)
+	}
+}

@@ -1,0 +1,318 @@
+package tonsim
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+
+	"stagecoach/dev/sim"
+)
+
+// FragmentOptions are the settings of the stand-in for Fragment.
+type FragmentOptions struct {
+	Dir          string // keeps users, requests and purchases over a restart; empty: memory only
+	TonCenterURL string // where it looks for payments
+	TonCenterKey string // X-API-Key for it
+	Address      string // where payments go; empty: the shop of the stand-in for toncenter
+	Token        string // the value that the session's stel_token must have; empty: any
+	Settings     FragmentSettings
+}
+
+// FragmentSettings are what the steering changes. As an option, a field that is zero means its default.
+type FragmentSettings struct {
+	NanoPerStar   int64  `json:"nano_per_star"`   // price of one Star in nanoTON; 9,218,000
+	InitPercent   int64  `json:"init_percent"`    // a request costs this share of the price shown; 100
+	LinkPercent   int64  `json:"link_percent"`    // a payment costs this share of its request's amount; 100
+	LinkSeconds   int64  `json:"link_seconds"`    // life of a payment link; 600
+	LatencyMS     int64  `json:"latency_ms"`      // added to every call
+	DoneAfterMS   int64  `json:"done_after_ms"`   // from a payment until the Stars are sent
+	Confirm       bool   `json:"confirm"`         // Stars are sent only after confirmReq
+	Bounceable    bool   `json:"bounceable"`      // the address of payments is shown as EQ…
+	To            string `json:"to"`              // payments go to this address instead
+	Verify        bool   `json:"verify"`          // every link wants the owner to prove who they are first
+	Wallet        string `json:"wallet"`          // the session is connected to it; empty: to that of the stand-in for toncenter
+	SessionFailed string `json:"session_expired"` // what every call that needs the session says; empty: it is valid
+}
+
+var fragmentDefaults = FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
+
+// Fragment is the stand-in for Fragment's web API that sells Telegram Stars. It sees payments where anybody sees them:
+// on the chain.
+type Fragment struct {
+	sim.Control
+	options FragmentOptions
+	system  *http.ServeMux
+	address *address.Address
+	http    *http.Client
+
+	mu      sync.Mutex
+	state   fragmentState
+	journal *sim.Journal[fragmentEntry]
+}
+
+// NewFragment opens the stand-in with what an earlier one left in the same folder.
+func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
+	f := &Fragment{options: o, state: newFragmentState(o.Settings), http: &http.Client{Timeout: 10 * time.Second}}
+	if o.TonCenterURL == "" {
+		return nil, errors.New("fragment stand-in: no toncenter to look for payments")
+	}
+	if o.Address == "" {
+		f.address, err = wallet.AddressFromPubKey(shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0)
+	} else {
+		f.address, err = parseAccount(o.Address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fragment stand-in: address of payments: %w", err)
+	}
+	if f.journal, err = sim.OpenJournal(o.Dir, f.state.apply); err != nil {
+		return nil, fmt.Errorf("fragment stand-in: %w", err)
+	}
+	if f.state.hash == "" {
+		if err := f.commit(fragmentEntry{Hash: newPageHash()}); err != nil {
+			return nil, errors.Join(err, f.journal.Close())
+		}
+	}
+	f.addRoutes(f.SetUp(sim.Protocol{Mask: func(p string) string { return p }, Call: fragmentMethod, Fail: failFragment, Named: fragmentFaults}))
+	return f, nil
+}
+
+// Close lets go of held connections and closes the journal; the handler must not be served any more.
+func (f *Fragment) Close() error {
+	f.ClearFaults()
+	f.http.CloseIdleConnections()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.journal.Close()
+}
+
+// The sentences that Fragment answers.
+const (
+	noSuchUser     = "No Telegram users found."
+	notAUser       = "Please enter a username assigned to a user."
+	notGiftable    = "You can&#39;t gift Telegram Stars to this account at this moment."
+	sessionExpired = "Session expired"
+	badRequestText = "Bad request"
+)
+
+// fragmentFaults are answers that look fine but for the error in them.
+var fragmentFaults = map[string]sim.Problem{
+	"unknown_user":         {Status: 200, Text: noSuchUser},
+	"not_a_user":           {Status: 200, Text: notAUser},
+	"not_giftable":         {Status: 200, Text: notGiftable},
+	"session_expired":      {Status: 200, Text: sessionExpired},
+	"auth_session_expired": {Status: 200, Text: "AUTH_SESSION_EXPIRED"},
+	"unauthorized":         {Status: 200, Text: "unauthorized"},
+	"access_denied":        {Status: 200, Text: "Access denied"},
+	"something":            {Status: 200, Text: "Something went wrong"},
+}
+
+// failFragment answers an error: in JSON on the API, and a page else.
+func failFragment(w http.ResponseWriter, r *http.Request, p sim.Problem) {
+	if p.Text != "" {
+		sim.WriteJSON(w, cmp.Or(p.Status, http.StatusOK), map[string]string{"error": p.Text})
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(p.Status)
+	_, _ = fmt.Fprintf(w, "<!DOCTYPE html><html><head><title>Fragment</title></head><body><h1>%d %s</h1></body></html>", p.Status, http.StatusText(p.Status))
+}
+
+// fragmentMethod finds out which method of the API is called: all of them have one path.
+func fragmentMethod(r *http.Request) string {
+	if r.Method != http.MethodPost || r.URL.Path != "/api" {
+		return ""
+	}
+	data, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20)) // what is missing, the handler will miss too
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	form, _ := url.ParseQuery(string(data))
+	return form.Get("method")
+}
+
+// ServeHTTP answers Fragment's site at the root and the control routes under /_/.
+func (f *Fragment) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, f.system) }
+
+func (f *Fragment) addRoutes(control *http.ServeMux) {
+	control.HandleFunc("GET /_/purchases", f.getPurchases)
+	control.HandleFunc("POST /_/users", f.postUser)
+	control.HandleFunc("GET /_/settings", f.getSettings)
+	control.HandleFunc("POST /_/settings", f.postSettings)
+	control.HandleFunc("POST /_/session/expire", f.postSession(sessionExpired))
+	control.HandleFunc("POST /_/session/renew", f.postSession(""))
+	control.HandleFunc("POST /_/hash/renew", func(w http.ResponseWriter, _ *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		answerControl(w, f.commit(fragmentEntry{Hash: newPageHash()}))
+	})
+
+	f.system = http.NewServeMux()
+	for _, page := range []string{"GET /{$}", "GET /stars", "GET /stars/buy"} {
+		f.system.HandleFunc(page, f.getPage)
+	}
+	f.system.HandleFunc("GET /my/profile", f.getProfile)
+	f.system.HandleFunc("POST /api", f.postAPI)
+	f.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		failFragment(w, r, sim.Problem{Status: http.StatusNotFound})
+	})
+}
+
+func (f *Fragment) getPage(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	hash := f.state.hash
+	f.mu.Unlock()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, `<!DOCTYPE html>
+<html><head><title>Buy Telegram Stars</title></head><body>
+<main class="tm-main"><div class="tm-stars-amount">50 Stars</div></main>
+<script>ajInit({"version":1,"apiUrl":"\/api?hash=%s","state":{"mode":"new"}});</script>
+</body></html>
+`, hash)
+}
+
+// postAPI answers a method of the API.
+func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	latency, hash := time.Duration(f.state.settings.LatencyMS)*time.Millisecond, f.state.hash
+	f.mu.Unlock()
+	if latency > 0 && !sim.Sleep(r.Context(), latency) {
+		sim.Abort()
+	}
+	method, ok := fragmentMethods[fragmentMethod(r)]
+	switch {
+	case r.Header.Get("X-Requested-With") != "XMLHttpRequest" || r.Header.Get("Referer") == "" || r.Header.Get("Origin") == "":
+		failFragment(w, r, sim.Problem{Status: http.StatusForbidden})
+		return
+	case r.URL.Query().Get("hash") != hash || !ok || r.ParseForm() != nil:
+		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: badRequestText})
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if method.session && !f.session(r) {
+		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: cmp.Or(f.state.settings.SessionFailed, sessionExpired)})
+		return
+	}
+	result, err := method.answer(f, r)
+	var refusal *sim.Problem
+	switch {
+	case err == nil:
+		writeEscaped(w, result)
+	case errors.As(err, &refusal):
+		failFragment(w, r, *refusal)
+	default:
+		failFragment(w, r, sim.Problem{Status: http.StatusServiceUnavailable})
+	}
+}
+
+// writeEscaped writes JSON as PHP does, with its slashes escaped; f.mu may be held, so it must not wait.
+func writeEscaped(w http.ResponseWriter, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(bytes.ReplaceAll(data, []byte("/"), []byte(`\/`)))
+}
+
+// session tells whether a request belongs to somebody who is logged in with a wallet.
+func (f *Fragment) session(r *http.Request) bool {
+	values := map[string]string{}
+	for _, c := range r.Cookies() {
+		values[c.Name] = c.Value
+	}
+	return f.state.settings.SessionFailed == "" && values["stel_ssid"] != "" && values["stel_token"] != "" && values["stel_ton_token"] != "" &&
+		(f.options.Token == "" || values["stel_token"] == f.options.Token)
+}
+
+func (f *Fragment) postUser(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Username string `json:"username"`
+		Kind     string `json:"kind"`
+	}
+	if sim.ReadControl(w, r, &body) {
+		answerControl(w, f.SetUser(body.Username, body.Kind))
+	}
+}
+
+// SetUser says what a username stands for, see userKinds. Every username is a user's until it is said to be something
+// else.
+func (f *Fragment) SetUser(username, kind string) error {
+	if _, ok := userKinds[kind]; !ok || username == "" {
+		return errors.New("a username and a kind are needed: user, unknown, channel, bot, not_giftable or verify")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.commit(fragmentEntry{User: &fragmentUser{Username: plainUsername(username), Kind: kind}})
+}
+
+// plainUsername is a username in the one form that users are known by here.
+func plainUsername(text string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "@"))
+}
+
+func (f *Fragment) getSettings(w http.ResponseWriter, _ *http.Request) {
+	sim.WriteJSON(w, http.StatusOK, f.CurrentSettings())
+}
+
+// CurrentSettings returns the settings as they are now.
+func (f *Fragment) CurrentSettings() FragmentSettings {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state.settings
+}
+
+// postSettings changes the settings that the body names.
+func (f *Fragment) postSettings(w http.ResponseWriter, r *http.Request) {
+	s := f.CurrentSettings()
+	if !sim.ReadControl(w, r, &s) {
+		return
+	}
+	if err := f.Set(s); err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	f.getSettings(w, r)
+}
+
+// Set changes all settings.
+func (f *Fragment) Set(s FragmentSettings) error {
+	if s.NanoPerStar <= 0 || s.InitPercent <= 0 || s.LinkPercent <= 0 || min(s.LinkSeconds, s.LatencyMS, s.DoneAfterMS) < 0 {
+		return errors.New("prices and percentages must be positive, times must not be negative")
+	}
+	if s.To != "" {
+		if _, err := parseAccount(s.To); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.commit(fragmentEntry{Settings: &s})
+}
+
+func (f *Fragment) postSession(says string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s := f.CurrentSettings()
+		s.SessionFailed = says
+		answerControl(w, f.Set(s))
+	}
+}
+
+func answerControl(w http.ResponseWriter, err error) {
+	if err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,191 @@
+package tonsim
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stagecoach/dev/sim"
+)
+
+// seenTransaction is what Fragment wants to know of a transaction on the chain.
+type seenTransaction struct {
+	Hash     hash   `json:"hash"`
+	LT       uint64 `json:"lt,string"`
+	Now      int64  `json:"now"`
+	Finality string `json:"finality"`
+	InMsg    struct {
+		Hash    hash    `json:"hash"`
+		Source  *string `json:"source"`
+		Value   string  `json:"value"`
+		Bounced bool    `json:"bounced"`
+		Content struct {
+			Hash hash `json:"hash"`
+		} `json:"message_content"`
+	} `json:"in_msg"`
+	OutMsgs []seenMessage `json:"out_msgs"`
+}
+
+type seenMessage struct {
+	Bounced bool `json:"bounced"`
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (h *hash) UnmarshalText(text []byte) error {
+	parsed, ok := parseHash(string(text))
+	if !ok {
+		return fmt.Errorf("%q is no hash", text)
+	}
+	*h = parsed
+	return nil
+}
+
+// ask calls toncenter.
+func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/api/v3/"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	if f.options.TonCenterKey != "" {
+		r.Header.Set("X-API-Key", f.options.TonCenterKey)
+	}
+	answer, err := f.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("toncenter answered %s", answer.Status)
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// chainTime is what time it is on the chain, whose clock a test may have advanced.
+func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
+	var info struct {
+		Last struct {
+			At int64 `json:"gen_utime,string"`
+		} `json:"last"`
+	}
+	err := f.ask(ctx, "masterchainInfo", nil, &info)
+	return time.Unix(info.Last.At, 0).UTC(), err
+}
+
+// lookForPayments reads what arrived since the last look, and completes the requests that were paid; f.mu is held.
+func (f *Fragment) lookForPayments(ctx context.Context) error {
+	account := f.address.StringRaw()
+	if own := f.state.settings.To; own != "" {
+		at, err := parseAccount(own)
+		if err != nil {
+			return err
+		}
+		account = at.StringRaw()
+	}
+	for {
+		var page struct {
+			Transactions []seenTransaction `json:"transactions"`
+		}
+		err := f.ask(ctx, "transactions", url.Values{
+			"account": {account}, "start_lt": {strconv.FormatUint(f.state.seenLT+1, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(maxTransactions)},
+		}, &page)
+		if err != nil {
+			return err
+		}
+		for _, t := range page.Transactions {
+			if t.Finality != "finalized" {
+				return nil
+			}
+			if err := f.takePayment(ctx, account, t); err != nil {
+				return err
+			}
+		}
+		if len(page.Transactions) < maxTransactions {
+			return nil
+		}
+	}
+}
+
+// takePayment looks at one transaction of the account that is paid to.
+func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransaction) error {
+	entry := fragmentEntry{SeenLT: t.LT}
+	sentBack := slices.ContainsFunc(t.OutMsgs, func(m seenMessage) bool { return m.Bounced })
+	if t.InMsg.Source == nil || t.InMsg.Bounced || sentBack {
+		return f.commit(entry) // no money came, or none stayed
+	}
+	paid, err := strconv.ParseInt(t.InMsg.Value, 10, 64)
+	if err != nil {
+		return err
+	}
+	var senders struct {
+		Transactions []seenTransaction `json:"transactions"`
+	}
+	if err := f.ask(ctx, "transactionsByMessage", url.Values{"msg_hash": {hex.EncodeToString(t.InMsg.Hash[:])}, "direction": {"out"}}, &senders); err != nil {
+		return err
+	}
+	payment := &Payment{PaidNano: paid, At: time.Unix(t.Now, 0).UTC()}
+	if len(senders.Transactions) > 0 {
+		payment.Hash = hex.EncodeToString(senders.Transactions[0].Hash[:])
+	}
+	request := f.payee(account, t.InMsg.Content.Hash)
+	switch {
+	case request == nil:
+		payment.Why = "it names no request"
+	case request.Paid != nil:
+		payment.Why = "the request was paid already"
+	case paid != request.Link.AmountNano:
+		payment.Why = "another amount"
+	case payment.At.After(request.Link.ValidUntil):
+		payment.Why = "too late"
+	}
+	if payment.Why != "" {
+		entry.Stray = payment
+	} else {
+		done := *request
+		done.Paid = payment
+		entry.Request = &done
+	}
+	return f.commit(entry)
+}
+
+// payee finds the request that waits for a payment with this body, or returns nil.
+func (f *Fragment) payee(account string, body hash) *starsRequest {
+	for _, r := range f.state.requests {
+		if r.Link != nil && r.Link.To == account && toHash(r.Link.Payload.root.Hash()) == body {
+			return r
+		}
+	}
+	return nil
+}
+
+// Purchases looks at the chain, and returns what was bought, and the payments that bought nothing, each in order of
+// payment.
+func (f *Fragment) Purchases(ctx context.Context) (bought []Purchase, strays []Payment, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.lookForPayments(ctx); err != nil {
+		return nil, nil, err
+	}
+	bought = []Purchase{}
+	for _, r := range f.state.requests {
+		if r.Paid != nil {
+			bought = append(bought, Purchase{Username: r.Username, Stars: r.Stars, Payment: *r.Paid})
+		}
+	}
+	return bought, append([]Payment{}, f.state.strays...), nil
+}
+
+func (f *Fragment) getPurchases(w http.ResponseWriter, r *http.Request) {
+	bought, strays, err := f.Purchases(r.Context())
+	if err != nil {
+		sim.WriteControlError(w, http.StatusBadGateway, err)
+		return
+	}
+	sim.WriteJSON(w, http.StatusOK, map[string]any{"items": bought, "strays": strays})
+}

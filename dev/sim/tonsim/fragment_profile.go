@@ -1,0 +1,63 @@
+package tonsim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"stagecoach/dev/sim"
+)
+
+// getProfile is the page of the account that is logged in. Nobody else gets to see it: they are sent to the front page.
+func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	known, connected := f.session(r), f.state.settings.Wallet
+	f.mu.Unlock()
+	if !known {
+		http.Redirect(w, r, "/", http.StatusFound)
+		return
+	}
+	if connected == "" {
+		var err error
+		if connected, err = f.payer(r.Context()); err != nil {
+			failFragment(w, r, sim.Problem{Status: http.StatusServiceUnavailable})
+			return
+		}
+	}
+
+	half := len(connected) / 2
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, `<!DOCTYPE html>
+<html><head><title>Profile</title></head><body>
+<div class="tm-menu-account-header">
+  <div class="tm-menu-account-address">
+    <span class="tm-wallet"><span class="head">%s</span><span class="middle"></span><span class="tail">%s</span></span>
+  </div>
+  <div class="tm-menu-account-desc">Connected TON wallet</div>
+</div>
+</body></html>
+`, connected[:half], connected[half:])
+}
+
+// payer asks the stand-in for toncenter which wallet is the service's.
+func (f *Fragment) payer(ctx context.Context) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/_/chain", nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := f.http.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+
+	var chain struct {
+		Wallet string `json:"wallet"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&chain); err != nil {
+		return "", err
+	}
+	return chain.Wallet, nil
+}

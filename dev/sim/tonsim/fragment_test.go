@@ -1,0 +1,534 @@
+package tonsim
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/simtest"
+)
+
+// shopper buys Stars as a browser would.
+type shopper struct {
+	*payer
+	shop *Fragment
+	base string
+	hash string
+	jar  string // the Cookie header
+}
+
+func shopTest(t testing.TB, change func(*FragmentOptions)) *shopper {
+	t.Helper()
+	s := &shopper{payer: chainTest(t, nil), jar: "stel_ssid=a; stel_dt=-180; stel_token=b; stel_ton_token=c"}
+	o := FragmentOptions{TonCenterURL: s.url}
+	if change != nil {
+		change(&o)
+	}
+	s.open(o)
+	return s
+}
+
+func (s *shopper) open(o FragmentOptions) {
+	s.test.Helper()
+	shop, err := NewFragment(o)
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	s.test.Cleanup(func() { _ = shop.Close() })
+	s.shop, s.base = shop, simtest.Serve(s.test, shop)
+	_, page := simtest.Do(s.test, "GET", s.base+"/stars/buy", nil)
+	found := regexp.MustCompile(`api\?hash=([a-f0-9]+)`).FindSubmatch(page)
+	if found == nil {
+		s.test.Fatalf("no hash in %s", page)
+	}
+	s.hash = string(found[1])
+}
+
+// ask calls a method and gives its answer.
+func (s *shopper) ask(method string, form url.Values) map[string]any {
+	s.test.Helper()
+	status, data := s.send(method, form, nil)
+	var answer map[string]any
+	if err := json.Unmarshal(data, &answer); err != nil || status != http.StatusOK {
+		s.test.Fatalf("%s: %d %q", method, status, data)
+	}
+	return answer
+}
+
+func (s *shopper) send(method string, form url.Values, change func(*http.Request)) (int, []byte) {
+	s.test.Helper()
+	form.Set("method", method)
+	r, err := http.NewRequestWithContext(s.test.Context(), "POST", s.base+"/api?hash="+s.hash, strings.NewReader(form.Encode()))
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("X-Requested-With", "XMLHttpRequest")
+	r.Header.Set("Origin", s.base)
+	r.Header.Set("Referer", s.base+"/stars/buy")
+	r.Header.Set("Cookie", s.jar)
+	if change != nil {
+		change(r)
+	}
+	return simtest.Answer(s.test, r)
+}
+
+func (s *shopper) init(username string, stars int) (id, amount string) {
+	s.test.Helper()
+	found := s.ask("searchStarsRecipient", url.Values{"query": {username}, "quantity": {"50"}})
+	recipient := found["found"].(map[string]any)["recipient"].(string)
+	request := s.ask("initBuyStarsRequest", url.Values{"recipient": {recipient}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"}})
+	return request["req_id"].(string), request["amount"].(string)
+}
+
+// accountForm is what a wallet says about itself.
+func (s *shopper) accountForm(id string) url.Values {
+	s.test.Helper()
+	account, _ := json.Marshal(map[string]any{
+		"address": s.sim.wallet.StringRaw(), "chain": "-239", "publicKey": s.sim.options.PublicKey, "walletStateInit": []byte("state"),
+	})
+	return url.Values{"account": {string(account)}, "device": {`{}`}, "transaction": {"1"}, "id": {id}, "show_sender": {"0"}}
+}
+
+// linkOf asks for a payment and reads it.
+func (s *shopper) linkOf(id string) (order, string) {
+	s.test.Helper()
+	answer := s.ask("getBuyStarsLink", s.accountForm(id))
+	transaction, ok := answer["transaction"].(map[string]any)
+	if !ok {
+		s.test.Fatalf("%v", answer)
+	}
+	message := transaction["messages"].([]any)[0].(map[string]any)
+	text := message["payload"].(string)
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		data, err = base64.RawURLEncoding.DecodeString(text)
+	}
+	if err != nil {
+		s.test.Fatalf("payload %q", text)
+	}
+	body, err := cell.FromBOC(data)
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	amount, err := strconv.ParseUint(message["amount"].(string), 10, 64)
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	return order{ttl: time.Minute, to: message["address"].(string), amount: amount, body: body}, text
+}
+
+func (s *shopper) mode(asked string) (mode string, update bool) {
+	s.test.Helper()
+	answer := s.ask("updateStarsBuyState", url.Values{"mode": {asked}, "lv": {"false"}, "dh": {"1"}})
+	return answer["mode"].(string), answer["need_update"].(bool)
+}
+
+func (s *shopper) purchases() (items []Purchase, strays []Payment) {
+	s.test.Helper()
+	status, data := simtest.Do(s.test, "GET", s.base+"/_/purchases", nil)
+	var answer struct {
+		Items  []Purchase `json:"items"`
+		Strays []Payment  `json:"strays"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || status != http.StatusOK {
+		s.test.Fatalf("%d %s", status, data)
+	}
+	return answer.Items, answer.Strays
+}
+
+func (s *shopper) set(settings map[string]any) {
+	s.test.Helper()
+	if status, data := simtest.Do(s.test, "POST", s.base+"/_/settings", settings); status != http.StatusOK {
+		s.test.Fatalf("%d %s", status, data)
+	}
+}
+
+func TestFragmentPurchase(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	price := s.ask("updateStarsPrices", url.Values{"stars": {"50"}, "quantity": {"50"}})["cur_price"].(string)
+	if !strings.Contains(price, `>0<span class="mini-frac">.4609</span>`) {
+		t.Errorf("price %s", price)
+	}
+	if mode, _ := s.mode("new"); mode != "new" {
+		t.Errorf("mode %s before anything", mode)
+	}
+	id, amount := s.init("@Durov", 50)
+	if amount != "0.4609" {
+		t.Errorf("amount %s", amount)
+	}
+	o, _ := s.linkOf(id)
+	if text := o.body.MustBeginParse(); text.MustLoadUInt(32) != 0 || !strings.HasPrefix(text.MustLoadStringSnake(), "50 Telegram Stars \n\nRef#") {
+		t.Error("another comment")
+	}
+	if o.amount != 460_900_000 || o.to != s.sim.Shop() || o.to[0] != 'U' {
+		t.Errorf("%+v", o)
+	}
+	message, _ := s.sign(o)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	boc := base64.StdEncoding.EncodeToString(message.ToBOC())
+	for range 2 { // again is fine
+		if answer := s.ask("confirmReq", url.Values{"id": {id}, "boc": {boc}}); answer["ok"] != true {
+			t.Errorf("%v", answer)
+		}
+	}
+	if mode, update := s.mode("processing"); mode != "done" || !update {
+		t.Errorf("%s %t", mode, update)
+	}
+	if mode, update := s.mode("done"); mode != "done" || update {
+		t.Errorf("%s %t", mode, update)
+	}
+	items, strays := s.purchases()
+	paid := s.history(s.sim.Wallet(), "")[0]
+	if len(items) != 1 || len(strays) != 0 || items[0].Username != "durov" || items[0].Stars != 50 || items[0].PaidNano != 460_900_000 ||
+		items[0].Hash != hex.EncodeToString(paid.Hash[:]) || items[0].At.Unix() != paid.Now {
+		t.Errorf("%+v %+v", items, strays)
+	}
+	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] == nil {
+		t.Errorf("a second payment of one request: %v", answer)
+	}
+}
+
+// What arrives, but not as the link wants it, buys nothing.
+func TestFragmentStrays(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	seqno := uint32(0)
+	pay := func(change func(*order)) {
+		t.Helper()
+		id, _ := s.init("durov", 50)
+		o, _ := s.linkOf(id)
+		o.seqno = seqno
+		seqno++
+		change(&o)
+		message, _ := s.sign(o)
+		if status, answer := s.broadcast(message); status != http.StatusOK {
+			t.Fatalf("%d %v", status, answer)
+		}
+	}
+	text, _ := wallet.CreateCommentCell("50 Telegram Stars \n\nRef#made-up")
+	pay(func(o *order) { o.amount-- })
+	pay(func(o *order) { o.amount++ })
+	pay(func(o *order) { o.body = text })
+	pay(func(o *order) { o.body = nil })
+	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 4 || strays[0].Why != "another amount" || strays[2].Why != "it names no request" {
+		t.Errorf("%+v %+v", items, strays)
+	}
+	s.set(map[string]any{"link_seconds": 0})
+	pay(func(*order) {
+		if err := s.sim.Steer(Steering{AdvanceMS: 2000}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 5 || strays[4].Why != "too late" {
+		t.Errorf("%+v %+v", items, strays)
+	}
+	s.set(map[string]any{"link_seconds": 600})
+	id, _ := s.init("durov", 50)
+	o, _ := s.linkOf(id)
+	for range 2 {
+		o.seqno = seqno
+		seqno++
+		message, _ := s.sign(o)
+		if status, answer := s.broadcast(message); status != http.StatusOK {
+			t.Fatalf("%d %v", status, answer)
+		}
+	}
+	if items, strays := s.purchases(); len(items) != 1 || len(strays) != 6 || strays[5].Why != "the request was paid already" {
+		t.Errorf("%+v %+v", items, strays)
+	}
+}
+
+// A payment to an address that has no contract comes back when it may, and then it bought nothing.
+func TestFragmentBouncedPayment(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	nobody := "0:" + strings.Repeat("9", 64)
+	s.set(map[string]any{"to": nobody, "bounceable": true})
+	id, _ := s.init("durov", 50)
+	o, _ := s.linkOf(id)
+	if o.to[0] != 'E' {
+		t.Errorf("to %s", o.to)
+	}
+	o.bounce = true
+	message, _ := s.sign(o)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	if items, strays := s.purchases(); len(items)+len(strays) != 0 {
+		t.Errorf("%+v %+v", items, strays)
+	}
+	if mode, _ := s.mode("done"); mode != "processing" {
+		t.Errorf("mode %s", mode)
+	}
+	o.seqno, o.bounce = 1, false
+	message, _ = s.sign(o)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	if items, _ := s.purchases(); len(items) != 1 {
+		t.Errorf("%+v", items)
+	}
+}
+
+func TestFragmentDoneLaterAndConfirmed(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	s.set(map[string]any{"confirm": true, "done_after_ms": 60_000})
+	id, _ := s.init("durov", 50)
+	o, _ := s.linkOf(id)
+	message, _ := s.sign(o)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	check := func(want string) {
+		t.Helper()
+		if mode, _ := s.mode("done"); mode != want {
+			t.Errorf("mode %s, want %s", mode, want)
+		}
+	}
+	check("processing")
+	if err := s.sim.Steer(Steering{AdvanceMS: 61_000}); err != nil {
+		t.Fatal(err)
+	}
+	check("processing")
+	s.ask("confirmReq", url.Values{"id": {id}, "boc": {base64.StdEncoding.EncodeToString(message.ToBOC())}})
+	check("done")
+	s.init("other", 50)
+	check("new") // the session's last purchase is another one now
+}
+
+func TestFragmentTexts(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	if err := s.sim.SetBalance("", 1_000_000*ton); err != nil {
+		t.Fatal(err)
+	}
+	plain, commas, urlSafe := false, false, false
+	for _, stars := range []int{9_999, 10_000, 10_001, 250_000, 1_000_000, 10_000} {
+		id, amount := s.init("durov", stars)
+		if nano := int64(stars) * 9_218_000; (nano >= 1000*ton) != strings.Contains(amount, ",") {
+			t.Errorf("%d Stars for %s", stars, amount)
+		}
+		o, text := s.linkOf(id)
+		urlSafe = urlSafe || !strings.HasSuffix(text, "=") && len(text)%4 != 0
+		if cells := o.body.RefsNum(); (stars >= 10_000) != (cells == 1) {
+			t.Errorf("%d Stars: %d more cells", stars, cells)
+		}
+		slice := o.body.MustBeginParse()
+		_ = slice.MustLoadUInt(32)
+		comment := slice.MustLoadStringSnake()
+		if !strings.HasPrefix(strings.ReplaceAll(comment, ",", ""), strconv.Itoa(stars)+" Telegram Stars \n\nRef#") {
+			t.Errorf("%d Stars: %q", stars, comment)
+		}
+		commas, plain = commas || strings.Contains(comment, ","), plain || !strings.Contains(comment, ",")
+	}
+	if !plain || !commas || !urlSafe {
+		t.Errorf("not every form was seen: %t %t %t", plain, commas, urlSafe)
+	}
+}
+
+func TestFragmentRefusals(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	id, _ := s.init("durov", 50)
+	account := s.accountForm(id).Get("account")
+	for name, c := range map[string]struct {
+		method string
+		form   url.Values
+		want   string
+	}{
+		"no username":      {"searchStarsRecipient", url.Values{"query": {""}}, noSuchUser},
+		"no form":          {"searchStarsRecipient", url.Values{"query": {"1abc"}}, noSuchUser},
+		"too few":          {"updateStarsPrices", url.Values{"quantity": {"49"}}, "Invalid quantity"},
+		"too many":         {"initBuyStarsRequest", url.Values{"recipient": {recipientOf("durov")}, "quantity": {"1000001"}, "payment_method": {"ton"}}, "Invalid quantity"},
+		"other money":      {"initBuyStarsRequest", url.Values{"recipient": {recipientOf("durov")}, "quantity": {"50"}, "payment_method": {"usd"}}, badRequestText},
+		"no recipient":     {"initBuyStarsRequest", url.Values{"recipient": {"durov"}, "quantity": {"50"}, "payment_method": {"ton"}}, badRequestText},
+		"no request":       {"getBuyStarsLink", url.Values{"id": {"x"}, "transaction": {"1"}, "account": {account}, "device": {"{}"}}, badRequestText},
+		"no account":       {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {"{}"}, "device": {"{}"}}, badRequestText},
+		"friendly account": {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {strings.Replace(account, s.sim.wallet.StringRaw(), s.sim.Wallet(), 1)}, "device": {"{}"}}, badRequestText},
+		"no device":        {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {account}}, badRequestText},
+		"no boc":           {"confirmReq", url.Values{"id": {id}, "boc": {"AAAA"}}, badRequestText},
+		"no method":        {"buyStars", url.Values{}, badRequestText},
+	} {
+		if answer := s.ask(c.method, c.form); answer["error"] != c.want {
+			t.Errorf("%s: %v, want %s", name, answer, c.want)
+		}
+	}
+	search := url.Values{"query": {"durov"}}
+	for _, header := range []string{"X-Requested-With", "Origin", "Referer"} {
+		if status, _ := s.send("searchStarsRecipient", search, func(r *http.Request) { r.Header.Del(header) }); status != http.StatusForbidden {
+			t.Errorf("without %s: %d", header, status)
+		}
+	}
+	s.hash = "00"
+	if answer := s.ask("searchStarsRecipient", search); answer["error"] != badRequestText {
+		t.Errorf("a wrong hash: %v", answer)
+	}
+}
+
+func TestFragmentSteering(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	post := func(path string, body any) int {
+		status, _ := simtest.Do(t, "POST", s.base+path, body)
+		return status
+	}
+	search := func() any {
+		return s.ask("searchStarsRecipient", url.Values{"query": {"some_one"}})["error"]
+	}
+	for kind, want := range map[string]any{"unknown": noSuchUser, "channel": notAUser, "bot": notAUser, "not_giftable": notGiftable, "user": nil} {
+		if status := post("/_/users", map[string]any{"username": "@Some_One", "kind": kind}); status != http.StatusNoContent {
+			t.Errorf("%s: %d", kind, status)
+		}
+		if got := search(); got != want {
+			t.Errorf("%s: %v", kind, got)
+		}
+	}
+	if err := s.shop.SetUser("some_one", "user"); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []map[string]any{{"username": "a", "kind": "ghost"}, {"kind": "user"}, {"user": "a"}} {
+		if status := post("/_/users", bad); status != http.StatusBadRequest {
+			t.Errorf("%v: %d", bad, status)
+		}
+	}
+	for _, bad := range []map[string]any{{"nano_per_star": 0}, {"link_percent": -1}, {"latency_ms": -1}, {"to": "x"}, {"speed": 1}} {
+		if status := post("/_/settings", bad); status != http.StatusBadRequest {
+			t.Errorf("%v: %d", bad, status)
+		}
+	}
+	s.set(map[string]any{"nano_per_star": 20_000_000})
+	s.set(map[string]any{"latency_ms": 1})
+	if id, amount := s.init("durov", 50); id == "" || amount != "1" {
+		t.Errorf("at another price: %s", amount)
+	}
+
+	id, _ := s.init("durov", 50)
+	if status := post("/_/session/expire", nil); status != http.StatusNoContent {
+		t.Errorf("%d", status)
+	}
+	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] != sessionExpired || search() != nil {
+		t.Errorf("%v", answer)
+	}
+	if status := post("/_/session/renew", nil); status != http.StatusNoContent {
+		t.Errorf("%d", status)
+	}
+	s.set(map[string]any{"verify": true})
+	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["need_verify"] != true || answer["transaction"] != nil {
+		t.Errorf("%v", answer)
+	}
+	s.jar = "stel_ssid=a"
+	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] != sessionExpired {
+		t.Errorf("without the other cookies: %v", answer)
+	}
+	old := s.hash
+	if status := post("/_/hash/renew", nil); status != http.StatusNoContent {
+		t.Errorf("%d", status)
+	}
+	if got := search(); got != badRequestText || s.hash != old {
+		t.Errorf("the old hash: %v", got)
+	}
+}
+
+// A fault can hit one method, though all of them have one path; its error pages look like Fragment's.
+func TestFragmentFaults(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	simtest.Arm(t, s.base+"/", map[string]any{"match": "initBuyStarsRequest", "kind": "503", "times": 1})
+	simtest.Arm(t, s.base+"/", map[string]any{"match": "updateStarsPrices", "kind": "access_denied", "times": 1})
+	simtest.Arm(t, s.base+"/", map[string]any{"match": "GET /stars", "kind": "403", "times": 1})
+	s.ask("searchStarsRecipient", url.Values{"query": {"durov"}})
+	if status, data := s.send("initBuyStarsRequest", url.Values{}, nil); status != http.StatusServiceUnavailable || !strings.Contains(string(data), "<html>") {
+		t.Errorf("%d %s", status, data)
+	}
+	if answer := s.ask("updateStarsPrices", url.Values{}); answer["error"] != "Access denied" {
+		t.Errorf("%v", answer)
+	}
+	if status, _ := simtest.Do(t, "GET", s.base+"/stars/buy", nil); status != http.StatusForbidden {
+		t.Errorf("%d", status)
+	}
+	if status, _ := simtest.Do(t, "GET", s.base+"/gifts", nil); status != http.StatusNotFound {
+		t.Errorf("%d", status)
+	}
+	var names []string
+	for _, r := range s.shop.Requests() {
+		names = append(names, r.Call)
+	}
+	if got := strings.Join(names, ","); got != ",searchStarsRecipient,initBuyStarsRequest,updateStarsPrices,," {
+		t.Errorf("log: %s", got)
+	}
+	s.sim.AddFault(sim.Fault{Kind: "500"})
+	if status, data := s.send("updateStarsBuyState", url.Values{}, nil); status != http.StatusServiceUnavailable {
+		t.Errorf("while the chain is away: %d %s", status, data)
+	}
+	if status, data := simtest.Do(t, "GET", s.base+"/_/purchases", nil); status != http.StatusBadGateway {
+		t.Errorf("while the chain is away: %d %s", status, data)
+	}
+}
+
+func TestFragmentSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	o := FragmentOptions{Dir: t.TempDir()}
+	s := shopTest(t, func(own *FragmentOptions) { o.TonCenterURL = own.TonCenterURL; *own = o })
+	if err := s.shop.SetUser("nobody", "unknown"); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := s.init("durov", 50)
+	o1, _ := s.linkOf(id)
+	message, _ := s.sign(o1)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	stray, _ := s.sign(order{seqno: 1, ttl: time.Minute, to: s.sim.Shop(), amount: 1})
+	if status, answer := s.broadcast(stray); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	items, strays := s.purchases()
+	second, _ := s.init("durov", 60)
+	o2, _ := s.linkOf(second)
+	hash := s.hash
+	if err := s.shop.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.open(o)
+	again, straysAgain := s.purchases()
+	if s.hash != hash || len(items) != 1 || len(again) != 1 || items[0] != again[0] || len(strays) != 1 || len(straysAgain) != 1 || strays[0] != straysAgain[0] {
+		t.Errorf("%+v %+v, %+v %+v", items, again, strays, straysAgain)
+	}
+	if answer := s.ask("searchStarsRecipient", url.Values{"query": {"nobody"}}); answer["error"] != noSuchUser {
+		t.Errorf("%v", answer)
+	}
+	o2.seqno = 2
+	message, _ = s.sign(o2)
+	if status, answer := s.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	if items, _ := s.purchases(); len(items) != 2 {
+		t.Errorf("a link from before is worth nothing: %+v", items)
+	}
+}
+
+func TestFragmentOptions(t *testing.T) {
+	t.Parallel()
+	for _, o := range []FragmentOptions{{}, {TonCenterURL: "http://127.0.0.1:1", Address: "x"}} {
+		if f, err := NewFragment(o); err == nil {
+			t.Errorf("%+v passes", o)
+			_ = f.Close()
+		}
+	}
+}

@@ -1,0 +1,154 @@
+// Package tonsim stands in for the TON blockchain, two toncenters that tell of it, and Fragment, which is paid on it.
+package tonsim
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/tvm"
+	"golang.org/x/time/rate"
+
+	"stagecoach/dev/sim"
+)
+
+// TonCenterOptions are the settings of the stand-in for the TON blockchain behind a toncenter.
+type TonCenterOptions struct {
+	Dir               string           // keeps the chain over a restart; empty: memory only
+	PublicKey         string           // of the service's V5R1 wallet, in hex
+	Network           int32            // global id; 0 means -239, the main network
+	Balance           int64            // nanoTON that the wallet has at first; 0 means 10 TON, negative none
+	Undeployed        bool             // the wallet's contract is not there until its first payment brings it
+	BlockTime         time.Duration    // from a broadcast, and from each hop, to the next block; 0: everything happens at once
+	Finality          time.Duration    // from a transaction until it is final
+	Latency           time.Duration    // added to every call
+	APIKey            string           // the one valid key; empty: any will do
+	RequestsPerSecond float64          // that a client without the key may make; 0: any number
+	Clock             func() time.Time // the chain's clock before it is advanced; nil: the real one
+}
+
+// TonCenter is the stand-in for the toncenter v3 API. Behind it real contracts run in an emulator: the service's own
+// wallet, Fragment's, and whatever accounts people use.
+type TonCenter struct {
+	sim.Control
+	options TonCenterOptions
+	system  *http.ServeMux
+	limiter *rate.Limiter
+
+	mu      sync.Mutex
+	chain   *chain
+	journal *sim.Journal[chainEntry]
+	wallet  *address.Address
+	shop    *address.Address
+}
+
+// NewTonCenter opens the stand-in with the chain that an earlier one left in the same folder.
+func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
+	if o.Network == 0 {
+		o.Network = -239
+	}
+	if o.Balance == 0 {
+		o.Balance = 10_000_000_000
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	publicKey, err := hex.DecodeString(o.PublicKey)
+	if err != nil || len(publicKey) != ed25519.PublicKeySize {
+		return nil, errors.New("toncenter stand-in: the wallet's public key must be 64 hex digits")
+	}
+	rules, err := chainRules()
+	if err != nil {
+		return nil, fmt.Errorf("toncenter stand-in: %w", err)
+	}
+	t := &TonCenter{options: o, limiter: rate.NewLimiter(rate.Inf, 0)}
+	if o.RequestsPerSecond > 0 {
+		t.limiter = rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond)))
+	}
+	t.chain = &chain{rules: rules, machine: tvm.NewTVM(), clock: o.Clock, state: newChainState()}
+	if t.journal, err = sim.OpenJournal(o.Dir, t.chain.state.apply); err != nil {
+		return nil, fmt.Errorf("toncenter stand-in: %w", err)
+	}
+	t.chain.save = t.journal.Add
+	if err := t.found(publicKey); err != nil {
+		return nil, errors.Join(fmt.Errorf("toncenter stand-in: %w", err), t.journal.Close())
+	}
+	t.addRoutes(t.SetUp(sim.Protocol{Mask: func(path string) string { return path }, Fail: failTonCenter, Named: tonCenterFaults}))
+	return t, nil
+}
+
+// found puts on the chain what is there from the beginning: the service's wallet and the one that Fragment is paid to.
+func (t *TonCenter) found(publicKey []byte) (err error) {
+	settings := t.chain.state.settings
+	settings.BlockTime, settings.Finality = t.options.BlockTime, t.options.Finality
+	if settings != t.chain.state.settings {
+		if err := t.chain.commit(chainEntry{Settings: &settings}); err != nil {
+			return err
+		}
+	}
+	if t.wallet, err = t.chain.openWallet(publicKey, t.options.Network, max(0, t.options.Balance), !t.options.Undeployed); err != nil {
+		return err
+	}
+	t.shop, err = t.chain.openWallet(shopKey().Public().(ed25519.PublicKey), t.options.Network, 1_000_000_000, true)
+	return err
+}
+
+// shopKey is the key of the wallet that Fragment is paid to.
+func shopKey() ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte("the shop of the stand-in for Fragment"))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// Close lets go of held connections and closes the journal; the handler must not be served any more.
+func (t *TonCenter) Close() error {
+	t.ClearFaults()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.journal.Close()
+}
+
+// Wallet gives the address of the service's wallet, in the form that people copy.
+func (t *TonCenter) Wallet() string { return t.wallet.Bounce(false).String() }
+
+// Shop gives the address of a wallet contract that payments may go to: Fragment's, unless its stand-in is told another.
+func (t *TonCenter) Shop() string { return t.shop.Bounce(false).String() }
+
+// tonCenterFaults are refusals of a broadcast that a status alone does not tell. Nothing is applied.
+var tonCenterFaults = map[string]sim.Problem{
+	"exit_133":  {Status: 500, Text: refusal("exitcode=133, steps=24, gas_used=0")},
+	"exit_136":  {Status: 500, Text: refusal("exitcode=136, steps=24, gas_used=0")},
+	"duplicate": {Status: 500, Text: duplicateMessage},
+}
+
+const (
+	notApplied       = "LITE_SERVER_UNKNOWN: cannot apply external message to current state : "
+	duplicateMessage = notApplied + "duplicate message"
+)
+
+// refusal is how a node says that a contract did not accept a message.
+func refusal(how string) string {
+	return notApplied + "External message was not accepted\nCannot run message on account: inbound external message rejected by transaction " +
+		strings.Repeat("0", 64) + ":\n" + how + "\nVM Log (truncated):\n..."
+}
+
+// failTonCenter answers an error as toncenter does.
+func failTonCenter(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
+	switch {
+	case p.Text != "":
+		sim.WriteJSON(w, p.Status, map[string]string{"error": p.Text})
+	case p.Status == http.StatusTooManyRequests:
+		sim.WriteJSON(w, p.Status, map[string]any{"ok": false, "result": "Ratelimit exceed", "code": p.Status})
+	default:
+		sim.WriteJSON(w, p.Status, map[string]string{"error": http.StatusText(p.Status)})
+	}
+}
+
+// ServeHTTP answers toncenter's API at the root and the control routes under /_/.
+func (t *TonCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.Serve(w, r, t.system) }

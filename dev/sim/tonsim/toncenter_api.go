@@ -1,0 +1,308 @@
+package tonsim
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/tlb"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+
+	"stagecoach/dev/sim"
+)
+
+const maxTransactions = 1000 // of one answer
+
+func (t *TonCenter) addRoutes(control *http.ServeMux) {
+	control.HandleFunc("POST /_/deposits", t.postDeposit)
+	control.HandleFunc("POST /_/accounts", t.postAccount)
+	control.HandleFunc("POST /_/chain", t.postChain)
+	control.HandleFunc("GET /_/chain", t.getChain)
+
+	t.system = http.NewServeMux()
+	t.system.Handle("GET /api/v3/transactions", t.call(t.getTransactions))
+	t.system.Handle("GET /api/v3/transactionsByMessage", t.call(t.getTransactionsByMessage))
+	t.system.Handle("GET /api/v3/walletInformation", t.call(t.getWalletInformation))
+	t.system.Handle("GET /api/v3/masterchainInfo", t.call(t.getMasterchainInfo))
+	t.system.Handle("POST /api/v3/message", t.call(t.postMessage))
+	t.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		failTonCenter(w, r, sim.Problem{Status: http.StatusNotFound, Text: "Cannot " + r.Method + " " + r.URL.Path})
+	})
+}
+
+// call wraps a call of the API: its latency, its key and the shape of its answers. The chain is up to date, and locked.
+func (t *TonCenter) call(answer func(r *http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if t.options.Latency > 0 && !sim.Sleep(r.Context(), t.options.Latency) {
+			sim.Abort()
+		}
+		key := cmp.Or(r.Header.Get("X-API-Key"), r.URL.Query().Get("api_key"))
+		switch {
+		case t.options.APIKey != "" && key != "" && key != t.options.APIKey:
+			sim.WriteJSON(w, http.StatusUnauthorized, map[string]any{"ok": false, "result": "API key does not exist", "code": http.StatusUnauthorized})
+			return
+		case key == "" && !t.limiter.Allow():
+			failTonCenter(w, r, sim.Problem{Status: http.StatusTooManyRequests})
+			return
+		}
+		result, err := t.locked(r, answer)
+		if refused := (*sim.Problem)(nil); errors.As(err, &refused) {
+			failTonCenter(w, r, *refused)
+		} else if err != nil {
+			failTonCenter(w, r, sim.Problem{Status: http.StatusInternalServerError, Text: err.Error()})
+		} else {
+			sim.WriteJSON(w, http.StatusOK, result)
+		}
+	})
+}
+
+func (t *TonCenter) locked(r *http.Request, answer func(r *http.Request) (any, error)) (any, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.chain.catchUp(); err != nil {
+		return nil, err
+	}
+	return answer(r)
+}
+
+// unprocessable is toncenter's refusal of a parameter.
+func unprocessable(format string, args ...any) error {
+	return &sim.Problem{Status: http.StatusUnprocessableEntity, Text: fmt.Sprintf(format, args...)}
+}
+
+// number reads a whole number of a query, or gives what is used without it.
+func number(q url.Values, name string, without uint64) (uint64, error) {
+	text := q.Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, unprocessable("failed to parse %s: not a number", name)
+	}
+	return n, nil
+}
+
+// parseAccount reads an address in any form.
+func parseAccount(text string) (*address.Address, error) {
+	if strings.Contains(text, ":") {
+		return address.ParseRawAddr(text)
+	}
+	return address.ParseAddr(strings.NewReplacer("+", "-", "/", "_").Replace(text))
+}
+
+// window is the part of a list that a query asks for.
+type window struct {
+	offset, limit int
+	descending    bool
+}
+
+func readWindow(q url.Values, limit uint64) (w window, err error) {
+	offset, err := number(q, "offset", 0)
+	if err != nil {
+		return w, err
+	}
+	if limit, err = number(q, "limit", limit); err != nil {
+		return w, err
+	}
+	if limit < 1 || limit > maxTransactions {
+		return w, unprocessable("limit is not allowed: from 1 to %d", maxTransactions)
+	}
+	order := cmp.Or(q.Get("sort"), "desc")
+	if order != "asc" && order != "desc" {
+		return w, unprocessable("sort is not allowed: asc or desc")
+	}
+	return window{offset: int(min(offset, 1<<30)), limit: int(limit), descending: order == "desc"}, nil
+}
+
+func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	part, err := readWindow(q, 10)
+	if err != nil {
+		return nil, err
+	}
+	all := t.chain.state.transactions
+	if text := q.Get("account"); text != "" {
+		at, err := parseAccount(text)
+		if err != nil {
+			return nil, unprocessable("failed to parse account address")
+		}
+		all = nil
+		if account := t.chain.state.accounts[at.StringRaw()]; account != nil {
+			all = account.history
+		}
+	}
+	limits := map[string]uint64{"start_lt": 0, "end_lt": 1<<63 - 1, "start_utime": 0, "end_utime": 1<<63 - 1, "lt": 0}
+	for name, without := range limits {
+		if limits[name], err = number(q, name, without); err != nil {
+			return nil, err
+		}
+	}
+	wanted, byHash := hash{}, q.Get("hash") != ""
+	if byHash {
+		if wanted, byHash = parseHash(q.Get("hash")); !byHash {
+			return nil, unprocessable("failed to parse hash")
+		}
+	}
+	first, _ := slices.BinarySearchFunc(all, limits["start_lt"], func(t *chainTransaction, lt uint64) int { return cmp.Compare(t.view.LT, lt) })
+	return t.list(all[first:], part, func(t *chainTransaction) bool {
+		at := uint64(t.at.Unix())
+		return t.view.LT <= limits["end_lt"] && limits["start_utime"] <= at && at <= limits["end_utime"] &&
+			(limits["lt"] == 0 || t.view.LT == limits["lt"]) && (!byHash || t.view.Hash == wanted)
+	}), nil
+}
+
+func (t *TonCenter) getTransactionsByMessage(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	part, err := readWindow(q, 10)
+	if err != nil {
+		return nil, err
+	}
+	wanted, ok := parseHash(q.Get("msg_hash"))
+	if !ok {
+		return nil, unprocessable("failed to parse msg_hash")
+	}
+	way := direction(q.Get("direction"))
+	if way != "" && way != in && way != out {
+		return nil, unprocessable("direction is not allowed: in or out")
+	}
+	return t.list(t.chain.state.byMessage[wanted], part, func(t *chainTransaction) bool {
+		return way == "" || t.messages[wanted] == way
+	}), nil
+}
+
+// list shows the transactions of a window that pass.
+func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainTransaction) bool) any {
+	chosen := []transactionView{}
+	now := t.chain.now()
+	visit := slices.All(all)
+	if part.descending {
+		visit = slices.Backward(all)
+	}
+	for _, transaction := range visit {
+		if transaction.hidden || !pass(transaction) {
+			continue
+		}
+		if part.offset > 0 {
+			part.offset--
+			continue
+		}
+		view := transaction.view
+		view.Finality = t.finality(now.Sub(transaction.at))
+		chosen = append(chosen, view)
+		if len(chosen) == part.limit {
+			break
+		}
+	}
+	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
+}
+
+// finality tells how sure a transaction is at an age: it passes through all three while it becomes final.
+func (t *TonCenter) finality(age time.Duration) string {
+	switch wait := t.chain.state.settings.Finality; {
+	case age >= wait:
+		return "finalized"
+	case age >= wait/2:
+		return "confirmed"
+	}
+	return "pending"
+}
+
+func (t *TonCenter) getWalletInformation(r *http.Request) (any, error) {
+	at, err := parseAccount(r.URL.Query().Get("address"))
+	if err != nil {
+		return nil, unprocessable("failed to parse address")
+	}
+	account, err := t.chain.account(at)
+	if err != nil {
+		return nil, err
+	}
+	state, shard := account.State(), account.ShardAccount()
+	answer := map[string]any{
+		"balance": "0", "status": "nonexist", "last_transaction_lt": strconv.FormatUint(shard.LastTransLT, 10),
+		"last_transaction_hash": toHash(shard.LastTransHash),
+	}
+	if state.IsValid {
+		answer["balance"], answer["status"] = state.Balance.Nano().String(), accountStatus(state.Status)
+	}
+	if state.Status == tlb.AccountStatusActive && wallet.GetWalletVersion(&tlb.Account{IsActive: true, State: state, Code: state.StateInit.Code}) == wallet.V5R1Final {
+		seqno, id, err := walletNumbers(state.StateInit.Data)
+		if err != nil {
+			return nil, err
+		}
+		answer["wallet_type"], answer["seqno"], answer["wallet_id"] = "wallet v5 r1", seqno, id
+	}
+	return answer, nil
+}
+
+// walletNumbers reads the data of a V5R1 wallet.
+func walletNumbers(data *cell.Cell) (seqno, id uint64, err error) {
+	s, err := data.BeginParse()
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err = s.LoadBoolBit(); err != nil {
+		return 0, 0, err
+	}
+	if seqno, err = s.LoadUInt(32); err != nil {
+		return 0, 0, err
+	}
+	id, err = s.LoadUInt(32)
+	return seqno, id, err
+}
+
+func (t *TonCenter) getMasterchainInfo(*http.Request) (any, error) {
+	head := t.chain.head()
+	block := func(at time.Time) map[string]any {
+		return map[string]any{
+			"workchain": -1, "shard": "8000000000000000", "seqno": blockSeqno(at), "gen_utime": strconv.FormatInt(at.Unix(), 10),
+			"global_id": t.options.Network, "start_lt": strconv.FormatUint(t.chain.state.lt, 10), "end_lt": strconv.FormatUint(t.chain.state.lt, 10),
+		}
+	}
+	return map[string]any{"last": block(head), "first": block(time.Unix(1_700_000_001, 0))}, nil
+}
+
+func (t *TonCenter) postMessage(r *http.Request) (any, error) {
+	var body struct {
+		BoC string `json:"boc"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&body); err != nil {
+		return nil, unprocessable("failed to parse body: %s", err)
+	}
+	data, err := base64.StdEncoding.DecodeString(body.BoC)
+	if err != nil || len(data) == 0 {
+		return nil, unprocessable("boc is not base64")
+	}
+	message, err := cell.FromBOC(data)
+	if err != nil {
+		return nil, unprocessable("boc is no bag of cells")
+	}
+	var parsed tlb.Message
+	if err := tlb.Parse(&parsed, message); err != nil || parsed.MsgType != tlb.MsgTypeExternalIn {
+		return nil, unprocessable("boc is no external message")
+	}
+	err = t.chain.broadcast(message)
+	refused := (*errNotAccepted)(nil)
+	switch {
+	case errors.Is(err, errDuplicate):
+		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: duplicateMessage}
+	case errors.As(err, &refused) && refused.ran:
+		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: refusal(fmt.Sprintf("exitcode=%d, steps=%d, gas_used=0", refused.exitCode, refused.steps))}
+	case refused != nil:
+		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: notApplied + "External message was not accepted\n" +
+			"Cannot run message on account: inbound external message rejected by account before smart-contract execution"}
+	case err != nil:
+		return nil, err
+	}
+	return map[string]any{"message_hash": toHash(message.Hash()), "message_hash_norm": toHash(parsed.AsExternalIn().NormalizedHash())}, nil
+}

@@ -1,0 +1,386 @@
+package tonsim
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/tlb"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+)
+
+//go:embed toncenter_config.boc
+var chainConfig []byte
+
+// chainRules are the fees and limits of the main network, read once for all chains of a process.
+var chainRules = sync.OnceValues(func() (*tvm.PreparedBlockchainConfig, error) {
+	root, err := cell.FromBOC(chainConfig)
+	if err != nil {
+		return nil, err
+	}
+	return tvm.PrepareBlockchainConfig(root)
+})
+
+// chain is a TON blockchain without a network: real contracts run in the emulator, one message after the other. Nothing
+// happens between two calls: whoever looks at it first lets everything happen that is due by then, at the time when it
+// was due.
+type chain struct {
+	rules   *tvm.PreparedBlockchainConfig
+	machine *tvm.TVM
+	clock   func() time.Time
+	state   chainState
+	save    func(chainEntry) error // keeps an entry over a restart
+}
+
+// errNotAccepted is an external message that the contract did not agree to pay for.
+type errNotAccepted struct {
+	ran      bool  // the contract was run, and ended with exitCode
+	exitCode int64 //
+	steps    uint32
+}
+
+func (e *errNotAccepted) Error() string { return fmt.Sprintf("not accepted, exit code %d", e.exitCode) }
+
+var errDuplicate = errors.New("this message is on its way already")
+
+// now is the time on the chain, to the second, as contracts see it.
+func (c *chain) now() time.Time { return c.clock().Add(c.state.settings.Offset) }
+
+// head is the time of the newest block that nothing can undo. No transaction will ever be older.
+func (c *chain) head() time.Time {
+	t := c.now()
+	if blockTime := c.state.settings.BlockTime; blockTime > 0 {
+		t = t.Truncate(blockTime)
+	}
+	return t.Add(-c.state.settings.Finality)
+}
+
+// nextBlock is when a message that arrives at t can be taken.
+func (c *chain) nextBlock(t time.Time) time.Time {
+	blockTime := c.state.settings.BlockTime
+	if blockTime == 0 {
+		return t
+	}
+	return t.Truncate(blockTime).Add(blockTime)
+}
+
+// catchUp lets happen what is due.
+func (c *chain) catchUp() error {
+	for now := c.now(); ; {
+		next := c.state.nextDue()
+		if next == nil || next.Due.After(now) {
+			return nil
+		}
+		_, err := c.take(next.Cell.root, next.Due, chainEntry{Done: next.ID})
+		if refused := (*errNotAccepted)(nil); errors.As(err, &refused) {
+			err = c.commit(chainEntry{Done: next.ID}) // it was fine when it came; by now it is not, and is forgotten
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// broadcast takes an external message in, as a node does: it is tried on the present state, and included later.
+func (c *chain) broadcast(message *cell.Cell) error {
+	if err := c.catchUp(); err != nil {
+		return err
+	}
+	for _, queued := range c.state.queue {
+		if bytes.Equal(queued.Cell.root.Hash(), message.Hash()) {
+			return errDuplicate
+		}
+	}
+	now := c.now()
+	if _, err := c.try(message, now); err != nil {
+		return err
+	}
+	settings := c.state.settings
+	if settings.Drop > 0 {
+		settings.Drop--
+		return c.commit(chainEntry{Settings: &settings})
+	}
+	if err := c.commit(chainEntry{Queued: []queuedMessage{c.queued(message, now.Add(settings.Delay))}}); err != nil {
+		return err
+	}
+	return c.catchUp()
+}
+
+func (c *chain) queued(message *cell.Cell, at time.Time) queuedMessage {
+	return queuedMessage{Due: c.nextBlock(at), Cell: boc{message}}
+}
+
+// try runs a message on the present state of the account it goes to, and changes nothing.
+func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecutionResult, error) {
+	prepared, err := tvm.PrepareMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	account, err := c.account(prepared.Message().Msg.DestAddr())
+	if err != nil {
+		return nil, err
+	}
+	block, err := c.rules.NewBlockContext(tvm.BlockOptions{Now: uint32(at.Unix()), RandSeed: message.Hash()})
+	if err != nil {
+		return nil, err
+	}
+	external := prepared.Message().MsgType == tlb.MsgTypeExternalIn
+	result, err := c.machine.EmulateTransaction(block, account, prepared, tvm.TransactionOptions{LogicalTime: int64(c.state.lt)})
+	switch {
+	case err != nil && external: // such as a balance that does not pay for the message's way in
+		return nil, &errNotAccepted{}
+	case err != nil:
+		return nil, err
+	case external && !result.Accepted:
+		return nil, &errNotAccepted{ran: result.Steps > 0, exitCode: result.ExitCode, steps: result.Steps}
+	}
+	return result, nil
+}
+
+// take runs a message and keeps what it did; entry says what else changes in the same moment.
+func (c *chain) take(message *cell.Cell, at time.Time, entry chainEntry) (*chainTransaction, error) {
+	result, err := c.try(message, at)
+	if err != nil {
+		return nil, err
+	}
+	entry.Transaction = &storedTransaction{
+		Account: result.NextAccount.Address().StringRaw(), Cell: boc{result.TransactionCell},
+		State: boc{result.NextAccount.ShardAccountCell()}, LT: result.EndLT, Plain: entry.plain,
+	}
+	for _, out := range result.OutMessages {
+		if out.Msg.MsgType == tlb.MsgTypeInternal {
+			entry.Queued = append(entry.Queued, c.queued(out.Cell, at))
+		}
+	}
+	if settings := c.state.settings; settings.Hide > 0 {
+		settings.Hide--
+		entry.Settings, entry.Transaction.Hidden = &settings, true
+	}
+	if err := c.commit(entry); err != nil {
+		return nil, err
+	}
+	history := c.state.accounts[entry.Transaction.Account].history
+	return history[len(history)-1], nil
+}
+
+func (c *chain) commit(e chainEntry) error {
+	for i := range e.Queued {
+		e.Queued[i].ID = c.state.lastQueued + int64(i) + 1
+	}
+	if err := c.save(e); err != nil {
+		return err
+	}
+	return c.state.apply(e)
+}
+
+// account gives the state of an account, which need not exist.
+func (c *chain) account(at *address.Address) (*tvm.PreparedAccount, error) {
+	if a := c.state.accounts[at.StringRaw()]; a != nil {
+		return a.state, nil
+	}
+	nothing, err := tlb.AccountState{}.ToCell()
+	if err != nil {
+		return nil, err
+	}
+	return tvm.PrepareAccount(&tlb.ShardAccount{Account: nothing, LastTransHash: make([]byte, 32)}, at)
+}
+
+// setAccount gives an account a balance in nanoTON out of nowhere, and a contract if init is not nil; without one it
+// keeps the contract that it has.
+func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateInit) error {
+	now, err := c.account(at)
+	if err != nil {
+		return err
+	}
+	state := *now.State()
+	if !state.IsValid {
+		state = tlb.AccountState{IsValid: true, Address: at, StorageInfo: tlb.StorageInfo{
+			StorageUsed:  tlb.StorageUsed{CellsUsed: big.NewInt(1), BitsUsed: big.NewInt(103)},
+			StorageExtra: tlb.StorageExtraNone{}, LastPaid: uint32(c.now().Unix()),
+		}}
+		state.Status, state.LastTransactionLT = tlb.AccountStatusUninit, c.state.lt
+	}
+	state.Balance = tlb.FromNanoTON(big.NewInt(balance))
+	if init != nil {
+		state.Status, state.StateInit = tlb.AccountStatusActive, init
+	}
+	root, err := state.ToCell()
+	if err != nil {
+		return err
+	}
+	shard := *now.ShardAccount()
+	shard.Account = root
+	whole, err := tlb.ToCell(shard)
+	if err != nil {
+		return err
+	}
+	return c.commit(chainEntry{Account: &storedAccount{Address: at.StringRaw(), State: boc{whole}}})
+}
+
+// openWallet puts a V5R1 wallet contract on the chain, unless something is there already, and gives its address.
+func (c *chain) openWallet(publicKey []byte, network int32, balance int64, deployed bool) (*address.Address, error) {
+	version := wallet.ConfigV5R1Final{NetworkGlobalID: network}
+	at, err := wallet.AddressFromPubKey(publicKey, version, 0)
+	if err != nil || c.state.accounts[at.StringRaw()] != nil {
+		return at, err
+	}
+	init, err := wallet.GetStateInit(publicKey, version, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !deployed {
+		init = nil
+	}
+	return at, c.setAccount(at, balance, init)
+}
+
+// chainState is all that the chain remembers. It only changes by applying a chainEntry.
+type chainState struct {
+	accounts     map[string]*chainAccount // by raw address
+	transactions []*chainTransaction      // in order of lt
+	byMessage    map[hash][]*chainTransaction
+	queue        []queuedMessage // in order of arrival
+	lastQueued   int64
+	lt           uint64 // of the next transaction, at least
+	settings     chainSettings
+}
+
+type chainAccount struct {
+	state   *tvm.PreparedAccount
+	history []*chainTransaction // in order of lt
+}
+
+// chainSettings are what the steering changes.
+type chainSettings struct {
+	Offset    time.Duration `json:"offset"`     // of the chain's clock
+	BlockTime time.Duration `json:"block_time"` // 0: everything happens at once
+	Finality  time.Duration `json:"finality"`   // until a transaction is final
+	Delay     time.Duration `json:"delay"`      // until a broadcast is included, besides the block time
+	Drop      int           `json:"drop"`       // so many broadcasts are accepted and forgotten
+	Hide      int           `json:"hide"`       // so many transactions are not shown until they are revealed
+}
+
+// chainEntry is one line of the chain's journal: what changes in one moment.
+type chainEntry struct {
+	Transaction *storedTransaction `json:"transaction,omitempty"`
+	Account     *storedAccount     `json:"account,omitempty"`
+	Queued      []queuedMessage    `json:"queued,omitempty"`
+	Done        int64              `json:"done,omitempty"` // id of the queued message that was taken or forgotten
+	Settings    *chainSettings     `json:"settings,omitempty"`
+	Reveal      bool               `json:"reveal,omitempty"` // hidden transactions show
+	plain       bool               // see storedTransaction
+}
+
+type storedTransaction struct {
+	Account string `json:"account"`
+	Cell    boc    `json:"cell"`
+	State   boc    `json:"state"` // of the account, afterwards
+	LT      uint64 `json:"lt"`    // of the next transaction
+	Plain   bool   `json:"plain,omitempty"`
+	Hidden  bool   `json:"hidden,omitempty"`
+}
+
+type storedAccount struct {
+	Address string `json:"address"`
+	State   boc    `json:"state"`
+}
+
+// queuedMessage is a message that waits for its block.
+type queuedMessage struct {
+	ID   int64     `json:"id"`
+	Due  time.Time `json:"due"`
+	Cell boc       `json:"cell"`
+}
+
+func newChainState() chainState {
+	return chainState{
+		accounts: map[string]*chainAccount{}, byMessage: map[hash][]*chainTransaction{},
+		lt: 50_000_000_000_000, // real ones are large too
+	}
+}
+
+// nextDue is the queued message that is taken next: the first due, of several the one that came first.
+func (s *chainState) nextDue() *queuedMessage {
+	var next *queuedMessage
+	for i := range s.queue {
+		if next == nil || s.queue[i].Due.Before(next.Due) {
+			next = &s.queue[i]
+		}
+	}
+	return next
+}
+
+func (s *chainState) apply(e chainEntry) error {
+	if e.Account != nil {
+		if err := s.setState(e.Account.Address, e.Account.State.root); err != nil {
+			return err
+		}
+	}
+	if t := e.Transaction; t != nil {
+		if err := s.setState(t.Account, t.State.root); err != nil {
+			return err
+		}
+		if err := s.addTransaction(*t); err != nil {
+			return err
+		}
+	}
+	if e.Done != 0 {
+		s.queue = slices.DeleteFunc(s.queue, func(q queuedMessage) bool { return q.ID == e.Done })
+	}
+	for _, queued := range e.Queued {
+		s.queue = append(s.queue, queued)
+		s.lastQueued = queued.ID
+	}
+	if e.Settings != nil {
+		s.settings = *e.Settings
+	}
+	if e.Reveal {
+		for _, t := range s.transactions {
+			t.hidden = false
+		}
+	}
+	return nil
+}
+
+func (s *chainState) setState(raw string, state *cell.Cell) error {
+	at, err := address.ParseRawAddr(raw)
+	if err != nil {
+		return err
+	}
+	var shard tlb.ShardAccount
+	if err := tlb.Parse(&shard, state); err != nil {
+		return err
+	}
+	prepared, err := tvm.PrepareAccount(&shard, at)
+	if err != nil {
+		return err
+	}
+	if s.accounts[raw] == nil {
+		s.accounts[raw] = &chainAccount{}
+	}
+	s.accounts[raw].state = prepared
+	return nil
+}
+
+func (s *chainState) addTransaction(stored storedTransaction) error {
+	t, err := readTransaction(stored)
+	if err != nil {
+		return err
+	}
+	account := s.accounts[stored.Account]
+	account.history = append(account.history, t)
+	s.transactions = append(s.transactions, t)
+	for key := range t.messages {
+		s.byMessage[key] = append(s.byMessage[key], t)
+	}
+	s.lt = max(s.lt, stored.LT+1)
+	return nil
+}

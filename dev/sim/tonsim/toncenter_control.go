@@ -1,0 +1,262 @@
+package tonsim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/tlb"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+
+	"stagecoach/dev/sim"
+)
+
+// Deposit is a transfer to the service's wallet that somebody makes.
+type Deposit struct {
+	From       string `json:"from"` // an address in any form, or a name that stands for some address; empty: some sender
+	AmountNano int64  `json:"amount_nano"`
+	Comment    string `json:"comment"`
+	Kind       string `json:"kind"`   // what the body is, see depositKinds; empty: a text comment, or nothing when there is none
+	Bounce     bool   `json:"bounce"` // the sender wants the money back when it cannot be kept
+	Undecoded  bool   `json:"undecoded"`
+}
+
+// depositKinds make the bodies of deposits. All but the first three are things that look like deposits and are none.
+var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
+	"": func(d Deposit) (*cell.Cell, error) {
+		if d.Comment == "" {
+			return cell.BeginCell().EndCell(), nil
+		}
+		return wallet.CreateCommentCell(d.Comment)
+	},
+	"two_cells": splitComment,
+	"binary": func(Deposit) (*cell.Cell, error) { // text that was not marked as text
+		return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte{0xff, 0xfe, 0, 0x80}, 32).EndCell(), nil
+	},
+	"opcode": func(Deposit) (*cell.Cell, error) { // some contract's request
+		return cell.BeginCell().MustStoreUInt(0xd53276db, 32).MustStoreUInt(1, 64).EndCell(), nil
+	},
+	"encrypted": func(d Deposit) (*cell.Cell, error) {
+		secret := sha256.Sum256([]byte(d.Comment))
+		return cell.BeginCell().MustStoreUInt(wallet.EncryptedCommentOpcode, 32).MustStoreSlice(secret[:], 256).MustStoreSlice(secret[:], 256).EndCell(), nil
+	},
+	"jetton": jettonNotice,
+	"bounced": func(d Deposit) (*cell.Cell, error) { // the beginning of the body that was sent comes back
+		text := []byte(d.Comment)
+		text = text[:min(len(text), 28)]
+		return cell.BeginCell().MustStoreUInt(0xffffffff, 32).MustStoreUInt(0, 32).MustStoreSlice(text, uint(len(text))*8).EndCell(), nil
+	},
+}
+
+// jettonNotice tells a wallet that it got tokens. The comment is the token sender's; the TON with it are change.
+func jettonNotice(d Deposit) (*cell.Cell, error) {
+	comment, err := wallet.CreateCommentCell(d.Comment)
+	if err != nil {
+		return nil, err
+	}
+	owner := sha256.Sum256([]byte("owner of tokens"))
+	return cell.BeginCell().MustStoreUInt(0x7362d09c, 32).MustStoreUInt(1, 64).MustStoreCoins(1_000_000).
+		MustStoreAddr(address.NewAddress(0, 0, owner[:])).MustStoreBoolBit(true).MustStoreRef(comment).EndCell(), nil
+}
+
+// splitComment is a comment whose second half lies in a cell of its own, however short it is.
+func splitComment(d Deposit) (*cell.Cell, error) {
+	half := len(d.Comment) / 2
+	if half > 120 {
+		return nil, errors.New("this comment takes more than two cells")
+	}
+	rest := cell.BeginCell().MustStoreSlice([]byte(d.Comment[half:]), uint(len(d.Comment)-half)*8)
+	return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte(d.Comment[:half]), uint(half)*8).MustStoreRef(rest.EndCell()).EndCell(), nil
+}
+
+// Deposit makes a deposit, which is in a block at once, and gives the hash of the wallet's transaction in hex.
+func (t *TonCenter) Deposit(d Deposit) (string, error) {
+	body, ok := depositKinds[d.Kind]
+	if !ok {
+		return "", fmt.Errorf("unknown kind of deposit %q; allowed: %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(depositKinds))[1:], ", "))
+	}
+	if d.AmountNano < 0 {
+		return "", errors.New("amount_nano must not be negative")
+	}
+	payload, err := body(d)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.chain.catchUp(); err != nil {
+		return "", err
+	}
+	from, err := t.sender(d.From)
+	if err != nil {
+		return "", err
+	}
+	now := t.chain.now()
+	message, err := tlb.ToCell(&tlb.InternalMessage{
+		IHRDisabled: true, Bounce: d.Bounce, Bounced: d.Kind == "bounced", SrcAddr: from, DstAddr: t.wallet,
+		Amount: tlb.FromNanoTON(big.NewInt(d.AmountNano)), FwdFee: tlb.FromNanoTONU(400_000),
+		CreatedLT: t.chain.state.lt, CreatedAt: uint32(now.Unix()), Body: payload,
+	})
+	if err != nil {
+		return "", err
+	}
+	made, err := t.chain.take(message, now, chainEntry{plain: d.Undecoded})
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(made.view.Hash[:]), t.chain.catchUp()
+}
+
+// sender finds out who a deposit is from.
+func (t *TonCenter) sender(text string) (*address.Address, error) {
+	if strings.Contains(text, ":") || len(text) == 48 {
+		return parseAccount(text)
+	}
+	if text == "" {
+		text = strconv.Itoa(len(t.chain.state.transactions) % 16)
+	}
+	id := sha256.Sum256([]byte("sender " + text))
+	return address.NewAddress(0, 0, id[:]), nil
+}
+
+func (t *TonCenter) postDeposit(w http.ResponseWriter, r *http.Request) {
+	var d Deposit
+	if !sim.ReadControl(w, r, &d) {
+		return
+	}
+	id, err := t.Deposit(d)
+	if err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	sim.WriteJSON(w, http.StatusOK, map[string]string{"hash": id})
+}
+
+// SetBalance gives an account, the service's wallet when address is empty, a balance out of nowhere.
+func (t *TonCenter) SetBalance(at string, nano int64) error {
+	return t.ChangeBalance(at, func(int64) int64 { return nano })
+}
+
+// ChangeBalance is SetBalance for who has to know what is there: nothing happens on the chain between the look and the change.
+func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.chain.catchUp(); err != nil {
+		return err
+	}
+	address := t.wallet
+	if at != "" {
+		var err error
+		if address, err = parseAccount(at); err != nil {
+			return err
+		}
+	}
+	now, err := t.chain.account(address)
+	if err != nil {
+		return err
+	}
+	var held int64
+	if state := now.State(); state.IsValid {
+		held = state.Balance.Nano().Int64()
+	}
+	nano := change(held)
+	if nano < 0 {
+		return errors.New("balance_nano must not be negative")
+	}
+	return t.chain.setAccount(address, nano, nil)
+}
+
+func (t *TonCenter) postAccount(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Address     string `json:"address"`
+		BalanceNano int64  `json:"balance_nano"`
+	}
+	if !sim.ReadControl(w, r, &body) {
+		return
+	}
+	if err := t.SetBalance(body.Address, body.BalanceNano); err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Steering changes how the chain goes on; a nil field leaves things as they are.
+type Steering struct {
+	AdvanceMS   int64  `json:"advance_ms"`    // lets the clock jump
+	BlockTimeMS *int64 `json:"block_time_ms"` // see TonCenterOptions
+	FinalityMS  *int64 `json:"finality_ms"`   // see TonCenterOptions
+	DelayMS     *int64 `json:"delay_ms"`      // until a broadcast is included, besides the block time
+	Drop        *int   `json:"drop"`          // so many broadcasts are accepted, and then forgotten
+	Hide        *int   `json:"hide"`          // so many transactions are left out of all answers until they are revealed
+	Reveal      bool   `json:"reveal"`        // shows what was hidden, and hides no more
+}
+
+// Steer changes how the chain goes on.
+func (t *TonCenter) Steer(s Steering) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.chain.catchUp(); err != nil {
+		return err
+	}
+	next := t.chain.state.settings
+	next.Offset += time.Duration(s.AdvanceMS) * time.Millisecond
+	for into, ms := range map[*time.Duration]*int64{&next.BlockTime: s.BlockTimeMS, &next.Finality: s.FinalityMS, &next.Delay: s.DelayMS} {
+		if ms != nil {
+			*into = time.Duration(*ms) * time.Millisecond
+		}
+	}
+	if s.Reveal {
+		next.Hide = 0
+	}
+	for into, n := range map[*int]*int{&next.Drop: s.Drop, &next.Hide: s.Hide} {
+		if n != nil {
+			*into = *n
+		}
+	}
+	if s.AdvanceMS < 0 || min(next.BlockTime, next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
+		return errors.New("nothing of this may be negative")
+	}
+	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
+		return err
+	}
+	return t.chain.catchUp()
+}
+
+func (t *TonCenter) postChain(w http.ResponseWriter, r *http.Request) {
+	var s Steering
+	if !sim.ReadControl(w, r, &s) {
+		return
+	}
+	if err := t.Steer(s); err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	t.getChain(w, r)
+}
+
+func (t *TonCenter) getChain(w http.ResponseWriter, _ *http.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.chain.state.settings
+	accounts := map[string]string{}
+	for raw, account := range t.chain.state.accounts {
+		accounts[raw] = account.state.State().Balance.Nano().String()
+	}
+	sim.WriteJSON(w, http.StatusOK, map[string]any{
+		"wallet": t.Wallet(), "shop": t.Shop(), "now": t.chain.now().UTC(), "head": t.chain.head().UTC(),
+		"block_time_ms": s.BlockTime.Milliseconds(), "finality_ms": s.Finality.Milliseconds(), "delay_ms": s.Delay.Milliseconds(),
+		"drop": s.Drop, "hide": s.Hide, "queued": len(t.chain.state.queue), "transactions": len(t.chain.state.transactions),
+		"balances_nano": accounts,
+	})
+}

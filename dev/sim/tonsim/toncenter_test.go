@@ -1,0 +1,341 @@
+package tonsim
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xssnick/tonutils-go/address"
+	"github.com/xssnick/tonutils-go/tlb"
+	"github.com/xssnick/tonutils-go/ton/wallet"
+	"github.com/xssnick/tonutils-go/tvm/cell"
+
+	"stagecoach/dev/sim/simtest"
+)
+
+const ton = 1_000_000_000
+
+// payer is the owner of the service's wallet, as another program would sign for it.
+type payer struct {
+	key  ed25519.PrivateKey
+	sim  *TonCenter
+	url  string
+	test testing.TB
+}
+
+// chainTest is a served chain whose wallet has 10 TON.
+func chainTest(t testing.TB, change func(*TonCenterOptions)) *payer {
+	t.Helper()
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
+	o := TonCenterOptions{PublicKey: hex.EncodeToString(key.Public().(ed25519.PublicKey))}
+	if change != nil {
+		change(&o)
+	}
+	sim, err := NewTonCenter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sim.Close() })
+	return &payer{key: key, sim: sim, url: simtest.Serve(t, sim), test: t}
+}
+
+// order is one payment out of the wallet.
+type order struct {
+	seqno  uint32
+	ttl    time.Duration // from now on
+	to     string
+	amount uint64
+	bounce bool
+	body   *cell.Cell
+	deploy bool
+}
+
+// sign makes a real V5R1 message with the library, and gives it with its normalized hash in base64.
+func (p *payer) sign(o order) (*cell.Cell, string) {
+	p.test.Helper()
+	w, err := wallet.FromPrivateKeyWithOptions(p.key, wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID})
+	if err != nil {
+		p.test.Fatal(err)
+	}
+	spec := w.GetSpec().(*wallet.SpecV5R1Final)
+	spec.SetMessagesTTL(uint32(int64(o.ttl / time.Second)))
+	spec.SetSeqnoFetcher(func(context.Context, uint32) (uint32, error) { return o.seqno, nil })
+	to, err := parseAccount(o.to)
+	if err != nil {
+		p.test.Fatal(err)
+	}
+	message, err := w.PrepareExternalMessageForMany(p.test.Context(), o.deploy, []*wallet.Message{{
+		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors,
+		InternalMessage: &tlb.InternalMessage{
+			IHRDisabled: true, Bounce: o.bounce, DstAddr: to, Amount: tlb.FromNanoTONU(o.amount), Body: o.body,
+		},
+	}})
+	if err != nil {
+		p.test.Fatal(err)
+	}
+	whole, err := tlb.ToCell(message)
+	if err != nil {
+		p.test.Fatal(err)
+	}
+	return whole, base64.StdEncoding.EncodeToString(message.NormalizedHash())
+}
+
+// broadcast posts a message and gives the status and the answer.
+func (p *payer) broadcast(message *cell.Cell) (int, map[string]any) {
+	p.test.Helper()
+	return p.call("POST", "message", map[string]any{"boc": base64.StdEncoding.EncodeToString(message.ToBOC())})
+}
+
+func (p *payer) call(method, path string, body any) (int, map[string]any) {
+	p.test.Helper()
+	status, data := simtest.Do(p.test, method, p.url+"/api/v3/"+path, body)
+	var answer map[string]any
+	if err := json.Unmarshal(data, &answer); err != nil {
+		p.test.Fatalf("%s: %d %q: %v", path, status, data, err)
+	}
+	return status, answer
+}
+
+// history asks for the wallet's transactions, oldest first.
+func (p *payer) history(of, query string) []transactionView {
+	p.test.Helper()
+	status, data := simtest.Do(p.test, "GET", p.url+"/api/v3/transactions?sort=asc&limit=1000&account="+url.QueryEscape(of)+query, nil)
+	if status != http.StatusOK {
+		p.test.Fatalf("%d %s", status, data)
+	}
+	return p.decode(data)
+}
+
+// decode reads transactions as a client would; the decoder of cells and hashes is only for tests.
+func (p *payer) decode(data []byte) []transactionView {
+	p.test.Helper()
+	var answer struct {
+		Transactions []transactionView `json:"transactions"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		p.test.Fatalf("%s: %v", data, err)
+	}
+	return answer.Transactions
+}
+
+func (p *payer) balance(of string) int64 {
+	p.test.Helper()
+	_, answer := p.call("GET", "walletInformation?address="+url.QueryEscape(of), nil)
+	n, err := strconv.ParseInt(answer["balance"].(string), 10, 64)
+	if err != nil {
+		p.test.Fatal(err)
+	}
+	return n
+}
+
+func (p *payer) deposit(d Deposit) string {
+	p.test.Helper()
+	status, data := simtest.Do(p.test, "POST", p.url+"/_/deposits", d)
+	var answer struct {
+		Hash string `json:"hash"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || status != http.StatusOK || len(answer.Hash) != 64 {
+		p.test.Fatalf("%d %s %v", status, data, err)
+	}
+	return answer.Hash
+}
+
+func comment(t testing.TB, text string) *cell.Cell {
+	t.Helper()
+	c, err := wallet.CreateCommentCell(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestChainDepositAndPayment(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, nil)
+	first := p.deposit(Deposit{AmountNano: 3 * ton, Comment: "durov 100"})
+	second := p.deposit(Deposit{From: "alice", AmountNano: ton, Comment: "@bob_by"})
+	if first == second {
+		t.Fatal("two deposits are one")
+	}
+	if got := p.balance(p.sim.Wallet()); got > 14*ton || got < 14*ton-ton/100 {
+		t.Fatalf("balance %d", got)
+	}
+	body := comment(t, "50 Telegram Stars \n\nRef#abc")
+	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton / 2, body: body})
+	before := p.balance(p.sim.Shop())
+	status, answer := p.broadcast(message)
+	if status != http.StatusOK || answer["message_hash_norm"] != norm || answer["message_hash"] != base64.StdEncoding.EncodeToString(message.Hash()) {
+		t.Fatalf("%d %v, want %s", status, answer, norm)
+	}
+	if got := p.balance(p.sim.Shop()) - before; got > ton/2 || got < ton/2-ton/1000 {
+		t.Fatalf("the shop got %d", got)
+	}
+
+	all := p.history(p.sim.Wallet(), "")
+	if len(all) != 3 || hex.EncodeToString(all[0].Hash[:]) != first || hex.EncodeToString(all[1].Hash[:]) != second {
+		t.Fatalf("%+v", all)
+	}
+	for i, tx := range all {
+		if i > 0 && (tx.PrevLT != all[i-1].LT || tx.PrevHash != all[i-1].Hash || tx.LT <= all[i-1].LT) {
+			t.Errorf("transaction %d does not follow the one before", i)
+		}
+		if tx.Finality != "finalized" || tx.Description.Aborted {
+			t.Errorf("transaction %d: %s, aborted %t", i, tx.Finality, tx.Description.Aborted)
+		}
+	}
+	if c := all[0].InMsg.Content.Decoded; c == nil || c.Type != "text_comment" || c.Comment != "durov 100" || *all[0].InMsg.Value != "3000000000" {
+		t.Errorf("deposit: %+v", all[0].InMsg)
+	}
+	paid := all[2]
+	if paid.InMsg.HashNorm == nil || base64.StdEncoding.EncodeToString(paid.InMsg.HashNorm[:]) != norm || paid.InMsg.Source != nil {
+		t.Errorf("payment: %+v", paid.InMsg)
+	}
+	if a := paid.Description.Action; a == nil || !a.Success || a.SkippedActions != 0 || a.MsgsCreated != 1 || *paid.Description.Compute.ExitCode != 0 {
+		t.Errorf("payment: %+v", paid.Description)
+	}
+	if len(paid.OutMsgs) != 1 || *paid.OutMsgs[0].Value != "500000000" || paid.OutMsgs[0].Content.Hash != toHash(body.Hash()) {
+		t.Errorf("payment: %+v", paid.OutMsgs)
+	}
+
+	for _, query := range []string{
+		"msg_hash=" + url.QueryEscape(norm) + "&direction=in",
+		"msg_hash=" + hex.EncodeToString(message.Hash()),
+	} {
+		_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactionsByMessage?"+query, nil)
+		if found := p.decode(data); len(found) != 1 || found[0].Hash != paid.Hash {
+			t.Errorf("%s: %+v", query, found)
+		}
+	}
+	_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactionsByMessage?msg_hash="+hex.EncodeToString(paid.OutMsgs[0].Hash[:]), nil)
+	if found := p.decode(data); len(found) != 2 { // who sent it, and who got it
+		t.Errorf("the payment's own message: %+v", found)
+	}
+}
+
+func TestChainRefusals(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, nil)
+	good, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
+	if status, answer := p.broadcast(good); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	early, _ := p.sign(order{seqno: 5, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
+	late, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
+	for _, c := range []struct {
+		name    string
+		message *cell.Cell
+		after   int64
+		want    string
+	}{
+		{"again", good, 0, "exitcode=133"},
+		{"future seqno", early, 0, "exitcode=133"},
+		{"expired", late, 61_000, "exitcode=136"},
+	} {
+		if err := p.sim.Steer(Steering{AdvanceMS: c.after}); err != nil {
+			t.Fatal(err)
+		}
+		status, answer := p.broadcast(c.message)
+		text, _ := answer["error"].(string)
+		if status != http.StatusInternalServerError || !strings.Contains(text, "LITE_SERVER_UNKNOWN") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %v", c.name, status, answer)
+		}
+	}
+	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
+		t.Errorf("%d transactions", n)
+	}
+	for name, body := range map[string]any{
+		"no boc": map[string]any{}, "no base64": map[string]any{"boc": "%"}, "no cells": map[string]any{"boc": "AAAA"}, "no object": 5,
+		"no message": map[string]any{"boc": base64.StdEncoding.EncodeToString(cell.BeginCell().EndCell().ToBOC())},
+	} {
+		if status, answer := p.call("POST", "message", body); status != http.StatusUnprocessableEntity || answer["error"] == "" {
+			t.Errorf("%s: %d %v", name, status, answer)
+		}
+	}
+}
+
+// A message over the balance is accepted and the seqno counts on, but nothing is paid.
+func TestChainTooBig(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, nil)
+	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: 11 * ton})
+	if status, answer := p.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	tx := p.history(p.sim.Wallet(), "")[0]
+	if a := tx.Description.Action; a == nil || !a.Success || a.SkippedActions != 1 || a.MsgsCreated != 0 || len(tx.OutMsgs) != 0 || tx.Description.Aborted {
+		t.Errorf("%+v %+v", tx.Description, a)
+	}
+	_, answer := p.call("GET", "walletInformation?address="+p.sim.Wallet(), nil)
+	if answer["seqno"] != float64(1) || answer["status"] != "active" || answer["wallet_type"] != "wallet v5 r1" {
+		t.Errorf("%v", answer)
+	}
+}
+
+func TestChainBounce(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, nil)
+	nobody := address.NewAddress(0, 0, bytes.Repeat([]byte{9}, 32)).StringRaw()
+	message, _ := p.sign(order{ttl: time.Minute, to: nobody, amount: ton, bounce: true, body: comment(t, "50 Telegram Stars")})
+	if status, answer := p.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	all := p.history(p.sim.Wallet(), "")
+	if len(all) != 2 || len(all[0].OutMsgs) != 1 || all[1].InMsg.Bounced == nil || !*all[1].InMsg.Bounced {
+		t.Fatalf("%+v", all)
+	}
+	if got := p.balance(p.sim.Wallet()); got < 10*ton-ton/50 {
+		t.Errorf("the money did not come back: %d", got)
+	}
+	kept, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: nobody, amount: ton})
+	if status, answer := p.broadcast(kept); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	if got := p.balance(nobody); got != ton {
+		t.Errorf("nobody has %d", got)
+	}
+}
+
+// The body of a payment arrives as it was signed, over two cells.
+func TestChainTwoCells(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, nil)
+	rest := cell.BeginCell().MustStoreStringSnake("#RefRefRefRef").EndCell()
+	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte("10000 Telegram Stars \n\nRef"), 26*8).MustStoreRef(rest).EndCell()
+	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, body: body})
+	if status, answer := p.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	got := p.history(p.sim.Shop(), "")[0].InMsg.Content
+	if got.Hash != toHash(body.Hash()) || !bytes.Equal(got.Body.root.Hash(), body.Hash()) || got.Decoded.Comment != "10000 Telegram Stars \n\nRef#RefRefRefRef" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestChainFirstPaymentDeploys(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, func(o *TonCenterOptions) { o.Undeployed = true })
+	_, answer := p.call("GET", "walletInformation?address="+p.sim.Wallet(), nil)
+	if answer["status"] != "uninit" || answer["seqno"] != nil {
+		t.Errorf("%v", answer)
+	}
+	bare, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
+	if status, answer := p.broadcast(bare); status != http.StatusInternalServerError || strings.Contains(answer["error"].(string), "exitcode") {
+		t.Errorf("%d %v", status, answer)
+	}
+	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, deploy: true})
+	if status, answer := p.broadcast(message); status != http.StatusOK || answer["message_hash_norm"] != norm {
+		t.Fatalf("%d %v", status, answer)
+	}
+	if tx := p.history(p.sim.Wallet(), "")[0]; tx.OrigStatus != "uninit" || tx.EndStatus != "active" || len(tx.OutMsgs) != 1 {
+		t.Errorf("%+v", tx)
+	}
+}

@@ -1,0 +1,237 @@
+// Package torrentsim stands in for qBittorrent, and for a web seed that torrents get their content from.
+package torrentsim
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stagecoach/dev/sim"
+)
+
+// QBittorrentOptions are the settings of the stand-in for qBittorrent.
+type QBittorrentOptions struct {
+	Dir         string           // keeps the torrents over a restart; empty: memory only
+	Username    string           // of the Web API; empty means "admin"
+	Password    string           // and its password; empty means "adminadmin"
+	SavePath    string           // where torrents go that name no path; empty means "/downloads"
+	Version     string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": they differ in names and answers
+	Plan        TorrentPlan      // how torrents fare that are added from now on
+	FreeSpace   int64            // bytes; 0 means 100 GiB
+	BanDuration time.Duration    // after five wrong passwords; 0 means an hour
+	RemoveAfter time.Duration    // "remove at ratio": how long after completion it strikes; 0: never
+	Refresh     time.Duration    // how long a torrent that is rechecked shows what it did before
+	Now         func() time.Time // the clock; nil means time.Now
+}
+
+// qbVersions gives the version of the Web API for each program version that is played.
+var qbVersions = map[string]string{"4.5.2": "2.8.19", "5.0.4": "2.11.2", "5.2.0": "2.14.1"}
+
+// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents move no bytes: how far each one is follows from
+// its plan and the clock, so thousands of them cost nothing and a download of ten hours takes one call of Advance.
+type QBittorrent struct {
+	sim.Control
+	options QBittorrentOptions
+	system  *http.ServeMux
+
+	mu        sync.Mutex
+	clock     time.Duration // how far Advance has gone
+	torrents  []*simTorrent // in order of adding
+	tags      []string      // outlive the torrents that had them
+	category  map[string]string
+	deletions []TorrentDeletion
+	sessions  map[string]bool // by SID
+	logins    map[string]failedLogins
+	requestID int64
+}
+
+// NewQBittorrent opens the stand-in with the torrents that an earlier one left in the same folder.
+func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
+	for field, fallback := range map[*string]string{
+		&o.Username: "admin", &o.Password: "adminadmin", &o.SavePath: "/downloads", &o.Version: "4.5.2",
+	} {
+		if *field == "" {
+			*field = fallback
+		}
+	}
+	if qbVersions[o.Version] == "" {
+		return nil, fmt.Errorf("qbittorrent stand-in: version %q is not played; 4.5.2, 5.0.4 and 5.2.0 are", o.Version)
+	}
+	if o.FreeSpace == 0 {
+		o.FreeSpace = 100 << 30
+	}
+	if o.BanDuration == 0 {
+		o.BanDuration = time.Hour
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	q := &QBittorrent{
+		options: o, category: map[string]string{}, sessions: map[string]bool{}, logins: map[string]failedLogins{},
+	}
+	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
+		}
+		if err := q.load(); err != nil {
+			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
+		}
+	}
+	q.addRoutes(q.SetUp(sim.Protocol{Mask: func(p string) string { return p }, Fail: failQBittorrent, Named: qbittorrentFaults}))
+	q.addMethods()
+	return q, nil
+}
+
+// Close lets go of held connections and keeps the torrents; the handler must not be served any more.
+func (q *QBittorrent) Close() error {
+	q.ClearFaults()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.save()
+}
+
+// qbittorrentFaults are answers that a status alone does not tell.
+var qbittorrentFaults = map[string]sim.Problem{
+	"fails":  {Status: 200, Text: "Fails."}, // how most refusals look
+	"banned": {Status: 403, Text: "Your IP address has been banned after too many failed authentication attempts."},
+}
+
+// failQBittorrent answers an error as the Web API does: a status and one line.
+func failQBittorrent(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
+	if p.Text == "" {
+		p.Text = http.StatusText(p.Status)
+	}
+	writeText(w, p.Status, p.Text)
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // the client is gone: nobody to tell
+}
+
+// ServeHTTP answers the Web API under /api/v2/ and the control routes under /_/.
+func (q *QBittorrent) ServeHTTP(w http.ResponseWriter, r *http.Request) { q.Serve(w, r, q.system) }
+
+// addMethods adds the methods of the Web API, each with the HTTP methods that it takes.
+func (q *QBittorrent) addMethods() {
+	q.system = http.NewServeMux()
+	q.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		failQBittorrent(w, r, sim.Problem{Status: http.StatusNotFound})
+	})
+	q.system.HandleFunc("POST /api/v2/auth/login", q.login)
+	q.system.HandleFunc("POST /api/v2/auth/logout", q.logout)
+	read := func(name string, m method) { q.system.Handle("/api/v2/"+name, q.method(m)) }
+	act := func(name string, m method) {
+		q.system.Handle("POST /api/v2/"+name, q.method(m))
+		q.system.HandleFunc("/api/v2/"+name, func(w http.ResponseWriter, r *http.Request) {
+			failQBittorrent(w, r, sim.Problem{Status: http.StatusMethodNotAllowed})
+		})
+	}
+	read("app/version", func(*http.Request) (any, error) { return "v" + q.options.Version, nil })
+	read("app/webapiVersion", func(*http.Request) (any, error) { return qbVersions[q.options.Version], nil })
+	read("app/buildInfo", func(*http.Request) (any, error) { return qbBuild, nil })
+	read("app/defaultSavePath", func(*http.Request) (any, error) { return q.options.SavePath, nil })
+	read("app/preferences", func(*http.Request) (any, error) { return q.preferences(), nil })
+	read("transfer/info", func(*http.Request) (any, error) { return q.transfer(), nil })
+	read("sync/maindata", q.mainData)
+	read("torrents/info", q.listTorrents)
+	read("torrents/categories", func(*http.Request) (any, error) { return q.categories(), nil })
+	read("torrents/tags", func(*http.Request) (any, error) { return append([]string{}, q.tags...), nil })
+	act("torrents/add", q.addTorrents)
+	act("torrents/delete", q.deleteTorrents)
+	act("torrents/recheck", q.recheckTorrents)
+	act("torrents/addTags", q.addTags)
+	act("torrents/removeTags", q.removeTags)
+	act("torrents/createTags", q.createTags)
+	act("torrents/deleteTags", q.deleteTags)
+	act("torrents/createCategory", q.createCategory)
+	act("torrents/removeCategories", q.removeCategories)
+	act("torrents/setCategory", q.setCategory)
+	pause, resume := "pause", "resume"
+	if q.modern() {
+		pause, resume = "stop", "start"
+	}
+	act("torrents/"+pause, q.pauseTorrents)
+	act("torrents/"+resume, q.resumeTorrents)
+}
+
+// modern tells whether names are those of version 5.
+func (q *QBittorrent) modern() bool { return strings.HasPrefix(q.options.Version, "5") }
+
+// plain tells whether torrents/add answers only "Ok." or "Fails.", as it did before version 5.2.
+func (q *QBittorrent) plain() bool { return q.options.Version != "5.2.0" }
+
+// method is one method of the Web API; it runs with q.mu held and returns a text, or something to be written as JSON.
+type method func(r *http.Request) (any, error)
+
+// method wraps a method: its session, its parameters, the time that has passed and the shape of its answer.
+func (q *QBittorrent) method(m method) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !q.authorised(r) {
+			failQBittorrent(w, r, sim.Problem{Status: http.StatusForbidden})
+			return
+		}
+		if err := readForm(r); err != nil {
+			failQBittorrent(w, r, sim.Problem{Status: http.StatusBadRequest})
+			return
+		}
+		result, err := q.run(m, r)
+		var refusal *sim.Problem
+		switch text, isText := result.(string); {
+		case errors.As(err, &refusal):
+			failQBittorrent(w, r, *refusal)
+		case err != nil:
+			failQBittorrent(w, r, sim.Problem{Status: http.StatusInternalServerError, Text: err.Error()})
+		case isText:
+			writeText(w, http.StatusOK, text)
+		default:
+			sim.WriteJSON(w, http.StatusOK, result)
+		}
+	})
+}
+
+// run calls a method and keeps what it changed.
+func (q *QBittorrent) run(m method, r *http.Request) (any, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.settle()
+	result, err := m(r)
+	if err == nil && r.Method == http.MethodPost {
+		err = q.save()
+	}
+	return result, err
+}
+
+// now is the stand-in's time; q.mu must be held.
+func (q *QBittorrent) now() time.Time { return q.options.Now().Add(q.clock) }
+
+// settle lets everything happen that was due by now; q.mu must be held.
+func (q *QBittorrent) settle() {
+	now := q.now()
+	q.torrents = slices.DeleteFunc(q.torrents, func(t *simTorrent) bool {
+		if !t.Recheck.IsZero() && !now.Before(t.Recheck) {
+			t.recheck(now)
+		}
+		t.settle(now, q.options.FreeSpace == 0)
+		return q.options.RemoveAfter > 0 && t.RatioLimit != unlimitedRatio &&
+			!t.CompletedOn.IsZero() && now.Sub(t.CompletedOn) >= q.options.RemoveAfter
+	})
+}
+
+// place is where a torrent lies that asks for a path.
+func (q *QBittorrent) place(asked string) string {
+	switch {
+	case asked == "":
+		return q.options.SavePath
+	case path.IsAbs(asked):
+		return path.Clean(asked)
+	}
+	return path.Join(q.options.SavePath, asked)
+}

@@ -1,0 +1,236 @@
+package torrentsim
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anacrolix/torrent/metainfo"
+
+	"stagecoach/dev/sim"
+)
+
+// maxForm is how much of a form is taken; a .torrent file of a large library has some megabytes.
+const maxForm = 64 << 20
+
+// readForm reads the parameters of a query, a form or a multipart form.
+func readForm(r *http.Request) error {
+	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		return r.ParseMultipartForm(maxForm)
+	}
+	return r.ParseForm()
+}
+
+// addTorrents adds magnet links and .torrent files. It is content when one of them was new: which one, nobody hears.
+func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
+	pattern, err := q.pattern(r)
+	if err != nil {
+		return nil, err
+	}
+	var added []string
+	pending, failed := 0, 0
+	add := func(t simTorrent) {
+		if q.add(t) {
+			added = append(added, t.hash())
+		} else {
+			failed++
+		}
+	}
+	for line := range strings.Lines(r.Form.Get("urls")) {
+		line = strings.TrimSpace(line)
+		t := pattern
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "http://"), strings.HasPrefix(line, "https://"):
+			pending++ // it would be fetched later, and whether that works nobody hears: here it never does
+		case t.fromMagnet(line):
+			add(t)
+		default:
+			failed++
+		}
+	}
+	if r.MultipartForm != nil {
+		for _, header := range r.MultipartForm.File["torrents"] {
+			f, err := header.Open()
+			if err != nil {
+				return nil, err
+			}
+			data, err := io.ReadAll(f)
+			_ = f.Close()
+			if err != nil {
+				return nil, err
+			}
+			t := pattern
+			if !t.fromFile(data) {
+				return nil, &sim.Problem{
+					Status: http.StatusUnsupportedMediaType,
+					Text:   fmt.Sprintf("Error: '%s' is not a valid torrent file.", header.Filename),
+				}
+			}
+			add(t)
+		}
+	}
+	return q.added(added, pending, failed)
+}
+
+// added is the answer: one word before version 5.2, then numbers.
+func (q *QBittorrent) added(hashes []string, pending, failed int) (any, error) {
+	none := len(hashes)+pending == 0
+	switch {
+	case q.plain() && none:
+		return "Fails.", nil
+	case q.plain():
+		return "Ok.", nil
+	case none:
+		return nil, &sim.Problem{Status: http.StatusConflict}
+	}
+	return map[string]any{
+		"success_count": len(hashes), "pending_count": pending, "failure_count": failed,
+		"added_torrent_ids": append([]string{}, hashes...),
+	}, nil
+}
+
+// pattern is what a call says about all its torrents.
+func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
+	t := simTorrent{
+		Category: r.Form.Get("category"), Tags: splitTags(r.Form.Get("tags")), SavePath: q.place(r.Form.Get("savepath")),
+		RatioLimit: globalRatio, SeedLimit: globalRatio, AddedOn: q.now(), Since: q.now(), Plan: q.options.Plan,
+	}
+	if !q.modern() { // it takes blanks for a part of the tag, here only
+		t.Tags = slices.DeleteFunc(strings.Split(r.Form.Get("tags"), ","), func(tag string) bool { return tag == "" })
+		slices.Sort(t.Tags)
+	}
+	if !validCategory(t.Category) {
+		t.Category = "" // the real program says nothing about it either
+	}
+	var err error
+	if text := r.Form.Get("ratioLimit"); text != "" {
+		if t.RatioLimit, err = strconv.ParseFloat(text, 64); err != nil {
+			return t, &sim.Problem{Status: http.StatusBadRequest}
+		}
+	}
+	if text := r.Form.Get("seedingTimeLimit"); text != "" {
+		if t.SeedLimit, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return t, &sim.Problem{Status: http.StatusBadRequest}
+		}
+	}
+	stopped := "paused"
+	if q.modern() {
+		stopped = "stopped"
+	}
+	if r.Form.Get(stopped) == "true" {
+		t.hold(holdPaused, q.now())
+	}
+	return t, nil
+}
+
+// add takes a torrent unless it is there already. Its tags are not merged then, but a file brings its metadata to a
+// magnet link that still looks for it.
+func (q *QBittorrent) add(t simTorrent) bool {
+	for _, old := range q.torrents {
+		if !old.is(&t) {
+			continue
+		}
+		if p, _ := old.at(q.now()); p <= inMeta && old.Magnet && !t.Magnet {
+			old.V1, old.V2, old.Name, old.Size, old.Magnet = t.V1, t.V2, t.Name, t.Size, false
+			old.Spent = 0
+			if !old.Since.IsZero() {
+				old.Since = q.now()
+			}
+		}
+		return false
+	}
+	q.take(&t)
+	return true
+}
+
+// take puts a torrent to the others; its category and its tags are known from then on.
+func (q *QBittorrent) take(t *simTorrent) {
+	if _, known := q.category[t.Category]; !known && t.Category != "" {
+		q.category[t.Category] = ""
+	}
+	q.knowTags(t.Tags)
+	q.torrents = append(q.torrents, t)
+}
+
+var bareHash = regexp.MustCompile(`^([0-9a-fA-F]{40}|[A-Za-z2-7]{32})$`)
+
+// fromMagnet fills in what a magnet link, or a bare info hash, says; false when it is none.
+func (t *simTorrent) fromMagnet(link string) bool {
+	if bareHash.MatchString(link) {
+		link = "magnet:?xt=urn:btih:" + link
+	}
+	m, err := metainfo.ParseMagnetV2Uri(link)
+	if err != nil || !m.InfoHash.Ok && !m.V2InfoHash.Ok {
+		return false
+	}
+	if m.InfoHash.Ok {
+		t.V1 = m.InfoHash.Value.HexString()
+	}
+	if m.V2InfoHash.Ok {
+		t.V2 = m.V2InfoHash.Value.HexString()
+	}
+	t.Magnet, t.Name, t.Size = true, m.DisplayName, t.Plan.Size
+	if t.Name == "" {
+		t.Name = t.hash()
+	}
+	if t.Size == 0 {
+		t.Size = 1 << 20
+	}
+	return true
+}
+
+// fromFile fills in what a .torrent file says; false when it is none.
+func (t *simTorrent) fromFile(data []byte) bool {
+	file, err := metainfo.Load(bytes.NewReader(data))
+	if err != nil {
+		return false
+	}
+	info, err := file.UnmarshalInfo()
+	if err != nil || info.BestName() == "" || info.PieceLength <= 0 {
+		return false
+	}
+	if info.HasV1() {
+		sum := sha1.Sum(file.InfoBytes)
+		t.V1 = hex.EncodeToString(sum[:])
+	}
+	if info.HasV2() {
+		sum := sha256.Sum256(file.InfoBytes)
+		t.V2 = hex.EncodeToString(sum[:])
+	}
+	t.Name, t.Size = info.BestName(), info.TotalLength()
+	return true
+}
+
+// laterHash is the second info hash that the metadata of a hybrid magnet link shows.
+func laterHash(v1 string) string {
+	sum := sha256.Sum256([]byte("hybrid " + v1))
+	return hex.EncodeToString(sum[:])
+}
+
+// splitTags reads a list of tags: no blanks around them, none twice, sorted.
+func splitTags(list string) []string {
+	var tags []string
+	for tag := range strings.SplitSeq(list, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// validCategory tells whether a category may have this name; a slash makes one below another.
+func validCategory(name string) bool {
+	return !strings.Contains(name, `\`) && !strings.Contains(name, "//") &&
+		!strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
+}

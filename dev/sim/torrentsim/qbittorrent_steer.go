@@ -1,0 +1,378 @@
+package torrentsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/dev/sim"
+)
+
+// errNoTorrent says that a test steers a torrent that is not there.
+var errNoTorrent = errors.New("no such torrent")
+
+// Torrent is a torrent as a test sees or makes it.
+type Torrent struct {
+	Hash        string      `json:"hash"` // what the Web API calls hash
+	InfohashV1  string      `json:"infohash_v1"`
+	InfohashV2  string      `json:"infohash_v2"`
+	Name        string      `json:"name"`
+	State       string      `json:"state"`
+	Progress    float64     `json:"progress"` // 0 to 1
+	Size        int64       `json:"size"`     // bytes
+	Speed       int64       `json:"speed"`    // bytes per second
+	Category    string      `json:"category"`
+	Tags        []string    `json:"tags"`
+	SavePath    string      `json:"save_path"`
+	ContentPath string      `json:"content_path"`
+	Plan        TorrentPlan `json:"plan"`
+}
+
+// TorrentDeletion is a torrent that a client deleted.
+type TorrentDeletion struct {
+	Hash  string    `json:"hash"`
+	Name  string    `json:"name"`
+	Tags  []string  `json:"tags"`
+	Files bool      `json:"files"` // its files too
+	At    time.Time `json:"at"`
+}
+
+// TorrentChange is what becomes of a torrent; what is nil stays.
+type TorrentChange struct {
+	State    *string        `json:"state"`    // pins this state and stops the torrent's clock; "" lets it run again
+	Progress *float64       `json:"progress"` // 0 to 1
+	Size     *int64         `json:"size"`     // bytes
+	Speed    *int64         `json:"speed"`    // bytes per second, another way to give the duration; 0 stalls it
+	Duration *time.Duration `json:"-"`        // of the whole download; as duration_ms in JSON
+	Gone     *bool          `json:"gone"`     // its files are: only a recheck shows it
+}
+
+// UnmarshalJSON reads the duration in milliseconds from duration_ms and refuses unknown fields.
+func (c *TorrentChange) UnmarshalJSON(data []byte) error {
+	type plain TorrentChange
+	var in struct {
+		plain
+		DurationMS *int64 `json:"duration_ms"`
+	}
+	if err := strict(data, &in); err != nil {
+		return err
+	}
+	*c = TorrentChange(in.plain)
+	if in.DurationMS != nil {
+		d := fromMS(*in.DurationMS)
+		c.Duration = &d
+	}
+	return nil
+}
+
+// strict decodes JSON and refuses unknown fields.
+func strict(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// steer does something as the world does it: what was due before has happened, and what follows happens at once.
+func (q *QBittorrent) steer(do func() error) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.settle()
+	if err := do(); err != nil {
+		return err
+	}
+	q.settle()
+	return q.save()
+}
+
+// Torrents shows all torrents, in the order in which they were added.
+func (q *QBittorrent) Torrents() []Torrent {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.settle()
+	now, all := q.now(), make([]Torrent, 0, len(q.torrents))
+	for _, t := range q.torrents {
+		w := t.wire(now, q.modern())
+		all = append(all, Torrent{
+			Hash: w.Hash, InfohashV1: t.V1, InfohashV2: t.V2, Name: t.Name, State: w.State, Progress: w.Progress, Size: w.Size,
+			Speed: w.DlSpeed, Category: t.Category, Tags: append([]string{}, t.Tags...), SavePath: t.SavePath,
+			ContentPath: w.ContentPath, Plan: t.Plan,
+		})
+	}
+	return all
+}
+
+// Tags returns all tags that are known, also those that no torrent has.
+func (q *QBittorrent) Tags() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.tags)
+}
+
+// Deletions returns the torrents that clients deleted, oldest first.
+func (q *QBittorrent) Deletions() []TorrentDeletion {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.deletions)
+}
+
+// SetPlan changes how torrents fare that are added from now on.
+func (q *QBittorrent) SetPlan(p TorrentPlan) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.options.Plan = p
+}
+
+// Put adds torrents past the Web API, from metadata that is known. Of each it takes the hashes, the name, the size, the
+// category, the tags, the save path and the plan; without a hash it makes one up from the name.
+func (q *QBittorrent) Put(torrents ...Torrent) error {
+	return q.steer(func() error {
+		now := q.now()
+		for _, in := range torrents {
+			t := simTorrent{
+				V1: strings.ToLower(in.InfohashV1), V2: strings.ToLower(in.InfohashV2), Name: in.Name, Size: in.Size, Category: in.Category,
+				Tags: splitTags(strings.Join(in.Tags, ",")), SavePath: q.place(in.SavePath), RatioLimit: unlimitedRatio, SeedLimit: unlimitedRatio,
+				AddedOn: now, Since: now, Plan: in.Plan,
+			}
+			if t.V1+t.V2 == "" {
+				t.V1 = laterHash(in.Name)[:40]
+			}
+			if len(t.V1)%40 != 0 || len(t.V2)%64 != 0 {
+				return fmt.Errorf("torrent %q: infohash_v1 has 40 digits, infohash_v2 has 64", in.Name)
+			}
+			q.take(&t)
+		}
+		return nil
+	})
+}
+
+// find gives the torrents with this hash, info hash, tag or name.
+func (q *QBittorrent) find(match string) ([]*simTorrent, error) {
+	var found []*simTorrent
+	for _, t := range q.torrents {
+		if t.hash() == match || t.V1 == match || t.V2 == match || t.Name == match || slices.Contains(t.Tags, match) {
+			found = append(found, t)
+		}
+	}
+	if len(found) == 0 {
+		return nil, errNoTorrent
+	}
+	return found, nil
+}
+
+// Change changes the torrents with this hash, info hash, tag or name.
+func (q *QBittorrent) Change(match string, c TorrentChange) error {
+	return q.steer(func() error {
+		found, err := q.find(match)
+		for _, t := range found {
+			if err := t.change(c, q.now()); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// change works on a copy, so that a change that cannot be leaves the torrent as it was.
+func (t *simTorrent) change(c TorrentChange, now time.Time) error {
+	next, share := *t, t.progress(now)
+	if c.Size != nil {
+		next.Size = *c.Size
+	}
+	if c.Duration != nil {
+		next.Plan.Duration = *c.Duration
+	}
+	if c.Gone != nil {
+		next.Gone = *c.Gone
+	}
+	switch {
+	case c.Speed == nil:
+	case *c.Speed <= 0:
+		next.hold(holdStalled, now)
+	default:
+		next.Plan.Duration = time.Duration(float64(next.Size) / float64(*c.Speed) * float64(time.Second))
+		if next.Hold == holdStalled {
+			next.release(now)
+		}
+	}
+	if c.State != nil && *c.State != "" {
+		next.hold(*c.State, now)
+	} else if c.State != nil {
+		next.release(now)
+	}
+	full := 1.0
+	switch {
+	case c.Progress != nil:
+	case c.State != nil && (seeding(*c.State) || *c.State == "moving"):
+		c.Progress = &full
+	case next.Plan.Duration != t.Plan.Duration && share > 0 && next.Plan.Duration > 0: // another speed from here on
+		c.Progress = &share
+	}
+	if c.Progress != nil {
+		if err := next.setProgress(*c.Progress, now); err != nil {
+			return err
+		}
+	}
+	*t = next
+	return nil
+}
+
+// Remove takes the torrents with this hash, info hash, tag or name away behind everybody's back.
+func (q *QBittorrent) Remove(match string) error {
+	return q.steer(func() error {
+		found, err := q.find(match)
+		q.remove(found, false, false)
+		return err
+	})
+}
+
+// Advance puts the stand-in's clock forward.
+func (q *QBittorrent) Advance(d time.Duration) error {
+	return q.steer(func() error {
+		q.clock += max(d, 0)
+		return nil
+	})
+}
+
+// Restart ends all sessions. Lose is how many of the torrents added last are gone with their tags, as they are when the
+// program was killed before it had written them down.
+func (q *QBittorrent) Restart(lose int) error {
+	return q.steer(func() error {
+		q.sessions = map[string]bool{}
+		q.logins = map[string]failedLogins{}
+		keep := max(len(q.torrents)-max(lose, 0), 0)
+		lost := slices.Clone(q.torrents[keep:])
+		q.remove(lost, false, false)
+		for _, t := range lost {
+			q.tags = slices.DeleteFunc(q.tags, func(tag string) bool {
+				return slices.Contains(t.Tags, tag) && !slices.ContainsFunc(q.torrents, func(o *simTorrent) bool { return slices.Contains(o.Tags, tag) })
+			})
+		}
+		return nil
+	})
+}
+
+// SetFreeSpace sets the room on the disk in bytes; with 0 every download fails, and with -1 the program does not know,
+// as in the first half minute after its start.
+func (q *QBittorrent) SetFreeSpace(n int64) error {
+	return q.steer(func() error {
+		q.options.FreeSpace = n
+		return nil
+	})
+}
+
+// addRoutes adds the control routes.
+func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /_/torrents", func(w http.ResponseWriter, _ *http.Request) {
+		sim.WriteJSON(w, http.StatusOK, map[string]any{"items": q.Torrents(), "tags": q.Tags()})
+	})
+	mux.HandleFunc("GET /_/deletions", func(w http.ResponseWriter, _ *http.Request) {
+		sim.WriteJSON(w, http.StatusOK, map[string]any{"items": append([]TorrentDeletion{}, q.Deletions()...)})
+	})
+	mux.HandleFunc("POST /_/torrents", control(func(in struct {
+		Items []Torrent `json:"items"`
+	}, _ *http.Request,
+	) error {
+		return q.Put(in.Items...)
+	}))
+	mux.HandleFunc("PATCH /_/torrents/{match}", control(func(in TorrentChange, r *http.Request) error {
+		return q.Change(r.PathValue("match"), in)
+	}))
+	mux.HandleFunc("DELETE /_/torrents/{match}", func(w http.ResponseWriter, r *http.Request) {
+		finish(w, q.Remove(r.PathValue("match")))
+	})
+	mux.HandleFunc("PUT /_/plan", control(func(in TorrentPlan, _ *http.Request) error {
+		q.SetPlan(in)
+		return nil
+	}))
+	mux.HandleFunc("POST /_/clock", control(func(in struct {
+		AdvanceMS int64 `json:"advance_ms"`
+	}, _ *http.Request,
+	) error {
+		return q.Advance(time.Duration(in.AdvanceMS) * time.Millisecond)
+	}))
+	mux.HandleFunc("POST /_/restart", control(func(in struct {
+		Lose int `json:"lose"`
+	}, _ *http.Request,
+	) error {
+		return q.Restart(in.Lose)
+	}))
+	mux.HandleFunc("PUT /_/disk", control(func(in struct {
+		FreeSpace int64 `json:"free_space"`
+	}, _ *http.Request,
+	) error {
+		return q.SetFreeSpace(in.FreeSpace)
+	}))
+}
+
+// control makes a control route of a function that takes the JSON body.
+func control[T any](do func(in T, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in T
+		if sim.ReadControl(w, r, &in) {
+			finish(w, do(in, r))
+		}
+	}
+}
+
+// finish answers a control call that has nothing to show.
+func finish(w http.ResponseWriter, err error) {
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, errNoTorrent):
+		sim.WriteControlError(w, http.StatusNotFound, err)
+	default:
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+	}
+}
+
+// qbKept is what is kept over a restart.
+type qbKept struct {
+	Clock      time.Duration     `json:"clock"`
+	Torrents   []*simTorrent     `json:"torrents"`
+	Tags       []string          `json:"tags"`
+	Categories map[string]string `json:"categories"`
+}
+
+func (q *QBittorrent) file() string { return filepath.Join(q.options.Dir, "torrents.json") }
+
+// save writes everything down, whole or not at all; q.mu must be held.
+func (q *QBittorrent) save() error {
+	if q.options.Dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(qbKept{q.clock, q.torrents, q.tags, q.category})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(q.file()+".new", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(q.file()+".new", q.file())
+}
+
+func (q *QBittorrent) load() error {
+	data, err := os.ReadFile(q.file())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var kept qbKept
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(q.file()), err)
+	}
+	q.clock, q.torrents, q.tags = kept.Clock, kept.Torrents, kept.Tags
+	for name, path := range kept.Categories {
+		q.category[name] = path
+	}
+	return nil
+}

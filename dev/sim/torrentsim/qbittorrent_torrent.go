@@ -1,0 +1,300 @@
+package torrentsim
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+	"time"
+)
+
+const (
+	unlimitedRatio = -1 // a torrent that is seeded for ever, whatever the program's settings say
+	globalRatio    = -2 // a torrent that the program's settings hold for
+)
+
+// Never as the duration of a part of a TorrentPlan makes that part last for ever.
+const Never time.Duration = -1
+
+// TorrentPlan says how a torrent fares. Parts follow each other in the order of the fields; one of 0 is skipped, and one
+// that is Never does not end: a magnet link without peers, a torrent without a seeder.
+type TorrentPlan struct {
+	Hidden   time.Duration // added, but in no list yet: whoever deletes it now misses it without a word
+	Meta     time.Duration // metaDL: until a magnet link has its metadata
+	Check    time.Duration // checkingResumeData
+	Duration time.Duration // downloading; stalledDL when Never
+	Moving   time.Duration // moving, with all bytes there and the path still the old one
+	Size     int64         // bytes that a magnet link leads to; 0 means 1 MiB
+	Hybrid   bool          // the metadata of a magnet link shows a second, newer hash, which then identifies the torrent
+}
+
+// planJSON is a plan with its durations in milliseconds; -1 is Never.
+type planJSON struct {
+	HiddenMS   int64 `json:"hidden_ms"`
+	MetaMS     int64 `json:"meta_ms"`
+	CheckMS    int64 `json:"check_ms"`
+	DurationMS int64 `json:"duration_ms"`
+	MovingMS   int64 `json:"moving_ms"`
+	Size       int64 `json:"size"`
+	Hybrid     bool  `json:"hybrid"`
+}
+
+// MarshalJSON writes the durations in milliseconds.
+func (p TorrentPlan) MarshalJSON() ([]byte, error) {
+	return json.Marshal(planJSON{
+		toMS(p.Hidden), toMS(p.Meta), toMS(p.Check), toMS(p.Duration), toMS(p.Moving), p.Size, p.Hybrid,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *TorrentPlan) UnmarshalJSON(data []byte) error {
+	var in planJSON
+	if err := strict(data, &in); err != nil {
+		return err
+	}
+	*p = TorrentPlan{
+		fromMS(in.HiddenMS), fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size, in.Hybrid,
+	}
+	return nil
+}
+
+func toMS(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+func fromMS(ms int64) time.Duration {
+	if ms < 0 {
+		return Never
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// Reasons that stop a torrent, besides the states that a test pins.
+const (
+	holdPaused  = "paused" // shown under the name that its version has for it
+	holdError   = "error"
+	holdMissing = "missingFiles"
+	holdStalled = "stalledDL"
+)
+
+// simTorrent is one torrent; its fields are kept over a restart.
+type simTorrent struct {
+	V1, V2     string // info hashes, lower-case hex; V2 of a hybrid magnet link comes with the metadata
+	Name       string
+	Size       int64
+	Magnet     bool // begins without metadata
+	Category   string
+	Tags       []string // sorted
+	SavePath   string
+	RatioLimit float64
+	SeedLimit  int64 // minutes
+	AddedOn    time.Time
+	Plan       TorrentPlan
+	Gone       bool      // its files are, and nobody has noticed
+	Recheck    time.Time // when a recheck begins to show; zero: none is under way
+
+	Spent       time.Duration // of the plan, until Since
+	Since       time.Time     // when the clock began to run again; zero while it stands
+	Hold        string        // why it stands: one of the reasons above, or a pinned state
+	CompletedOn time.Time     // zero until all bytes are there
+}
+
+// phase is a part of a torrent's life, in the order of its plan.
+type phase int
+
+const (
+	inHiding phase = iota
+	inMeta
+	inCheck
+	inDownload
+	inMove
+	inSeed
+)
+
+// hash identifies the torrent: 40 digits, of the newer info hash when there is one.
+func (t *simTorrent) hash() string {
+	if t.V2 != "" {
+		return t.V2[:40]
+	}
+	return t.V1
+}
+
+// is tells whether the torrent has one of the other's info hashes.
+func (t *simTorrent) is(o *simTorrent) bool {
+	return t.V1 != "" && t.V1 == o.V1 || t.V2 != "" && t.V2 == o.V2
+}
+
+// before is how much of the plan comes before a phase; endless when a part that is Never comes before.
+func (t *simTorrent) before(p phase) (d time.Duration, endless bool) {
+	parts := [...]time.Duration{t.Plan.Hidden, t.Plan.Meta, t.Plan.Check, t.Plan.Duration, t.Plan.Moving}
+	for i, part := range parts[:p] {
+		if phase(i) == inMeta && !t.Magnet {
+			continue
+		}
+		if part < 0 {
+			return 0, true
+		}
+		d += part
+	}
+	return d, false
+}
+
+func (t *simTorrent) elapsed(now time.Time) time.Duration {
+	if t.Since.IsZero() {
+		return t.Spent
+	}
+	return t.Spent + now.Sub(t.Since)
+}
+
+// at tells in which phase the torrent is and for how long.
+func (t *simTorrent) at(now time.Time) (phase, time.Duration) {
+	elapsed := t.elapsed(now)
+	for p := inSeed; p > inHiding; p-- {
+		if start, endless := t.before(p); !endless && elapsed >= start {
+			return p, elapsed - start
+		}
+	}
+	return inHiding, elapsed
+}
+
+// shown tells whether the Web API knows the torrent by now.
+func (t *simTorrent) shown(now time.Time) bool {
+	p, _ := t.at(now)
+	return p > inHiding
+}
+
+// progress is the share of bytes that are there, from 0 to 1.
+func (t *simTorrent) progress(now time.Time) float64 {
+	switch p, into := t.at(now); {
+	case p > inDownload:
+		return 1
+	case p == inDownload && t.Plan.Duration > 0:
+		return float64(into) / float64(t.Plan.Duration)
+	}
+	return 0
+}
+
+// settle lets happen what was due by now.
+func (t *simTorrent) settle(now time.Time, diskFull bool) {
+	p, into := t.at(now)
+	if t.Magnet && t.Plan.Hybrid && t.V2 == "" && p > inMeta {
+		t.V2 = laterHash(t.V1)
+	}
+	if !t.CompletedOn.IsZero() || p < inDownload {
+		return
+	}
+	start, _ := t.before(inDownload)
+	badPath := strings.HasPrefix(t.SavePath, "/proc/") // nothing can be made there
+	switch {
+	case t.Hold == "" && (badPath || diskFull):
+		if badPath || p > inDownload {
+			into = 0
+		}
+		t.Spent, t.Since, t.Hold = start+into, time.Time{}, holdError
+	case p > inDownload:
+		t.CompletedOn = now
+		if end := start + t.Plan.Duration; !t.Since.IsZero() {
+			t.CompletedOn = t.Since.Add(end - t.Spent)
+		}
+	}
+}
+
+// hold stops the clock of the torrent and says why.
+func (t *simTorrent) hold(why string, now time.Time) {
+	t.Spent, t.Since, t.Hold = t.elapsed(now), time.Time{}, why
+}
+
+// release lets the clock run again.
+func (t *simTorrent) release(now time.Time) {
+	if t.Hold != "" {
+		t.Since, t.Hold = now, ""
+	}
+}
+
+// state is what the Web API calls the state.
+func (t *simTorrent) state(now time.Time, modern bool) string {
+	p, _ := t.at(now)
+	switch {
+	case t.Hold == holdPaused:
+		name := "paused"
+		if modern {
+			name = "stopped"
+		}
+		if p >= inMove {
+			return name + "UP"
+		}
+		return name + "DL"
+	case t.Hold != "":
+		return t.Hold
+	case p <= inMeta:
+		return "metaDL"
+	case p == inCheck:
+		return "checkingResumeData"
+	case p == inDownload && t.Plan.Duration < 0:
+		return holdStalled
+	case p == inDownload:
+		return "downloading"
+	case p == inMove:
+		return "moving"
+	}
+	return "stalledUP"
+}
+
+// contentPath is relative while resume data is checked and late while the content is moved.
+func (t *simTorrent) contentPath(state string, now time.Time) string {
+	p, _ := t.at(now)
+	switch {
+	case p <= inMeta:
+		return ""
+	case state == "checkingResumeData":
+		return t.Name
+	case state == "moving", t.Plan.Moving != 0 && p <= inMove:
+		return path.Join(t.SavePath, "incomplete", t.Name)
+	}
+	return path.Join(t.SavePath, t.Name)
+}
+
+// errNoDuration says that a torrent without a duration is never half done.
+var errNoDuration = errors.New("a progress between 0 and 1 needs a duration or a speed")
+
+// setProgress puts the clock of the torrent to where this share of its bytes is there.
+func (t *simTorrent) setProgress(share float64, now time.Time) error {
+	if share < 0 || share > 1 {
+		return errors.New("progress must be from 0 to 1")
+	}
+	switch {
+	case share < 1 && (t.Plan.Duration == 0 || t.Plan.Duration < 0 && share > 0):
+		return errNoDuration
+	case share == 1:
+		t.Plan.Duration = max(t.Plan.Duration, 0)
+	}
+	for _, before := range []*time.Duration{&t.Plan.Hidden, &t.Plan.Meta, &t.Plan.Check} {
+		*before = max(*before, 0) // whatever was Never is over
+	}
+	start, _ := t.before(inDownload)
+	t.Spent = start
+	if t.Plan.Duration > 0 {
+		t.Spent += time.Duration(share * float64(t.Plan.Duration))
+	}
+	if !t.Since.IsZero() {
+		t.Since = now
+	}
+	if share < 1 {
+		t.CompletedOn = time.Time{}
+	}
+	return nil
+}
+
+// recheck looks at the files anew: those that are gone are downloaded once more.
+func (t *simTorrent) recheck(now time.Time) {
+	if t.Gone || t.Hold == holdMissing {
+		_ = t.setProgress(0, now) // without a duration all is there again at once
+	}
+	if t.Hold == holdMissing {
+		t.release(now)
+	}
+	t.Gone, t.Recheck = false, time.Time{}
+}

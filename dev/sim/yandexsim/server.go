@@ -1,0 +1,226 @@
+// Package yandexsim stands in for Yandex Disk and Yandex OAuth.
+package yandexsim
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"stagecoach/dev/sim"
+)
+
+// Options are the settings of the stand-in for Yandex Disk and Yandex OAuth.
+type Options struct {
+	Dir            string        // the files of the disk; whatever is put there shows up at once
+	ClientID       string        // the OAuth application's id
+	ClientSecret   string        // and its secret
+	RefreshToken   string        // first valid refresh token
+	AccessToken    string        // first valid access token; optional
+	TokenTTL       time.Duration // life of access tokens; 0 means 24 hours
+	HrefTTL        time.Duration // life of download links; 0 means 30 minutes
+	StateFile      string        // keeps the tokens over a restart; empty: memory only
+	Latency        time.Duration // added to every REST call, not to the bytes
+	BytesPerSecond int64         // speed of each download; 0 is unlimited
+	SkipHashes     bool          // leave md5 and sha256 out: for benchmarks on large files
+}
+
+// Server is the stand-in for the REST API of Yandex Disk, its download hosts and the OAuth server, all on one address.
+type Server struct {
+	sim.Control
+	options Options
+	system  *http.ServeMux
+	root    *os.Root // refuses every path that leads outside, through symbolic links too
+	tokens  *tokens
+	hashes  *hashes
+	linkKey []byte // signs download links
+	stop    context.CancelFunc
+}
+
+// New opens the stand-in; the folder is made when it is missing.
+func New(o Options) (*Server, error) {
+	if o.TokenTTL == 0 {
+		o.TokenTTL = 24 * time.Hour
+	}
+	if o.HrefTTL == 0 {
+		o.HrefTTL = 30 * time.Minute
+	}
+	if o.Dir == "" {
+		return nil, errors.New("yandex stand-in: no folder given")
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("yandex stand-in: %w", err)
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("yandex stand-in: %w", err)
+	}
+	tokens, err := openTokens(o)
+	if err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("yandex stand-in: tokens: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	y := &Server{
+		options: o, root: root, tokens: tokens, hashes: newHashes(ctx), linkKey: []byte(rand.Text()), stop: stop,
+	}
+	mux := y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex, Named: yandexFaults})
+	mux.HandleFunc("POST /_/tokens/expire", func(w http.ResponseWriter, _ *http.Request) {
+		y.ExpireAccessTokens()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /_/tokens/revoke", func(w http.ResponseWriter, _ *http.Request) {
+		y.RevokeRefreshTokens()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	y.system = http.NewServeMux()
+	y.system.Handle("GET /v1/disk", y.rest(y.getDisk))
+	y.system.Handle("GET /v1/disk/{$}", y.rest(y.getDisk))
+	y.system.Handle("GET /v1/disk/resources", y.rest(y.getResource))
+	y.system.Handle("GET /v1/disk/resources/files", y.rest(y.getFiles))
+	y.system.Handle("GET /v1/disk/resources/download", y.rest(y.getDownload))
+	y.system.HandleFunc("GET /download/{link}", y.serveDownload)
+	y.system.HandleFunc("POST /token", y.postToken)
+	y.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		failYandex(w, r, sim.Problem{Status: http.StatusNotFound, Text: "NotFoundError"})
+	})
+	return y, nil
+}
+
+// Close lets go of held connections and of the folder; the handler must not be served any more.
+func (y *Server) Close() error {
+	y.ClearFaults()
+	y.stop()
+	y.hashes.wait()
+	return y.root.Close()
+}
+
+// ExpireAccessTokens makes every access token out of date; a refresh token still buys a new one.
+func (y *Server) ExpireAccessTokens() { y.tokens.expire() }
+
+// RevokeRefreshTokens makes every refresh token worthless, as when the owner withdraws the permission.
+func (y *Server) RevokeRefreshTokens() { y.tokens.revoke() }
+
+// ServeHTTP answers Yandex's interfaces at the root and the control routes under /_/.
+func (y *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { y.Serve(w, r, y.system) }
+
+// rest wraps a call of the REST API: its latency, its authorisation and the shape of its answers.
+func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if y.options.Latency > 0 && !sim.Sleep(r.Context(), y.options.Latency) {
+			sim.Abort()
+		}
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "OAuth ")
+		if !ok || !y.tokens.valid(token) {
+			failYandex(w, r, sim.Problem{Status: http.StatusUnauthorized})
+			return
+		}
+		result, err := answer(r)
+		var refusal *sim.Problem
+		switch {
+		case err == nil:
+			sim.WriteJSON(w, http.StatusOK, result)
+		case errors.As(err, &refusal):
+			failYandex(w, r, *refusal)
+		default:
+			failYandex(w, r, sim.Problem{Status: http.StatusInternalServerError})
+		}
+	})
+}
+
+// yandexFaults are refusals that a status alone does not tell.
+var yandexFaults = map[string]sim.Problem{
+	"download_limit": {Status: 429, Text: "DiskResourceDownloadLimitExceededError"},
+	"invalid_grant":  {Status: 400, Text: "invalid_grant"},
+}
+
+// yandexErrors are the usual error names of the REST API.
+var yandexErrors = map[int]string{
+	400: "FieldValidationError",
+	401: "UnauthorizedError",
+	403: "ForbiddenError",
+	404: "DiskNotFoundError",
+	406: "NotAcceptableError",
+	413: "DiskFileTooLargeError",
+	423: "DiskResourceLockedError",
+	429: "TooManyRequestsError",
+	500: "InternalServerError",
+	502: "BadGatewayError",
+	503: "DiskServiceUnavailableError",
+	504: "GatewayTimeoutError",
+	507: "DiskStorageQuotaExhaustedError",
+}
+
+// failYandex answers an error as the REST API does, or as the OAuth server or the download hosts do on their paths.
+func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
+	name := p.Text
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/download/"):
+		http.Error(w, http.StatusText(p.Status), p.Status)
+		return
+	case r.URL.Path == "/token":
+		if name == "" {
+			name = "server_error"
+		}
+		sim.WriteJSON(w, p.Status, map[string]string{"error": name, "error_description": oauthErrors[name]})
+		return
+	case name == "":
+		if name = yandexErrors[p.Status]; name == "" {
+			name = strings.ReplaceAll(http.StatusText(p.Status), " ", "") + "Error"
+		}
+	}
+	description := http.StatusText(p.Status)
+	if p.Status == http.StatusNotFound {
+		description = "Resource not found."
+	}
+	sim.WriteJSON(w, p.Status, map[string]string{
+		"error": name, "description": description, "message": yandexMessage(p.Status),
+	})
+}
+
+// yandexMessage is the part of an error that Yandex writes for people.
+func yandexMessage(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "Не авторизован."
+	case http.StatusForbidden:
+		return "Доступ запрещён."
+	case http.StatusNotFound:
+		return "Не удалось найти запрошенный ресурс."
+	case http.StatusBadRequest:
+		return "Ошибка проверки поля."
+	case http.StatusLocked:
+		return "Ресурс заблокирован. Возможно, над ним выполняется другая операция."
+	case http.StatusTooManyRequests:
+		return "Слишком много запросов."
+	}
+	return "Сервис временно недоступен."
+}
+
+// maskLink hides the signed part of a download link.
+func maskLink(p string) string {
+	if strings.HasPrefix(p, "/download/") {
+		return "/download/***"
+	}
+	return p
+}
+
+// diskPath turns the path of a call ("disk:/a", "/a" or "a") into one below the root: "a", or "." for the root.
+func diskPath(r *http.Request) (string, error) {
+	p := r.URL.Query().Get("path")
+	if p == "" {
+		return "", &sim.Problem{Status: http.StatusBadRequest}
+	}
+	p = strings.Trim(strings.TrimPrefix(p, "disk:"), "/")
+	for part := range strings.SplitSeq(p, "/") {
+		if part == ".." {
+			return "", &sim.Problem{Status: http.StatusBadRequest, Text: "DiskPathFormatError"}
+		}
+	}
+	return path.Clean(p), nil
+}
