@@ -28,7 +28,7 @@ func (r *ride) tellAttempt(ctx context.Context) {
 	defer r.telling.Unlock()
 	job := r.job()
 	r.told = job.State
-	r.signal(ctx, r.Settings.AttemptSignal, attemptOf(job))
+	r.signal(ctx, lifecycle.DeliveryAttemptSignal, attemptOf(job))
 }
 
 // tellStage tells the workflow of a stage that lasts, unless it was told, or the job has left it meanwhile.
@@ -39,7 +39,7 @@ func (r *ride) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
 		return
 	}
 	r.told = stage
-	r.signal(ctx, r.Settings.StageSignal, stage)
+	r.signal(ctx, lifecycle.DeliveryStageSignal, stage)
 }
 
 func (r *ride) signal(ctx context.Context, name string, value any) {

@@ -18,12 +18,10 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/yandex"
 )
-
-// JobRules is the table of a delivery job.
-type JobRules = lifecycle.Table[lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]
 
 // Storage is where files come from.
 type Storage interface {
@@ -34,7 +32,6 @@ type Storage interface {
 // Courier carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole ride.
 type Courier struct {
 	Store    *store.Store
-	Rules    JobRules
 	Storage  Storage
 	Telegram *telego.Bot
 	Temporal client.Client
@@ -56,8 +53,6 @@ type CourierSettings struct {
 	ShortRetryAfter time.Duration // a longer 429 ends the try
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
-	StageSignal     string        // how the workflow is told of a stage that lasts
-	AttemptSignal   string        // and of an attempt that has not ended the job
 	HandOverAfter   time.Duration // a ride goes on for no longer in a worker that was told to stop
 }
 
@@ -90,11 +85,11 @@ func (r *ride) claim(ctx context.Context) error {
 	lost := false
 	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
 		refusal, lost = nil, false
-		if r.Rules.Terminal(job.State) {
+		if lifecycle.Delivery.Terminal(job.State) {
 			refusal = errEnded
 			return nil, nil
 		}
-		steps := steps{rules: r.Rules, job: job}
+		steps := service.DeliverySteps{Job: job}
 		if job.Claim == 0 && job.Now.Sub(job.CreatedAt) > r.Settings.TTL {
 			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
 			return nil, nil
@@ -102,20 +97,20 @@ func (r *ride) claim(ctx context.Context) error {
 		if job.State != lifecycle.DeliveryQueued {
 			if job.AckPendingAt != nil {
 				refusal = r.settleLost(ctx, &steps)
-				return steps.events, nil
+				return steps.Events, nil
 			}
-			if steps.takeOver(activity.GetInfo(ctx).Attempt == 1) != nil {
+			if steps.TakeOver(activity.GetInfo(ctx).Attempt == 1) != nil {
 				refusal = fault.New(fault.WorkerLost, "the worker was lost in the last try")
 				return nil, nil
 			}
 			lost = true
 		}
 
-		if err := steps.claim(); err != nil {
+		if err := steps.Claim(); err != nil {
 			return nil, err
 		}
-		refusal = steps.take(lifecycle.DeliveryActionStartDownload, "")
-		return steps.events, nil
+		refusal = steps.Take(lifecycle.DeliveryActionStartDownload, "")
+		return steps.Events, nil
 	})
 	if err != nil {
 		return err
@@ -128,19 +123,15 @@ func (r *ride) claim(ctx context.Context) error {
 }
 
 // settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
-func (r *ride) settleLost(ctx context.Context, s *steps) error {
+func (r *ride) settleLost(ctx context.Context, s *service.DeliverySteps) error {
 	var last progress
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
 		last = progress{} // what cannot be read proves nothing
 	}
-	if err := s.settleLost(last.MessageID); err != nil {
+	if err := s.SettleLost(last.MessageID); err != nil {
 		return err
 	}
 	return errEnded
-}
-
-func unknownOutcome() *fault.Error {
-	return fault.New(fault.OutcomeUnknown, "the file was sent but no answer came: it may have arrived")
 }
 
 // settle writes what a failed ride means for the job and tells Temporal.
@@ -215,12 +206,12 @@ func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error)
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := r.step(write, func(s *steps) error {
-		next := nextAttempt(ctx, s.job.Now, 0)
+	err := r.step(write, func(s *service.DeliverySteps) error {
+		next := nextAttempt(ctx, s.Job.Now, 0)
 		if reason == fault.PausedByOperator {
 			next = nil // when the operator says so
 		}
-		return s.handOver(reason, next)
+		return s.HandOver(reason, next)
 	})
 	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
 		return Receipt{}, toTemporal(unknown)
@@ -236,7 +227,7 @@ func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error)
 // settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.
 func (r *ride) settleFenced(ctx context.Context) (Receipt, error) {
 	r.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
-	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && r.Rules.Terminal(job.State) {
+	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
 		return Receipt{State: job.State}, nil
 	}
 	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())

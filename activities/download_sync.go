@@ -38,12 +38,11 @@ type DownloadSync struct {
 
 // DownloadSyncSettings are the watcher's.
 type DownloadSyncSettings struct {
-	Every          time.Duration // between two polls
-	PollGap        time.Duration // a longer pause between two polls counts as an outage
-	StalledAfter   time.Duration // without progress; 0: never
-	StalledCancel  bool          // what stalls is cancelled
-	AlertAfter     time.Duration // without an answer
-	ObservedSignal string        // how a workflow is told of what its torrent does
+	Every         time.Duration // between two polls
+	PollGap       time.Duration // a longer pause between two polls counts as an outage
+	StalledAfter  time.Duration // without progress; 0: never
+	StalledCancel bool          // what stalls is cancelled
+	AlertAfter    time.Duration // without an answer
 }
 
 // Poll is what one poll has come to.

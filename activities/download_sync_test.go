@@ -57,7 +57,7 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	w := &watcher{shelf: newShelf(t, o), ears: &ears{}}
 	w.DownloadSync = &DownloadSync{
 		Store: w.shelf.Store, Torrents: w.shelf.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
-		Settings: DownloadSyncSettings{Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour, ObservedSignal: "observed"},
+		Settings: DownloadSyncSettings{Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour},
 	}
 	return w
 }

@@ -159,7 +159,7 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 	for _, n := range all {
 		group.Go(func() error {
 			err := step(ctx, func(ctx context.Context) error {
-				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", s.Settings.ObservedSignal, n.observation)
+				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
 			})
 			if err != nil {
 				if _, gone := errors.AsType[*serviceerror.NotFound](err); !gone && ctx.Err() == nil {

@@ -134,12 +134,12 @@ func TestNothingToHandOver(t *testing.T) {
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
-	for job, want := range map[*store.Download]DownloadRecord{
+	for job, want := range map[*store.Download]lifecycle.DownloadRecord{
 		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
 	} {
 		value, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
 		s.must(err)
-		var got DownloadRecord
+		var got lifecycle.DownloadRecord
 		s.must(value.Get(&got))
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -302,7 +302,7 @@ func TestRemovalAndCompletion(t *testing.T) {
 	s.move(completed, "complete", "")
 	value, err := s.env.ExecuteActivity(s.RemoveTorrent, completed.ID)
 	s.must(err)
-	var record DownloadRecord
+	var record lifecycle.DownloadRecord
 	s.must(value.Get(&record))
 	if record.Status != lifecycle.DownloadCompleted || s.torrent(completed.Tag()) == nil {
 		t.Errorf("%+v, %+v", record, s.qb.Torrents())
@@ -360,7 +360,7 @@ func TestMoves(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.job(magnet(1))
-	_, err := s.env.ExecuteActivity(s.MoveDownload, DownloadMove{JobID: job.ID, Action: "complete"})
+	_, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: "complete"})
 	s.wantFailure(err, fault.MediaNotReady, true)
 	s.exec(`UPDATE download_jobs SET content_path = '/x', speed = 5, eta_seconds = 5`)
 	for range 2 {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
 	"stagecoach/internal/torrent"
@@ -24,13 +25,13 @@ const (
 // AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is over, or
 // that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the reason:
 // enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
-func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord, error) {
+func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer keepBeating(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
-		return DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
 	}
-	if d.Rules.Terminal(job.State) || job.CancelRequestedAt != nil {
+	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
 	}
 	err = d.handOver(ctx, job)
@@ -43,7 +44,7 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (DownloadRecord
 		err = d.Store.MarkDownloadAdded(ctx, jobID)
 	}
 	if err != nil {
-		return DownloadRecord{}, d.notAdded(ctx, job, err)
+		return lifecycle.DownloadRecord{}, d.notAdded(ctx, job, err)
 	}
 	return recordOf(job), nil
 }
@@ -233,13 +234,13 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 // failure is recorded, for whoever waits for the end. A job that is over already keeps what it has: the answer tells. Its
 // workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then, stands in the
 // record all the same.
-func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (DownloadRecord, error) {
+func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer keepBeating(ctx)()
 	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
-		return DownloadRecord{}, patient(ctx, err)
+		return lifecycle.DownloadRecord{}, patient(ctx, err)
 	}
 	job, err := d.Store.DownloadByID(ctx, jobID)
-	if err != nil || d.Rules.Terminal(job.State) {
+	if err != nil || lifecycle.Download.Terminal(job.State) {
 		return recordOf(job), patient(ctx, err)
 	}
 	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)

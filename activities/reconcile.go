@@ -31,13 +31,10 @@ type Reconciler struct {
 	DeliveryHeartbeat time.Duration           // a held job whose heartbeat is older may have lost its worker
 	Payloads          converter.DataConverter // of what Temporal keeps; nil: the SDK's own
 	Tasks             TaskKeeper
-	// Downloads starts workflows and tells them; DownloadRecords writes the end of those that are lost.
-	Downloads       DownloadKeeper
-	DownloadRecords *Downloads
+	Downloads         DownloadKeeper
 	// EnsureDownloadSync makes sure that the watcher runs; nil: downloads are off.
 	EnsureDownloadSync func(ctx context.Context) error
 	Transactions       TransactionKeeper
-	Purchases          *Transactions
 	Wallet             string        // whose monitor must run; empty: none
 	StuckAfter         time.Duration // a transaction in processing for longer
 	Every              time.Duration // between two looks

@@ -56,7 +56,7 @@ func (s *sweeper) delivery(ctx context.Context, v *workflowView, job store.LiveJ
 	if f.Finding == store.FindingMissing && job.State == lifecycle.DeliveryQueued {
 		return s.mend(ctx, f, start) // it only waits in line: nothing of it is lost
 	}
-	end := JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
+	end := lifecycle.DeliveryEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
 	switch f.Finding {
 	case store.FindingTerminated:
 		end.Reason = fault.TerminatedByOperator
@@ -66,16 +66,16 @@ func (s *sweeper) delivery(ctx context.Context, v *workflowView, job store.LiveJ
 		}
 	}
 	return s.mend(ctx, f, func() (string, error) {
-		_, err := s.Records.FinishJob(ctx, end)
+		_, err := s.Records.Deliveries.Finish(ctx, end)
 		return store.DoneEnded, err
 	})
 }
 
 // endOf takes a job's end from its workflow, which has ended and knows it: the record was set back to an older moment. So a file
 // that was delivered since then is not delivered again.
-func (s *sweeper) endOf(ctx context.Context, job store.LiveJob) (JobEnd, error) {
-	end := JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
-	var outcome JobOutcome
+func (s *sweeper) endOf(ctx context.Context, job store.LiveJob) (lifecycle.DeliveryEnd, error) {
+	end := lifecycle.DeliveryEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
+	var outcome lifecycle.DeliveryOutcome
 	err := s.Temporal.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, &outcome)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 	switch {

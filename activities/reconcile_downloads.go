@@ -13,6 +13,8 @@ import (
 type DownloadKeeper interface {
 	// Launch starts a job's workflow.
 	Launch(ctx context.Context, job store.Download) error
+	// Move writes the end of one whose workflow is lost.
+	Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error)
 	// TellCancel tells a job's workflow that it is to end.
 	TellCancel(ctx context.Context, job store.Download) error
 	// Refresh lets a job's workflow take over what the record has.
@@ -75,7 +77,7 @@ func (s *sweeper) download(ctx context.Context, v *workflowView, job store.Downl
 		reason = fault.TerminatedByOperator
 	}
 	return s.mend(ctx, f, func() (string, error) {
-		_, err := s.DownloadRecords.MoveDownload(ctx, DownloadMove{JobID: job.ID, Action: lifecycle.DownloadActionFail, Reason: reason})
+		_, err := s.Downloads.Move(ctx, lifecycle.DownloadMove{JobID: job.ID, Action: lifecycle.DownloadActionFail, Reason: reason})
 		return store.DoneEnded, err
 	})
 }

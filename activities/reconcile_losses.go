@@ -10,7 +10,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -47,13 +46,13 @@ func (s *sweeper) loss(ctx context.Context, job store.SilentJob) error {
 	if attempt == nil {
 		return nil
 	}
-	written, changed, err := s.writeLoss(ctx, job, s.receiptIn(attempt), nextOf(attempt))
+	written, changed, err := s.Records.Deliveries.Lose(ctx, job, s.DeliveryHeartbeat, s.receiptIn(attempt), nextOf(attempt))
 	if err != nil || !changed {
 		return err
 	}
 	s.Log.Info("a lost worker was reported", "job", job.ID, "state", written.State, "attempt", written.Attempt)
 
-	if s.Records.Rules.Terminal(written.State) { // its workflow reads the end from the record, instead of waiting for a worker
+	if lifecycle.Delivery.Terminal(written.State) { // its workflow reads the end from the record, instead of waiting for a worker
 		return s.EndDelivery(ctx, job.WorkflowID())
 	}
 	return s.TellDelivery(ctx, job.WorkflowID(), attemptOf(written))
@@ -93,39 +92,4 @@ func (s *sweeper) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 		return 0
 	}
 	return last.MessageID
-}
-
-// writeLoss puts a job back into the queue whose worker was lost in this claim, or ends it where no attempt is left or the last bytes
-// were out. It takes the claim away, so that a worker that was only frozen can write and send nothing when it wakes.
-func (s *sweeper) writeLoss(ctx context.Context, silent store.SilentJob, receipt int64, next *time.Time) (job store.Job, changed bool, err error) {
-	job, err = s.Records.Store.ChangeJob(ctx, silent.ID, func(job *store.Job) ([]store.Event, error) {
-		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= s.DeliveryHeartbeat &&
-			job.State != lifecycle.DeliveryQueued && !s.Records.Rules.Terminal(job.State)
-		if !changed {
-			return nil, nil
-		}
-
-		steps := steps{rules: s.Records.Rules, job: job}
-		err := steps.lose(receipt, next)
-		job.Claim++
-		return steps.events, err
-	})
-	if changed && err == nil && s.Records.Rules.Terminal(job.State) {
-		s.Records.Metrics.JobsCompleted.WithLabelValues(string(job.State)).Inc()
-	}
-	return job, changed && err == nil, err
-}
-
-// lose writes the loss of the job's worker.
-func (s *steps) lose(receipt int64, next *time.Time) error {
-	if s.job.AckPendingAt != nil {
-		if s.settleLost(receipt) == nil {
-			return nil
-		}
-		return s.finish(lifecycle.DeliveryActionFail, fault.OutcomeUnknown)
-	}
-	if s.requeue(fault.WorkerLost, *s.job.HeartbeatAt, next) == nil {
-		return nil
-	}
-	return s.finish(lifecycle.DeliveryActionFail, fault.WorkerLost)
 }

@@ -17,6 +17,8 @@ type TransactionKeeper interface {
 	Start(ctx context.Context, hash string) error
 	// StartMonitor makes sure that the wallet's monitor runs.
 	StartMonitor(ctx context.Context, wallet string) error
+	// Stop fails one whose workflow is gone.
+	Stop(ctx context.Context, hash string, why *stars.Failure) (store.TransactionSnapshot, error)
 	// Refresh lets a transaction's workflow take over where the record stands.
 	Refresh(ctx context.Context, hash string) error
 }
@@ -81,11 +83,11 @@ func (s *sweeper) transaction(ctx context.Context, v *workflowView, t store.Tran
 		why = stars.Terminated
 	}
 	return s.mend(ctx, f, func() (string, error) {
-		position, err := s.Purchases.stop(ctx, t.Hash, why)
+		standing, err := s.Transactions.Stop(ctx, t.Hash, why)
 		if err != nil {
 			return "", err
 		}
-		if position.State == lifecycle.TransactionProcessing || position.RefundDue > 0 || position.Refund != nil {
+		if standing.State == lifecycle.TransactionProcessing || standing.RefundDue > 0 || standing.Refund != nil {
 			return start()
 		}
 		return store.DoneEnded, nil

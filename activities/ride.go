@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
 
@@ -80,16 +81,16 @@ func (r *ride) change(ctx context.Context, edit func(*store.Job) ([]store.Event,
 }
 
 // step edits the job's record as the holder of the current claim; a claim that was taken away ends the ride.
-func (r *ride) step(ctx context.Context, edit func(*steps) error) error {
+func (r *ride) step(ctx context.Context, edit func(*service.DeliverySteps) error) error {
 	claim := r.job().Claim
 	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
-		if job.Claim != claim || r.Rules.Terminal(job.State) {
+		if job.Claim != claim || lifecycle.Delivery.Terminal(job.State) {
 			return nil, errFenced
 		}
-		s := steps{rules: r.Rules, job: job}
+		s := service.DeliverySteps{Job: job}
 		job.HeartbeatAt = &job.Now
 		err := edit(&s)
-		return s.events, err
+		return s.Events, err
 	})
 	if err == nil {
 		r.enter(job)
@@ -102,8 +103,8 @@ func (r *ride) step(ctx context.Context, edit func(*steps) error) error {
 func (r *ride) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	err := r.step(write, func(s *steps) error {
-		return s.requeue(code, s.job.Now, nextAttempt(ctx, s.job.Now, pause))
+	err := r.step(write, func(s *service.DeliverySteps) error {
+		return s.Requeue(code, s.Job.Now, nextAttempt(ctx, s.Job.Now, pause))
 	})
 	if fault.CodeOf(err) == fault.TooManyAttempts {
 		return false
@@ -178,7 +179,7 @@ func (r *ride) progress() progress {
 func (r *ride) stageLasts() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.Rules.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
+	return !lifecycle.Delivery.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
 }
 
 func (r *ride) recordProgress(ctx context.Context, now progress) {

@@ -21,8 +21,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
 
@@ -35,19 +35,6 @@ type shelf struct {
 	seed *torrentsim.WebSeed
 	book store.Book
 	env  *testsuite.TestActivityEnvironment
-}
-
-// downloadRules are enough of the table for these tests: the real one stands in a room above.
-var downloadRules = DownloadRules{
-	States: []lifecycle.State[lifecycle.DownloadState]{{State: "completed", Terminal: true}, {State: "failed", Terminal: true}, {State: "canceled", Terminal: true}},
-	Rules: []lifecycle.Rule[lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
-		{Action: "begin", From: []lifecycle.DownloadState{"queued"}, To: "downloading", Who: []lifecycle.Role{lifecycle.System}, Event: "started"},
-		{Action: "complete", From: []lifecycle.DownloadState{"downloading"}, To: "completed", Who: []lifecycle.Role{lifecycle.System}, Event: "completed", Guards: []lifecycle.Guard[lifecycle.DownloadFacts]{{
-			Code: fault.MediaNotReady, Holds: func(f lifecycle.DownloadFacts) bool { return f.MediaReady },
-		}}},
-		{Action: "fail", From: []lifecycle.DownloadState{"queued", "downloading"}, To: "failed", Who: []lifecycle.Role{lifecycle.System}, Event: "failed"},
-		{Action: "cancel", From: []lifecycle.DownloadState{"queued", "downloading"}, To: "canceled", Who: []lifecycle.Role{lifecycle.System}, Event: "canceled"},
-	},
 }
 
 func newShelf(t *testing.T, o torrentsim.QBittorrentOptions) *shelf {
@@ -64,7 +51,7 @@ func newShelf(t *testing.T, o torrentsim.QBittorrentOptions) *shelf {
 	s.must(err)
 	t.Cleanup(func() { _ = s.seed.Close() })
 	s.Downloads = &Downloads{
-		Store: record, Rules: downloadRules, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
+		Store: record, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active", DoneCategory: "done",
 		}),
@@ -153,9 +140,9 @@ func (s *shelf) look(job store.Download) (look DownloadLook) {
 }
 
 // move makes a transition as the workflow does.
-func (s *shelf) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record DownloadRecord) {
+func (s *shelf) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record lifecycle.DownloadRecord) {
 	s.t.Helper()
-	value, err := s.env.ExecuteActivity(s.MoveDownload, DownloadMove{JobID: job.ID, Action: action, Reason: reason})
+	value, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason})
 	s.must(err)
 	s.must(value.Get(&record))
 	return record

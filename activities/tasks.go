@@ -18,9 +18,7 @@ import (
 type Tasks struct {
 	Store    *store.Store
 	Temporal client.Client
-	// UnblockedSignal is the name of the signal that tells a task that its last blocker is DONE.
-	UnblockedSignal string
-	Metrics         *metrics.Metrics
+	Metrics  *metrics.Metrics
 }
 
 // failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what a task
@@ -124,7 +122,7 @@ func (t *Tasks) TellDependents(ctx context.Context, taskID int64) error {
 		return t.failed(ctx, err, false)
 	}
 	for _, task := range waiting {
-		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", t.UnblockedSignal, nil)
+		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", lifecycle.TaskUnblockedSignal, nil)
 		if _, absent := errors.AsType[*serviceerror.NotFound](err); err != nil && !absent {
 			return err // whoever was told already is told again, which changes nothing
 		}

@@ -35,8 +35,6 @@ type TonMonitor struct {
 	Log       *slog.Logger
 	// Start starts a transaction's workflow and remembers that it did.
 	Start func(ctx context.Context, hash string) error
-	// The names of the signals that tell a workflow that its turn, or the chain's decision, may have come.
-	TurnSignal, SettledSignal string
 }
 
 const (
@@ -320,7 +318,7 @@ func (m *TonMonitor) tellLost(ctx context.Context, lost []string) error {
 	}
 	err := m.Store.RaiseAlert(ctx, store.AlertTransactionReview)
 	for _, hash := range lost {
-		err = errors.Join(err, m.signal(ctx, hash, m.SettledSignal, func() error { return nil }))
+		err = errors.Join(err, m.signal(ctx, hash, lifecycle.TransactionSettledSignal, func() error { return nil }))
 	}
 	return err
 }
@@ -333,10 +331,10 @@ func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	for _, turn := range untold.Turns {
-		err = errors.Join(err, m.signal(ctx, turn.TransactionHash, m.TurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) }))
+		err = errors.Join(err, m.signal(ctx, turn.TransactionHash, lifecycle.TransactionTurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) }))
 	}
 	for _, payment := range untold.Settled {
-		err = errors.Join(err, m.signal(ctx, payment.TransactionHash, m.SettledSignal, func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) }))
+		err = errors.Join(err, m.signal(ctx, payment.TransactionHash, lifecycle.TransactionSettledSignal, func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) }))
 	}
 	starts, startCtx := errgroup.WithContext(ctx)
 	starts.SetLimit(startsAtAll)

@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/torrent"
 )
 
 // LoadDownload gives a job as the record has it, and says whether its .torrent file is to be fetched.
-func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (DownloadRecord, error) {
+func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
-		return DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
 	}
 	record := recordOf(job)
 	source, err := torrent.ParseSource(job.SourceURL)
@@ -22,7 +23,7 @@ func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (DownloadReco
 
 // FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that. Temporal
 // counts the attempts, those of workers that were lost over a file too. What no later attempt mends is enqueue_failed.
-func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record DownloadRecord, err error) {
+func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer keepBeating(ctx)()
 	var job store.Download
 	err = store.Patiently(ctx, func() (err error) { // an outage of the record costs no attempt
@@ -30,13 +31,13 @@ func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record Downl
 		return err
 	})
 	if err != nil {
-		return DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
 	}
-	if d.Rules.Terminal(job.State) || job.CancelRequestedAt != nil {
+	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
 	}
 	if _, _, err := d.file(ctx, job); err != nil {
-		return DownloadRecord{}, d.notFetched(ctx, job, err)
+		return lifecycle.DownloadRecord{}, d.notFetched(ctx, job, err)
 	}
 	return recordOf(job), nil
 }

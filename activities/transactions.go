@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 )
@@ -17,6 +18,7 @@ import (
 type Transactions struct {
 	Store    *store.Store
 	Settings TransactionSettings
+	Orders   *service.Transactions
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 }
@@ -100,39 +102,8 @@ type TransactionFailure struct {
 
 // FailTransaction ends a try to buy, unless a purchase is signed or paid.
 func (t *Transactions) FailTransaction(ctx context.Context, f TransactionFailure) (Position, error) {
-	known := stars.Named(f.Message)
-	failure := store.Failure{Hash: f.Hash, Attempt: f.Attempt, Message: known.Message, Class: lifecycle.ErrorClass(known.Class)}
-	if failure.Class == lifecycle.NonRetryable {
-		failure.Refund = t.Settings.Refund
-	} else {
-		failure.Retry = t.Settings.retryPolicy(known)
-	}
-	standing, err := t.Store.FailTransaction(ctx, failure)
-	if isRefusal(err, fault.PaymentUndecided) {
-		return t.LookAtTransaction(ctx, f.Hash)
-	}
-	if err == nil && standing.GivenUp {
-		err = t.Store.RaiseAlert(ctx, store.AlertTransactionGivenUp)
-	}
-	countEnd(t.Metrics, standing, err)
+	standing, err := t.Orders.Fail(ctx, f.Hash, f.Attempt, stars.Named(f.Message))
 	return t.position(ctx, standing, err)
-}
-
-// unknownRetries is how often the system tries again what nobody can explain.
-const unknownRetries = 3
-
-// retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does not.
-func (s TransactionSettings) retryPolicy(f *stars.Failure) store.RetryPolicy {
-	policy := store.RetryPolicy{Ask: !f.ByOperator}
-	if f.Final {
-		return policy
-	}
-
-	policy.For, policy.Pause, policy.Waited = s.RetryFor, s.RetryPause, f.Away
-	if f.Class == stars.Unknown {
-		policy.Tries = unknownRetries
-	}
-	return policy
 }
 
 // WriteOffRefund gives up what is owed to the sender, or refuses.
@@ -147,28 +118,15 @@ func (t *Transactions) WriteOffRefund(ctx context.Context, r TransactionRequest)
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost counts twice.
 func countEnd(m *metrics.Metrics, s store.TransactionSnapshot, err error) {
-	if err == nil && (s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed) {
+	if err == nil && s.Ended() {
 		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
 	}
 }
 
 // CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
 func (t *Transactions) CancelTransaction(ctx context.Context, hash string) (Position, error) {
-	return t.stop(ctx, hash, stars.Cancelled)
-}
-
-// stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried again by the system.
-func (t *Transactions) stop(ctx context.Context, hash string, why *stars.Failure) (Position, error) {
-	position, err := t.LockTransaction(ctx, hash) // one that is pending has to pass through processing
-	switch {
-	case err != nil:
-		return position, err
-	case position.State == lifecycle.TransactionProcessing:
-		return t.FailTransaction(ctx, TransactionFailure{Hash: hash, Attempt: position.Attempt, Message: why.Message})
-	default:
-		standing, err := t.Store.StopRetrying(ctx, hash)
-		return t.position(ctx, standing, err)
-	}
+	standing, err := t.Orders.Stop(ctx, hash, stars.Cancelled)
+	return t.position(ctx, standing, err)
 }
 
 // TransactionReview says why an operator has to look.

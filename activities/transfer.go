@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
@@ -141,14 +142,14 @@ func (r *ride) passed(ctx context.Context, first, last bool) error {
 	}
 	switch {
 	case first && r.job().State == lifecycle.DeliveryDownloading:
-		err := r.step(ctx, func(s *steps) error {
-			if s.job.State == lifecycle.DeliveryStreaming {
+		err := r.step(ctx, func(s *service.DeliverySteps) error {
+			if s.Job.State == lifecycle.DeliveryStreaming {
 				return nil // this very write came through before, only its answer was lost
 			}
 			if last {
-				s.job.AckPendingAt = &s.job.Now
+				s.Job.AckPendingAt = &s.Job.Now
 			}
-			return s.take(lifecycle.DeliveryActionStream, "")
+			return s.Take(lifecycle.DeliveryActionStream, "")
 		})
 		if err != nil {
 			return err
@@ -245,9 +246,9 @@ func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.M
 	r.mu.Lock()
 	r.message = int64(message.MessageID)
 	r.mu.Unlock()
-	err = r.step(ctx, func(s *steps) error {
-		s.job.Sent = sentFile(item, fileID)
-		return s.acknowledge(int64(message.MessageID), fileID)
+	err = r.step(ctx, func(s *service.DeliverySteps) error {
+		s.Job.Sent = sentFile(item, fileID)
+		return s.Acknowledge(int64(message.MessageID), fileID)
 	})
 	if err == nil {
 		r.Metrics.JobsCompleted.WithLabelValues(string(lifecycle.DeliveryDelivered)).Inc()
@@ -263,7 +264,7 @@ func (r *ride) concludeFailure(ctx context.Context, err error) error {
 	}
 	r.letGo = false
 	if telegram.Unanswered(err) {
-		return unknownOutcome().WithCause(err)
+		return service.UnknownOutcome().WithCause(err)
 	}
 	if err := r.markAck(ctx, false); err != nil {
 		return err

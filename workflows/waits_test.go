@@ -101,7 +101,7 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 			Return(activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began}}, nil).Maybe()
 	}
 	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
-		Return(activities.DownloadRecord{Status: lifecycle.DownloadCanceled}, nil).Maybe()
+		Return(lifecycle.DownloadRecord{Status: lifecycle.DownloadCanceled}, nil).Maybe()
 	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
 
 	for n := range 24 * 12 {

@@ -13,8 +13,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/activities"
-	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 )
 
@@ -87,14 +85,12 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep, err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	counted := &counting{Client: r.client}
-	own := metrics.New()
 	w := worker.New(r.client, sweepQueue, worker.Options{})
 	w.RegisterWorkflow(sweepOnce)
 	w.RegisterActivity(&activities.Reconciler{
-		Temporal: counted, Records: &activities.Records{Store: r.store, Rules: lifecycle.Delivery, Metrics: own}, Log: quiet,
+		Temporal: counted, Records: &activities.Records{Store: r.store, Deliveries: r.deliveries}, Log: quiet,
 		StartDelivery: r.deliveries.Start, ShowDelivery: r.deliveries.Show, Tasks: r.tasks, Transactions: r.purchases,
 		Downloads:  &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet},
-		Purchases:  &activities.Transactions{Store: r.store, Metrics: own, Log: quiet},
 		StuckAfter: time.Hour, Every: 10 * time.Minute, SweptSignal: sweptSignal,
 	})
 	if err := w.Start(); err != nil {

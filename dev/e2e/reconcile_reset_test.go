@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
@@ -35,12 +36,13 @@ func (y *yard) startWorker() {
 		Download:    download.Settings{Grace: time.Minute},
 		Transaction: transaction.Settings{Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour, StuckAfter: time.Hour},
 	})
+	counted := metrics.New()
 	w.RegisterActivity(y.records)
-	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: y.records.Metrics})
-	w.RegisterActivity(&activities.Transactions{Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1}, Metrics: y.records.Metrics, Log: quiet})
-	downloads := &activities.Downloads{Store: y.store, Rules: lifecycle.Download, Metrics: y.records.Metrics, Log: quiet}
-	w.RegisterActivityWithOptions(func(context.Context, int64) (activities.DownloadRecord, error) {
-		return activities.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
+	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, Metrics: counted})
+	w.RegisterActivity(&activities.Transactions{Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1}, Orders: y.transactions, Metrics: counted, Log: quiet})
+	downloads := &activities.Downloads{Store: y.store, Jobs: y.downloads, Log: quiet}
+	w.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
+		return lifecycle.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
 	}, activity.RegisterOptions{Name: "AddTorrent"})
 	w.RegisterActivityWithOptions(downloads.LoadDownload, activity.RegisterOptions{Name: "LoadDownload"})
 	w.RegisterActivityWithOptions(downloads.MoveDownload, activity.RegisterOptions{Name: "MoveDownload"})

@@ -25,7 +25,6 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -74,7 +73,7 @@ func newYard(t testing.TB) *yard {
 	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.records = &activities.Records{Store: y.store, Rules: lifecycle.Delivery, Metrics: metrics.New()}
+	y.records = &activities.Records{Store: y.store, Deliveries: y.deliveries}
 
 	chat := int64(7)
 	y.user, err = y.store.CreateUser(ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken())
@@ -226,9 +225,7 @@ func (y *yard) reconciler() *activities.Reconciler {
 	return &activities.Reconciler{
 		Temporal: y.temporal, Records: y.records, Log: quiet, StartDelivery: y.deliveries.Start, ShowDelivery: y.deliveries.Show,
 		Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
-		DownloadRecords: &activities.Downloads{Store: y.store, Rules: lifecycle.Download, Metrics: y.records.Metrics, Log: quiet},
-		Purchases:       &activities.Transactions{Store: y.store, Metrics: y.records.Metrics, Log: quiet},
-		StuckAfter:      time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+		StuckAfter: time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
 		OnFinding: func(workload, finding string) {
 			y.mu.Lock()
 			defer y.mu.Unlock()

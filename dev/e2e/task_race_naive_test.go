@@ -41,7 +41,7 @@ func runNaiveWorker() int {
 		defer temporal.Close()
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
-		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: metrics.New()})
+		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, Metrics: metrics.New()})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {

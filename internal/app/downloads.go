@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 )
 
@@ -11,6 +12,7 @@ func (a *Connections) Downloads() *service.Downloads {
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads, Grace: a.Config.Download.Grace,
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.Config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
+		OnEnded:        func(state lifecycle.DownloadState) { a.Metrics.DownloadsEnded.WithLabelValues(string(state)).Inc() },
 		OnStarted:      func(mediaType string) { a.Metrics.DownloadsStarted.WithLabelValues(mediaType).Inc() },
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"stagecoach/activities"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/fault"
@@ -64,7 +63,7 @@ func all[E any](page func(after int64) ([]E, error), settle func(E) (int64, erro
 
 // deliveries ends those whose fate nobody knows any more. How one ended whose workflow has ended is the reconciler's.
 func (r *restored) deliveries(ctx context.Context) error {
-	records := &activities.Records{Store: r.Store, Rules: lifecycle.Delivery, Metrics: r.Metrics}
+	deliveries := r.Deliveries()
 	return all(func(after int64) ([]store.LiveJob, error) {
 		return r.Store.LiveJobs(ctx, 0, after, restorePage)
 	}, func(job store.LiveJob) (int64, error) {
@@ -76,7 +75,7 @@ func (r *restored) deliveries(ctx context.Context) error {
 			return job.ID, err
 		}
 		r.unknown++
-		if _, err := records.FinishJob(ctx, activities.JobEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.OutcomeUnknown}); err != nil || gone {
+		if _, err := deliveries.Finish(ctx, lifecycle.DeliveryEnd{JobID: job.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.OutcomeUnknown}); err != nil || gone {
 			return job.ID, err
 		}
 		return job.ID, r.terminate(ctx, id)

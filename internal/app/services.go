@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 )
 
@@ -17,6 +18,7 @@ func (a *Connections) Deliveries() *service.Deliveries {
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
 		CancelPatience: 3 * time.Second, Limits: service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
 		OnEnqueued: func(source string) { a.Metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+		OnEnded:    func(state lifecycle.DeliveryState) { a.Metrics.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
 }
 

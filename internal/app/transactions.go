@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/service"
 	"stagecoach/internal/ton"
@@ -62,6 +63,12 @@ func (a *Connections) Transactions() *service.Transactions {
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: taskPatience, Most: a.Config.Transactions.MaxStars, Reserve: a.Config.Transactions.Reserve,
 		StuckAfter: a.Config.Transactions.StuckAfter,
+		Failures: service.FailurePolicy{
+			Refund: a.Config.Transactions.Refund, RetryFor: a.Config.Transactions.RetryFor, RetryPause: a.Config.Transactions.RetryPause,
+		},
+		OnEnded: func(state lifecycle.TransactionState) {
+			a.Metrics.TransactionsEnded.WithLabelValues(string(state)).Inc()
+		},
 		Price: func(ctx context.Context, stars int64) (int64, error) {
 			price, err := shop.Price(ctx, int(stars))
 			return int64(price), err

@@ -14,5 +14,19 @@ type DeliveryView struct {
 	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
 }
 
+// DeliveryEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action acknowledge is
+// for one that is known to be delivered, though the record does not have it.
+type DeliveryEnd struct {
+	JobID  int64          `json:"job_id"`
+	Action DeliveryAction `json:"action"`
+	Reason fault.Code     `json:"reason"`
+}
+
+// DeliveryOutcome is a job's end as the record has it.
+type DeliveryOutcome struct {
+	State  DeliveryState `json:"state"`
+	Reason fault.Code    `json:"reason,omitempty"`
+}
+
 // DeliveryTitle names a job's workflow for operators.
 func DeliveryTitle(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }

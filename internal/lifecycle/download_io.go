@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"fmt"
 	"strings"
+
+	"stagecoach/internal/fault"
 )
 
 // DownloadTitle names a job's workflow for operators. The workflow's id is download/<user>/<book>/<media type>.
@@ -12,6 +14,25 @@ func DownloadTitle(jobID int64, workflowID string) string {
 		return fmt.Sprintf("Download %d", jobID)
 	}
 	return fmt.Sprintf("Download %d: %s of book %s", jobID, parts[3], parts[2])
+}
+
+// DownloadRecord is a job as the record has it.
+type DownloadRecord struct {
+	Status DownloadState `json:"status"`
+	Reason fault.Code    `json:"reason,omitempty"` // of a failure
+	// CancelRequested says that somebody wants it to end.
+	CancelRequested bool `json:"cancel_requested,omitempty"`
+	// Removing says that its torrent is being removed: all that is left is the end.
+	Removing bool `json:"removing,omitempty"`
+	// NeedsFile says that its .torrent file is to be fetched before anything can be added. Only LoadDownload tells.
+	NeedsFile bool `json:"needs_file,omitempty"`
+}
+
+// DownloadMove is one transition as its workflow decided it: begin, complete, fail or cancel.
+type DownloadMove struct {
+	JobID  int64          `json:"job_id"`
+	Action DownloadAction `json:"action"`
+	Reason fault.Code     `json:"reason,omitempty"` // of a failure, or of a cancel by the program itself
 }
 
 type DownloadRequest = Request[DownloadState, DownloadAction]

@@ -28,7 +28,8 @@ type Deliveries struct {
 	MaxFileSize int64 // bytes
 	Limits      DeliveryLimits
 	Log         *slog.Logger
-	OnEnqueued  func(source string) // counts new jobs
+	OnEnqueued  func(source string)                 // counts new jobs
+	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no ride has written
 	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
 	CancelPatience time.Duration
 }

@@ -30,9 +30,10 @@ type Downloads struct {
 	Temporal  client.Client
 	Store     *store.Store
 	Log       *slog.Logger
-	Off       bool                    // there is no qBittorrent: nothing is started
-	OnStarted func(mediaType string)  // counts new jobs
-	Payloads  converter.DataConverter // that Temporal has; nil: the SDK's own
+	Off       bool                                // there is no qBittorrent: nothing is started
+	OnStarted func(mediaType string)              // counts new jobs
+	OnEnded   func(state lifecycle.DownloadState) // counts ends
+	Payloads  converter.DataConverter             // that Temporal has; nil: the SDK's own
 	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
 	CancelPatience time.Duration
 	Grace          time.Duration // for a torrent that is missing

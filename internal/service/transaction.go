@@ -35,6 +35,8 @@ type Transactions struct {
 	Reserve  int64                                                                // nanoTON kept back of each transfer
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
+	Failures   FailurePolicy
+	OnEnded    func(state lifecycle.TransactionState) // counts where a try to carry out an order has led to
 }
 
 // Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.

@@ -92,6 +92,11 @@ type TransactionSnapshot struct {
 	DepositConfirmed bool  `json:"-"`
 }
 
+// Ended says whether a try to carry out the order has ended.
+func (s TransactionSnapshot) Ended() bool {
+	return s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed
+}
+
 // Facts are what the guards of the table look at.
 func (s TransactionSnapshot) Facts() lifecycle.TransactionFacts {
 	facts := lifecycle.TransactionFacts{

@@ -37,7 +37,7 @@ func (a process) downloadActivities() (*activities.Downloads, *activities.Downlo
 		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency), OnResult: a.Liveness.Noting(liveness.QBittorrent),
 	})
 	downloads := &activities.Downloads{
-		Store: a.Store, Rules: lifecycle.Download, Torrents: torrents, Metrics: a.Metrics, Log: a.Log,
+		Store: a.Store, Jobs: a.Downloads(), Torrents: torrents, Log: a.Log,
 		Fetcher: fetch.New(fetch.Options{MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources}),
 		Settings: activities.DownloadSettings{
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
@@ -48,7 +48,7 @@ func (a process) downloadActivities() (*activities.Downloads, *activities.Downlo
 		Store: a.Store, Torrents: torrents, Temporal: a.Temporal, Metrics: a.Metrics, Log: a.Log,
 		Settings: activities.DownloadSyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
-			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter, ObservedSignal: lifecycle.DownloadObservedSignal,
+			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter,
 		},
 	}
 	return downloads, watcher

@@ -48,8 +48,8 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 			return err
 		}
 	}
-	records := &activities.Records{Store: p.Store, Rules: lifecycle.Delivery, Metrics: p.Metrics}
 	deliveries := p.Deliveries()
+	records := &activities.Records{Store: p.Store, Deliveries: deliveries}
 	counted := []interceptor.WorkerInterceptor{p.Liveness.Worker()}
 
 	keeper := p.Transactions()
@@ -63,13 +63,13 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		}
 	}
 	shop.Records = records
-	shop.Tasks = &activities.Tasks{Store: p.Store, Temporal: p.Temporal, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: p.Metrics}
+	shop.Tasks = &activities.Tasks{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics}
 	shop.Downloads, shop.DownloadSync = p.downloadActivities()
 	shop.Reconciler = &activities.Reconciler{
 		Temporal: p.Temporal, Records: records, Log: log, StartDelivery: deliveries.Start, ShowDelivery: deliveries.Show, Tasks: p.Tasks(),
 		TellDelivery: deliveries.Tell, EndDelivery: deliveries.End, DeliveryHeartbeat: c.Delivery.Heartbeat, Payloads: p.Payloads,
-		Downloads: p.Downloads(), DownloadRecords: shop.Downloads, EnsureDownloadSync: p.downloadSync(),
-		Transactions: keeper, Purchases: shop.Transactions, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
+		Downloads: p.Downloads(), EnsureDownloadSync: p.downloadSync(),
+		Transactions: keeper, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {
 			result := "ok"
@@ -185,13 +185,13 @@ func workflowSettings(c config.Config) workflows.Settings {
 func (a process) courier() (*activities.Courier, error) {
 	c := a.Config
 	courier := &activities.Courier{
-		Store: a.Store, Rules: lifecycle.Delivery, Storage: a.Yandex, Telegram: a.Telegram, Temporal: a.Temporal,
+		Store: a.Store, Storage: a.Yandex, Telegram: a.Telegram, Temporal: a.Temporal,
 		Metrics: a.Metrics, Log: a.Log,
 		Settings: activities.CourierSettings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
-			CacheChat: c.Telegram.CacheChat, StageSignal: lifecycle.DeliveryStageSignal, AttemptSignal: lifecycle.DeliveryAttemptSignal,
+			CacheChat:     c.Telegram.CacheChat,
 			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 	}

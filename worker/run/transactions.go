@@ -8,7 +8,6 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/app"
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -34,7 +33,7 @@ func (a process) shop(keeper *service.Transactions) (activities.Main, error) {
 	cashier := &activities.Cashier{
 		Store: a.Store, Wallet: wallet, Chain: a.Chain(), Second: a.secondSource(), Settings: settings, Metrics: a.Metrics, Log: a.Log,
 	}
-	shop := activities.Main{Transactions: &activities.Transactions{Store: a.Store, Settings: settings, Metrics: a.Metrics, Log: a.Log}, Cashier: cashier}
+	shop := activities.Main{Transactions: &activities.Transactions{Store: a.Store, Settings: settings, Orders: keeper, Metrics: a.Metrics, Log: a.Log}, Cashier: cashier}
 	if wallet == nil {
 		cashier.Fragment = a.Fragment(fragment.Options{})
 		return shop, nil
@@ -58,7 +57,7 @@ func (a process) shop(keeper *service.Transactions) (activities.Main, error) {
 	}
 	shop.Monitor = &activities.TonMonitor{
 		Store: a.Store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings, Temporal: a.Temporal, Metrics: a.Metrics, Log: a.Log,
-		Start: app.TraceStart("deposit", keeper.Start), TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
+		Start: app.TraceStart("deposit", keeper.Start),
 	}
 	return shop, nil
 }

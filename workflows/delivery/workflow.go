@@ -47,10 +47,10 @@ var (
 
 // Run drives one job to its end. It completes when the file was delivered, is cancelled when a person stopped it, and
 // fails with the reason's code otherwise, so that operators find each kind by its status.
-func (w *Workflow) Run(ctx workflow.Context, jobID int64) (activities.JobOutcome, error) {
+func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOutcome, error) {
 	job := &run{id: jobID, settings: w.Settings}
 	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil }); err != nil {
-		return activities.JobOutcome{}, err
+		return lifecycle.DeliveryOutcome{}, err
 	}
 	job.enter(ctx, lifecycle.DeliveryQueued)
 
@@ -148,13 +148,13 @@ func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
 }
 
 // finish waits for the ride's end and writes it, unless the courier has.
-func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.JobOutcome, error) {
+func (r *run) finish(ctx workflow.Context, ride workflow.Future) (lifecycle.DeliveryOutcome, error) {
 	var receipt activities.Receipt
 	err := ride.Get(ctx, &receipt)
 	if err == nil && receipt.State == lifecycle.DeliveryDelivered {
-		return activities.JobOutcome{State: receipt.State}, nil
+		return lifecycle.DeliveryOutcome{State: receipt.State}, nil
 	}
-	end := activities.JobEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
+	end := lifecycle.DeliveryEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
 	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 	switch {
@@ -172,7 +172,7 @@ func (r *run) finish(ctx workflow.Context, ride workflow.Future) (activities.Job
 }
 
 // close shows the end to operators.
-func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
+func (r *run) close(ctx workflow.Context, outcome lifecycle.DeliveryOutcome) {
 	r.enter(ctx, outcome.State)
 	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(outcome.State))}
 	if outcome.Reason == fault.OutcomeUnknown {
@@ -182,7 +182,7 @@ func (r *run) close(ctx workflow.Context, outcome activities.JobOutcome) {
 }
 
 // ending is how the workflow closes.
-func ending(outcome activities.JobOutcome) error {
+func ending(outcome lifecycle.DeliveryOutcome) error {
 	switch outcome.State {
 	case lifecycle.DeliveryDelivered:
 		return nil

@@ -37,8 +37,8 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 
 // wantEnd lets the workflow write exactly this end, which the record accepts.
 func wantEnd(env *testsuite.TestWorkflowEnvironment, action lifecycle.DeliveryAction, reason fault.Code, state lifecycle.DeliveryState) {
-	env.OnActivity(records.FinishJob, mock.Anything, activities.JobEnd{JobID: jobID, Action: action, Reason: reason}).
-		Return(activities.JobOutcome{State: state, Reason: reason}, nil).Once()
+	env.OnActivity(records.FinishJob, mock.Anything, lifecycle.DeliveryEnd{JobID: jobID, Action: action, Reason: reason}).
+		Return(lifecycle.DeliveryOutcome{State: state, Reason: reason}, nil).Once()
 }
 
 func TestDelivered(t *testing.T) {
@@ -47,7 +47,7 @@ func TestDelivered(t *testing.T) {
 		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
 	})
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-	var outcome activities.JobOutcome
+	var outcome lifecycle.DeliveryOutcome
 	if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != lifecycle.DeliveryDelivered {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
@@ -148,11 +148,11 @@ func TestRecordAway(t *testing.T) {
 	})
 	calls := 0
 	env.OnActivity(records.FinishJob, mock.Anything, mock.Anything).Return(
-		func(_ context.Context, end activities.JobEnd) (activities.JobOutcome, error) {
+		func(_ context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 			if calls++; calls < 10 {
-				return activities.JobOutcome{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+				return lifecycle.DeliveryOutcome{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
 			}
-			return activities.JobOutcome{State: lifecycle.DeliveryFailed, Reason: end.Reason}, nil
+			return lifecycle.DeliveryOutcome{State: lifecycle.DeliveryFailed, Reason: end.Reason}, nil
 		})
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	if failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError()); !ok || failure.Type() != string(fault.FileNotFound) {

@@ -151,7 +151,7 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	if action == lifecycle.DownloadActionBegin && r.Status != lifecycle.DownloadQueued {
 		return nil
 	}
-	record, err := record.Do(ctx, downloads.MoveDownload, activities.DownloadMove{JobID: r.id, Action: action, Reason: reason})
+	record, err := record.Do(ctx, downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason})
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 }
 
 // enter makes the record's status the workflow's, and shows a new one to operators.
-func (r *run) enter(ctx workflow.Context, record activities.DownloadRecord) {
+func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 	if record.Removing && r.canceled == "" { // as after a reset
 		r.canceled = fault.CancelledByUser
 	}

@@ -38,7 +38,7 @@ func TestReconcile(t *testing.T) {
 	reconciler := &activities.Reconciler{
 		EnsureDownloadSync: func(ctx context.Context) error { return w.startSync(ctx) },
 		Temporal:           w.client, Records: &activities.Records{Store: w.store}, Log: w.jobs.Log,
-		Downloads: w.jobs, DownloadRecords: w.acts, Every: 500 * time.Millisecond,
+		Downloads: w.jobs, Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.becomes(unstarted, lifecycle.DownloadDownloading)

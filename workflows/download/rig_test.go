@@ -81,7 +81,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorr
 		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
 	w.acts = &activities.Downloads{
-		Store: w.store, Rules: lifecycle.Download, Torrents: w.torrents, Metrics: metrics.New(), Log: quiet,
+		Store: w.store, Jobs: w.jobs, Torrents: w.torrents, Log: quiet,
 		Fetcher:  fetch.New(fetch.Options{AllowPrivate: true}),
 		Settings: activities.DownloadSettings{SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute},
 	}
@@ -119,7 +119,7 @@ func (w *world) startWorker() {
 	w.worker.RegisterActivity(w.acts)
 	w.worker.RegisterActivity(&activities.DownloadSync{
 		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New(), Log: w.jobs.Log,
-		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour, ObservedSignal: lifecycle.DownloadObservedSignal},
+		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour},
 	})
 	w.must(w.worker.Start())
 	files := worker.New(w.client, lifecycle.TorrentQueue, worker.Options{

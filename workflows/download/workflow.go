@@ -62,14 +62,14 @@ type run struct {
 // Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped it,
 // and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with the job's
 // id alone; what a run hands to the next one comes second.
-func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (activities.DownloadRecord, error) {
+func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lifecycle.DownloadRecord, error) {
 	life, stop := workflow.WithCancel(ctx)
 	r := &run{
 		Workflow: w, id: jobID, Carried: Carried{Status: lifecycle.DownloadQueued, Since: workflow.Now(ctx).UTC()}, stop: stop,
 		cancels: workflow.GetSignalChannel(ctx, lifecycle.CancelSignal), news: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
 	}
 	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
-		return activities.DownloadRecord{}, err
+		return lifecycle.DownloadRecord{}, err
 	}
 	var err error
 	if carried == nil {
@@ -80,7 +80,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (act
 	}
 	for err == nil && !lifecycle.Download.Terminal(r.Status) && !r.stopping(ctx) {
 		if r.mayContinue(ctx) {
-			return activities.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, jobID, &r.Carried)
+			return lifecycle.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, jobID, &r.Carried)
 		}
 		err = r.step(life)
 	}
@@ -88,9 +88,9 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (act
 		err = r.remove(ctx)
 	}
 	if err != nil {
-		return activities.DownloadRecord{}, err
+		return lifecycle.DownloadRecord{}, err
 	}
-	return activities.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
+	return lifecycle.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }
 
 // hear takes cancels. One may name the job that it is for: the id of the workflow is also that of the job before. Signals are
@@ -120,7 +120,7 @@ func (r *run) do(life workflow.Context, activity workflow.Future, result any) er
 // enqueue hands the torrent to qBittorrent. How long that may take, and when it makes no sense to go on, the activity
 // knows.
 func (r *run) enqueue(life workflow.Context) error {
-	var record activities.DownloadRecord
+	var record lifecycle.DownloadRecord
 	err := r.fetch(life)
 	if err == nil && !r.stopping(life) {
 		record, err = r.add(life)
@@ -170,7 +170,7 @@ func (r *run) fetch(life workflow.Context) error {
 
 const fetchAttempts = 3
 
-func (r *run) add(life workflow.Context) (record activities.DownloadRecord, err error) {
+func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err error) {
 	queue := lifecycle.MainQueue
 	if r.FromFile {
 		queue = lifecycle.TorrentQueue
@@ -235,7 +235,7 @@ func (r *run) remove(ctx workflow.Context) error {
 	}
 	r.describe(ctx)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	var record activities.DownloadRecord
+	var record lifecycle.DownloadRecord
 	removal := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id)
 	for signals := 0; !removal.IsReady(); signals++ {
 		err := workflow.Await(ctx, func() bool { return removal.IsReady() || r.cancels.Len() > 0 || r.news.Len() > 0 })

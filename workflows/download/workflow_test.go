@@ -30,11 +30,11 @@ type play struct {
 	began time.Time
 
 	mu     sync.Mutex
-	record activities.DownloadRecord
+	record lifecycle.DownloadRecord
 	done   []string // what the workflow did, in order, with the seconds since the start
 
 	fetch  func(nth int) error // nil: it has a magnet link
-	add    func(ctx context.Context, nth int) (activities.DownloadRecord, error)
+	add    func(ctx context.Context, nth int) (lifecycle.DownloadRecord, error)
 	look   func(nth int) (activities.DownloadLook, error)
 	remove func(nth int) error
 	resume func(nth int) error
@@ -48,7 +48,7 @@ func newPlay(t *testing.T) *play {
 	suite.SetLogger(quiet{})
 	p := &play{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, counts: map[string]int{}}
 	p.record.Status = lifecycle.DownloadQueued
-	p.add = func(context.Context, int) (activities.DownloadRecord, error) { return p.record, nil }
+	p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, nil }
 	p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{}, nil }
 	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
 	p.move = func() error { return nil }
@@ -57,35 +57,35 @@ func newPlay(t *testing.T) *play {
 	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType})
 	p.RegisterActivity(&activities.Downloads{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
-	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		record := p.record
 		record.NeedsFile = p.fetch != nil
 		return record, nil
 	}).Maybe()
-	p.OnActivity(downloads.FetchTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.FetchTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		err := p.fetch(p.did("fetch", ""))
 		return p.record, err
 	}).Maybe()
-	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (lifecycle.DownloadRecord, error) {
 		return p.add(ctx, p.did("add", ""))
 	}).Maybe()
 	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadLook, error) {
 		return p.look(p.did("look", ""))
 	}).Maybe()
-	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		err := p.remove(p.did("remove", ""))
 		return p.record, err
 	}).Maybe()
 	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
 		return p.resume(p.did("resume", ""))
 	}).Maybe()
-	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.DownloadNote) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.DownloadNote) (lifecycle.DownloadRecord, error) {
 		p.did(n.Type, "")
 		return p.record, nil
 	}).Maybe()
-	p.OnActivity(downloads.MoveDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, m activities.DownloadMove) (activities.DownloadRecord, error) {
+	p.OnActivity(downloads.MoveDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, m lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
 		if err := p.move(); err != nil {
-			return activities.DownloadRecord{}, err
+			return lifecycle.DownloadRecord{}, err
 		}
 		p.did(string(m.Action), string(m.Reason))
 		p.mu.Lock()
@@ -165,7 +165,7 @@ func (p *play) wantCanceled() {
 
 func (p *play) wantCompleted() {
 	p.t.Helper()
-	var record activities.DownloadRecord
+	var record lifecycle.DownloadRecord
 	if err := p.GetWorkflowResult(&record); err != nil || record.Status != lifecycle.DownloadCompleted {
 		p.t.Errorf("got %+v, %v", record, err)
 	}
@@ -279,7 +279,7 @@ func TestMissing(t *testing.T) {
 	t.Run("cannot be added again", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.add = func(_ context.Context, nth int) (activities.DownloadRecord, error) {
+		p.add = func(_ context.Context, nth int) (lifecycle.DownloadRecord, error) {
 			if nth > 1 {
 				return p.record, temporal.NewNonRetryableApplicationError("no", string(fault.EnqueueFailed), nil)
 			}
@@ -354,7 +354,7 @@ func TestNotBegun(t *testing.T) {
 		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()
 			p := newPlay(t)
-			p.add = func(_ context.Context, nth int) (activities.DownloadRecord, error) {
+			p.add = func(_ context.Context, nth int) (lifecycle.DownloadRecord, error) {
 				if nth < 3 {
 					return p.record, temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
 				}
@@ -367,7 +367,7 @@ func TestNotBegun(t *testing.T) {
 	t.Run("over before it began", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
-		p.record = activities.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.WorkflowLost}
+		p.record = lifecycle.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.WorkflowLost}
 		p.run("add")
 		p.wantFailed(fault.WorkflowLost)
 	})
@@ -397,7 +397,7 @@ func TestCancels(t *testing.T) {
 		}{
 			"downloading": {func(p *play) { p.saw(time.Millisecond, lifecycle.ObservedDownloading) }, []string{"add", "begin", "remove", "cancel cancelled_by_user"}},
 			"handing over": {func(p *play) {
-				p.add = func(ctx context.Context, _ int) (activities.DownloadRecord, error) {
+				p.add = func(ctx context.Context, _ int) (lifecycle.DownloadRecord, error) {
 					<-ctx.Done()
 					return p.record, ctx.Err()
 				}
@@ -502,7 +502,7 @@ func TestForgottenCompletion(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.after(time.Second, func() {
-		p.record = activities.DownloadRecord{Status: lifecycle.DownloadCompleted}
+		p.record = lifecycle.DownloadRecord{Status: lifecycle.DownloadCompleted}
 		p.SignalWorkflow(lifecycle.CancelSignal, nil)
 	})
 	p.run("add", "remove")
@@ -514,7 +514,7 @@ func TestEndsElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
 	p.after(time.Second, func() {
-		p.record = activities.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.TerminatedByOperator}
+		p.record = lifecycle.DownloadRecord{Status: lifecycle.DownloadFailed, Reason: fault.TerminatedByOperator}
 	})
 	p.saw(2*time.Second, lifecycle.ObservedAbsent)
 	p.run("add", "went_missing")

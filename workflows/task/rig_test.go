@@ -77,7 +77,7 @@ func (w *world) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, UnblockedSignal: lifecycle.TaskUnblockedSignal, Metrics: metrics.New()})
+	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, Metrics: metrics.New()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

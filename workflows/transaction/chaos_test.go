@@ -22,7 +22,6 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -217,22 +216,21 @@ func (c *chaos) build() error {
 			},
 		}),
 	}
-	c.purchases = &activities.Transactions{Store: c.lab.store, Settings: settings, Metrics: counted, Log: log}
 	c.monitor = &activities.TonMonitor{
 		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c}, Metrics: counted, Log: log,
-		TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
 		Start: func(ctx context.Context, hash string) error {
 			c.note(errand{hash: hash, start: true})
 			return c.lab.store.MarkTransactionStarted(ctx, hash)
 		},
 	}
 	c.client = &service.Transactions{
-		Store: c.lab.store, Log: log,
+		Store: c.lab.store, Log: log, Failures: failures(settings),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := c.toncenter.Wallet(ctx, c.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
+	c.purchases = &activities.Transactions{Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log}
 	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), store.WalletStart{BalanceNano: begin})
 	return err
 }

@@ -349,7 +349,7 @@ func TestReconciler(t *testing.T) {
 
 	reconciler := &activities.Reconciler{
 		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
-		Transactions: w.client, Purchases: w.purchases, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
+		Transactions: w.client, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.fails(waiting, "terminated_by_operator", lifecycle.UnknownError)

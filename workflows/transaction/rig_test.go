@@ -124,6 +124,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	w.must(err)
 	w.client = &service.Transactions{
 		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Failures: failures(s.settings),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
@@ -146,10 +147,10 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 			Wait: 2 * time.Second, Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
 		}
 	}
-	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Metrics: counted, Log: log}
+	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted, Log: log}
 	w.monitor = &activities.TonMonitor{
 		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client, Metrics: counted, Log: log,
-		Start: w.client.Start, TurnSignal: lifecycle.TransactionTurnSignal, SettledSignal: lifecycle.TransactionSettledSignal,
+		Start: w.client.Start,
 	}
 	w.admin, err = w.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
 	w.must(err)
@@ -388,4 +389,9 @@ func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// failures is what settings say to failures.
+func failures(s activities.TransactionSettings) service.FailurePolicy {
+	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: s.RetryPause}
 }

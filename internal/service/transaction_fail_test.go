@@ -1,4 +1,4 @@
-package activities
+package service
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 // operator is asked in the end.
 func TestRetryPolicies(t *testing.T) {
 	t.Parallel()
-	settings := TransactionSettings{RetryFor: 24 * time.Hour, RetryPause: time.Minute}
+	settings := FailurePolicy{RetryFor: 24 * time.Hour, RetryPause: time.Minute}
 	keeps := store.RetryPolicy{For: settings.RetryFor, Pause: settings.RetryPause, Ask: true}
 	waits, few := keeps, keeps
 	waits.Waited, few.Tries = true, 3
