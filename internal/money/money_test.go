@@ -73,8 +73,19 @@ func TestAddSubLimits(t *testing.T) {
 	for _, c := range []struct {
 		n, m, want Nano // n + m = want, and want - m = n
 	}{
-		{0, 0, 0}, {5, 0, 5}, {-5, 0, -5}, {5, 7, 12}, {5, -7, -2}, {-5, 5, 0}, {most, 0, most}, {most - 1, 1, most}, {0, most, most},
-		{least, 0, least}, {least + 1, -1, least}, {least, most, -1}, {most, -most, 0},
+		{0, 0, 0},
+		{5, 0, 5},
+		{-5, 0, -5},
+		{5, 7, 12},
+		{5, -7, -2},
+		{-5, 5, 0},
+		{most, 0, most},
+		{most - 1, 1, most},
+		{0, most, most},
+		{least, 0, least},
+		{least + 1, -1, least},
+		{least, most, -1},
+		{most, -most, 0},
 	} {
 		if got, err := c.n.Add(c.m); err != nil || got != c.want {
 			t.Errorf("%d + %d: %d %v", c.n, c.m, got, err)
