@@ -21,6 +21,8 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
 	notInIDs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	commands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:<!-- tested: ([^\n]*) -->)?")
+	path     = regexp.MustCompile("`((?:activities|api|deploy|dev|docs|internal|starter|worker|workflows)/[\\w./-]*\\w/?)`")
+	treeItem = regexp.MustCompile(`(?m)^( *)(\w+)/`)
 	tested   = regexp.MustCompile(`(?m)^<!-- tested: ([^\n]*) -->$`)
 	goTest   = regexp.MustCompile(`^(Test\w+) in ([\w/]+)$`)
 )
@@ -45,6 +47,46 @@ func TestLinks(t *testing.T) {
 			if anchor != "" && !slices.Contains(anchorsOf(textOf(t, name)), anchor) {
 				t.Errorf("%s leads to #%s in %s, which has no such heading", from, anchor, name)
 			}
+		}
+	}
+}
+
+// TestPathsExist looks whether the files and folders exist that documents name. Decisions keep the names of their date, and the example
+// of a new workload names files that are still to be written.
+func TestPathsExist(t *testing.T) {
+	t.Parallel()
+	for _, name := range allDocuments(t) {
+		if strings.HasPrefix(name, "docs/decisions/") || name == "CHANGELOG.md" {
+			continue
+		}
+		for _, match := range path.FindAllStringSubmatch(textOf(t, name), -1) {
+			if strings.Contains(match[1], "reminder") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, match[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, match[1])
+			}
+		}
+	}
+}
+
+// TestTree compares the tree in README.md with the folders: those at the top, and those of internal/ below it.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	_, after, _ := strings.Cut(textOf(t, "README.md"), "\n## The tree\n")
+	tree := fence.FindString(after)
+	folders := treeItem.FindAllStringSubmatch(tree, -1)
+	if len(folders) < 10 {
+		t.Fatalf("the tree has %d folders", len(folders))
+	}
+
+	for _, match := range folders {
+		folder := match[2]
+		if match[1] != "" {
+			folder = "internal/" + folder
+		}
+		if info, err := os.Stat(filepath.Join(root, folder)); err != nil || !info.IsDir() {
+			t.Errorf("the tree in README.md has %s/, which is no folder", folder)
 		}
 	}
 }
