@@ -25,14 +25,47 @@ func failuresTable() string {
 	return b.String()
 }
 
-// settingsTable lists the environment's variables.
+// settingGroup is one table of settings.
+type settingGroup struct {
+	heading  string
+	prefixes []string // of the settings' names after STAGECOACH_
+}
+
+// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings that no other has.
+var settingGroups = []settingGroup{
+	{"All processes", nil},
+	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_"}},
+	{"Limits of one user", []string{"LIMIT_"}},
+	{"Workers", []string{"WORKER_"}},
+	{"Telegram", []string{"TELEGRAM_"}},
+	{"Yandex Disk", []string{"YANDEX_", "LISTING_"}},
+	{"Delivery", []string{"DELIVERY_", "STUCK_", "SPOOL_"}},
+	{"Tasks", []string{"TASK_"}},
+	{"Downloads", []string{"QBITTORRENT_", "DOWNLOAD_", "MEDIA_"}},
+	{"Transactions", []string{"TON_", "TONCENTER_", "FRAGMENT_", "TX_"}},
+	{"Retention", []string{"RETENTION_"}},
+}
+
+// settingsTable lists the environment's variables, a table for each group.
 func settingsTable() string {
-	var b strings.Builder
-	b.WriteString("| variable | default | what |\n|---|---|---|\n")
+	rows := make([]string, len(settingGroups))
 	for _, s := range config.Settings() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Name, defaultOf(s), meaningOf(s))
+		rows[groupOf(s.Name)] += fmt.Sprintf("| `%s` | %s | %s |\n", s.Name, defaultOf(s), meaningOf(s))
+	}
+
+	var b strings.Builder
+	for i, group := range settingGroups {
+		fmt.Fprintf(&b, "## %s\n\n| variable | default | what |\n|---|---|---|\n%s\n", group.heading, rows[i])
 	}
 	return b.String()
+}
+
+// groupOf gives the index of the group of a setting.
+func groupOf(name string) int {
+	rest, _ := strings.CutPrefix(name, "STAGECOACH_")
+	return max(0, slices.IndexFunc(settingGroups, func(group settingGroup) bool {
+		return slices.ContainsFunc(group.prefixes, func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
+	}))
 }
 
 func defaultOf(s config.Setting) string {
