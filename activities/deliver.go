@@ -83,34 +83,34 @@ var errEnded = errors.New("the job has ended")
 func (r *ride) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
-	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
+	job, err := r.change(ctx, func(walk *store.JobWalk) error {
 		refusal, lost = nil, false
-		if lifecycle.Delivery.Terminal(job.State) {
+		if walk.Terminal() {
 			refusal = errEnded
-			return nil, nil
+			return nil
 		}
-		steps := service.DeliverySteps{Job: job}
+		job, steps := walk.Row, service.DeliverySteps{JobWalk: walk}
 		if job.Claim == 0 && job.Now.Sub(job.CreatedAt) > r.Settings.TTL {
 			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
-			return nil, nil
+			return nil
 		}
 		if job.State != lifecycle.DeliveryQueued {
 			if job.AckPendingAt != nil {
-				refusal = r.settleLost(ctx, &steps)
-				return steps.Events, nil
+				refusal = r.settleLost(ctx, steps)
+				return nil
 			}
 			if steps.TakeOver(activity.GetInfo(ctx).Attempt == 1) != nil {
 				refusal = fault.New(fault.WorkerLost, "the worker was lost in the last try")
-				return nil, nil
+				return nil
 			}
 			lost = true
 		}
 
 		if err := steps.Claim(); err != nil {
-			return nil, err
+			return err
 		}
-		refusal = steps.Take(lifecycle.DeliveryActionStartDownload, "")
-		return steps.Events, nil
+		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
+		return nil
 	})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *ride) claim(ctx context.Context) error {
 }
 
 // settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
-func (r *ride) settleLost(ctx context.Context, s *service.DeliverySteps) error {
+func (r *ride) settleLost(ctx context.Context, s service.DeliverySteps) error {
 	var last progress
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
 		last = progress{} // what cannot be read proves nothing
@@ -206,8 +206,8 @@ func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error)
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := r.step(write, func(s *service.DeliverySteps) error {
-		next := nextAttempt(ctx, s.Job.Now, 0)
+	err := r.step(write, func(s service.DeliverySteps) error {
+		next := nextAttempt(ctx, s.Row.Now, 0)
 		if reason == fault.PausedByOperator {
 			next = nil // when the operator says so
 		}

@@ -64,11 +64,11 @@ type DownloadNote struct {
 
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (lifecycle.DownloadRecord, error) {
-	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(job *store.Download) ([]store.Event, error) {
-		if lifecycle.Download.Terminal(job.State) || !applies(job, note.Type) {
-			return nil, nil
+	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(walk *store.DownloadWalk) error {
+		if !walk.Terminal() && applies(walk.Row, note.Type) {
+			walk.Note(note.Type)
 		}
-		return []store.Event{{Type: note.Type, From: string(job.State), To: string(job.State)}}, nil
+		return nil
 	})
 	if err != nil {
 		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))

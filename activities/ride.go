@@ -69,7 +69,7 @@ func (r *ride) enter(job store.Job) {
 }
 
 // change edits the job's record, waiting while PostgreSQL is away: that is no failure of the delivery.
-func (r *ride) change(ctx context.Context, edit func(*store.Job) ([]store.Event, error)) (job store.Job, err error) {
+func (r *ride) change(ctx context.Context, edit func(*store.JobWalk) error) (job store.Job, err error) {
 	err = store.Patiently(ctx, func() error {
 		// A cancel must not leave it open whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -81,16 +81,15 @@ func (r *ride) change(ctx context.Context, edit func(*store.Job) ([]store.Event,
 }
 
 // step edits the job's record as the holder of the current claim; a claim that was taken away ends the ride.
-func (r *ride) step(ctx context.Context, edit func(*service.DeliverySteps) error) error {
+func (r *ride) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
 	claim := r.job().Claim
-	job, err := r.change(ctx, func(job *store.Job) ([]store.Event, error) {
-		if job.Claim != claim || lifecycle.Delivery.Terminal(job.State) {
-			return nil, errFenced
+	job, err := r.change(ctx, func(walk *store.JobWalk) error {
+		job := walk.Row
+		if job.Claim != claim || walk.Terminal() {
+			return errFenced
 		}
-		s := service.DeliverySteps{Job: job}
 		job.HeartbeatAt = &job.Now
-		err := edit(&s)
-		return s.Events, err
+		return edit(service.DeliverySteps{JobWalk: walk})
 	})
 	if err == nil {
 		r.enter(job)
@@ -103,8 +102,8 @@ func (r *ride) step(ctx context.Context, edit func(*service.DeliverySteps) error
 func (r *ride) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	err := r.step(write, func(s *service.DeliverySteps) error {
-		return s.Requeue(code, s.Job.Now, nextAttempt(ctx, s.Job.Now, pause))
+	err := r.step(write, func(s service.DeliverySteps) error {
+		return s.Requeue(code, s.Row.Now, nextAttempt(ctx, s.Row.Now, pause))
 	})
 	if fault.CodeOf(err) == fault.TooManyAttempts {
 		return false

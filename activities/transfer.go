@@ -142,14 +142,14 @@ func (r *ride) passed(ctx context.Context, first, last bool) error {
 	}
 	switch {
 	case first && r.job().State == lifecycle.DeliveryDownloading:
-		err := r.step(ctx, func(s *service.DeliverySteps) error {
-			if s.Job.State == lifecycle.DeliveryStreaming {
+		err := r.step(ctx, func(s service.DeliverySteps) error {
+			if s.Row.State == lifecycle.DeliveryStreaming {
 				return nil // this very write came through before, only its answer was lost
 			}
 			if last {
-				s.Job.AckPendingAt = &s.Job.Now
+				s.Row.AckPendingAt = &s.Row.Now
 			}
-			return s.Take(lifecycle.DeliveryActionStream, "")
+			return s.Do(lifecycle.DeliveryActionStream, "")
 		})
 		if err != nil {
 			return err
@@ -246,8 +246,8 @@ func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.M
 	r.mu.Lock()
 	r.message = int64(message.MessageID)
 	r.mu.Unlock()
-	err = r.step(ctx, func(s *service.DeliverySteps) error {
-		s.Job.Sent = sentFile(item, fileID)
+	err = r.step(ctx, func(s service.DeliverySteps) error {
+		s.Row.Sent = sentFile(item, fileID)
 		return s.Acknowledge(int64(message.MessageID), fileID)
 	})
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -48,16 +49,15 @@ func (w *world) starts(person int64, book store.Book) store.Download {
 // becomes writes a transition, or a note, as a workflow would.
 func (w *world) becomes(job store.Download, event store.Event, change func(*store.Download)) {
 	w.t.Helper()
-	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
-		event.From = string(d.State)
-		if event.To == "" {
-			event.To = event.From
-		}
-		d.State = lifecycle.DownloadState(event.To)
+	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(walk *store.DownloadWalk) error {
 		if change != nil {
-			change(d)
+			change(walk.Row)
 		}
-		return []store.Event{event}, nil
+		if event.To == "" {
+			walk.Note(event.Type)
+			return nil
+		}
+		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To), store.DownloadStep{Actor: event.ActorID, Comment: event.Comment})
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
@@ -231,11 +232,13 @@ func (w *world) job(person int64, name string) store.Job {
 // moves changes a job as a worker would.
 func (w *world) moves(id int64, change func(*store.Job)) {
 	w.t.Helper()
-	_, err := w.store.ChangeJob(w.t.Context(), id, func(j *store.Job) ([]store.Event, error) {
-		from, now := j.State, time.Now()
-		j.ClaimedAt, j.HeartbeatAt = &now, &now
-		change(j)
-		return []store.Event{{Type: "test", From: string(from), To: string(j.State)}}, nil
+	_, err := w.store.ChangeJob(w.t.Context(), id, func(walk *store.JobWalk) error {
+		from, now := walk.Row.State, time.Now()
+		walk.Row.ClaimedAt, walk.Row.HeartbeatAt = &now, &now
+		change(walk.Row)
+		to := walk.Row.State
+		walk.Note("test")
+		return testdb.WalkTo(walk, lifecycle.Delivery, from, to, store.JobStep{})
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -40,10 +40,8 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	case s.fails != "":
 		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
 	}
-	_, err := s.store.ChangeDownload(ctx, job.(int64), func(d *store.Download) ([]store.Event, error) {
-		from := string(d.State)
-		d.State = lifecycle.DownloadCanceled
-		return []store.Event{{Type: "canceled", From: from, To: string(d.State), ActorID: d.CancelRequestedBy, Comment: string(fault.CancelledByUser)}}, nil
+	_, err := s.store.ChangeDownload(ctx, job.(int64), func(walk *store.DownloadWalk) error {
+		return walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser)})
 	})
 	return err
 }

@@ -32,6 +32,7 @@ const (
 	DeliveryActionStartDownload DeliveryAction = "start_download"
 	DeliveryActionStream        DeliveryAction = "stream"
 	DeliveryActionAcknowledge   DeliveryAction = "acknowledge"
+	DeliveryActionFindDelivered DeliveryAction = "find_delivered"
 	DeliveryActionRequeue       DeliveryAction = "requeue"
 	DeliveryActionHandOver      DeliveryAction = "hand_over"
 	DeliveryActionFail          DeliveryAction = "fail"
@@ -81,6 +82,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 		{Action: DeliveryActionStartDownload, From: []DeliveryState{DeliveryClaimed}, To: DeliveryDownloading, Who: systemOnly, Guards: []Guard[DeliveryFacts]{triesLeft, deliveryUserActive}, Event: "download_started"},
 		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
 		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
+		{Action: DeliveryActionFindDelivered, From: deliveryLive, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "the workflow has ended so, and the record was set back since: the message is not known any more"},
 		{Action: DeliveryActionRequeue, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
 		{Action: DeliveryActionHandOver, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
 		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},

@@ -233,7 +233,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	checkEvents(t, Delivery, map[DeliveryAction]string{
 		"enqueue": "enqueued", "claim": "claimed", "start_download": "download_started", "stream": "streaming_started",
-		"acknowledge": "delivered", "requeue": "requeued", "hand_over": "requeued", "fail": "failed", "cancel": "cancelled", "expire": "expired",
+		"acknowledge": "delivered", "find_delivered": "delivered", "requeue": "requeued", "hand_over": "requeued", "fail": "failed", "cancel": "cancelled", "expire": "expired",
 	})
 	checkEvents(t, Download, map[DownloadAction]string{
 		"enqueue": "enqueued", "begin": "started", "complete": "completed", "fail": "failed", "cancel": "canceled",

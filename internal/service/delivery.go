@@ -215,13 +215,8 @@ func (c *Deliveries) Find(ctx context.Context, user store.User, jobID int64) (st
 }
 
 func (c *Deliveries) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]) (store.Job, error) {
-	return c.Store.ChangeJob(ctx, jobID, func(job *store.Job) ([]store.Event, error) {
-		rule, err := lifecycle.Delivery.Decide(job.State, request, job.Facts())
-		if err != nil {
-			return nil, err
-		}
-		event := store.Event{Type: rule.Event, From: string(job.State), To: string(rule.To)}
-		job.State, job.LastError = rule.To, string(fault.CancelledByUser)
-		return []store.Event{event}, nil
+	return c.Store.ChangeJob(ctx, jobID, func(walk *store.JobWalk) error {
+		walk.Row.LastError = string(fault.CancelledByUser)
+		return walk.Take(store.JobStep{Action: request.Action, Roles: request.Roles})
 	})
 }

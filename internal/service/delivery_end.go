@@ -13,18 +13,16 @@ import (
 // answer says which, so that a repeated or late call changes nothing.
 func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	ended := false
-	job, err := c.Store.ChangeJob(ctx, end.JobID, func(job *store.Job) ([]store.Event, error) {
-		if ended = !lifecycle.Delivery.Terminal(job.State); !ended {
-			return nil, nil
+	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *store.JobWalk) error {
+		if ended = !walk.Terminal(); !ended {
+			return nil
 		}
 
-		s := DeliverySteps{Job: job}
+		steps := DeliverySteps{walk}
 		if end.Action == lifecycle.DeliveryActionAcknowledge {
-			s.deliveredBefore()
-			return s.Events, nil
+			return steps.deliveredBefore()
 		}
-		err := s.finish(end.Action, end.Reason)
-		return s.Events, err
+		return steps.finish(end.Action, end.Reason)
 	})
 	if err != nil {
 		return lifecycle.DeliveryOutcome{}, err
@@ -40,17 +38,16 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 // out. It takes the claim away, so that a worker that was only frozen can write and send nothing when it wakes. receipt is Telegram's,
 // as the last heartbeat had it (0: none); next is when the next attempt begins. A job whose heartbeat is younger than age is not lost.
 func (c *Deliveries) Lose(ctx context.Context, silent store.SilentJob, age time.Duration, receipt int64, next *time.Time) (job store.Job, changed bool, err error) {
-	job, err = c.Store.ChangeJob(ctx, silent.ID, func(job *store.Job) ([]store.Event, error) {
+	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *store.JobWalk) error {
+		job := walk.Row
 		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= age &&
-			job.State != lifecycle.DeliveryQueued && !lifecycle.Delivery.Terminal(job.State)
+			job.State != lifecycle.DeliveryQueued && !walk.Terminal()
 		if !changed {
-			return nil, nil
+			return nil
 		}
 
-		s := DeliverySteps{Job: job}
-		err := s.lose(receipt, next)
 		job.Claim++
-		return s.Events, err
+		return DeliverySteps{walk}.lose(receipt, next)
 	})
 	if err != nil || !changed {
 		return job, false, err

@@ -8,70 +8,59 @@ import (
 	"stagecoach/internal/store"
 )
 
-// DeliverySteps walks a locked job through the rules and collects the events that this makes.
+// DeliverySteps are the ways of a locked job through the rules, with what each does to the row.
 type DeliverySteps struct {
-	Job    *store.Job
-	Events []store.Event
+	*store.JobWalk
 }
 
-// Take does one action as the system. comment is a fault code or empty.
-func (s *DeliverySteps) Take(action lifecycle.DeliveryAction, comment fault.Code) error {
-	rule, err := lifecycle.Delivery.Decide(s.Job.State, lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{
-		Action: action, Roles: []lifecycle.Role{lifecycle.System},
-	}, s.Job.Facts())
-	if err != nil {
-		return err
-	}
-	s.Events = append(s.Events, store.Event{
-		Type: rule.Event, From: string(s.Job.State), To: string(rule.To), Comment: string(comment),
-	})
-	s.Job.State = rule.To
-	return nil
+// Do takes one action as the system. comment is a fault code or empty.
+func (s DeliverySteps) Do(action lifecycle.DeliveryAction, comment fault.Code) error {
+	return s.Take(store.JobStep{Action: action, Comment: string(comment)})
 }
 
 // Requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after it begins,
 // nil where nobody knows.
-func (s *DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time) error {
-	if err := s.Take(lifecycle.DeliveryActionRequeue, code); err != nil {
+func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time) error {
+	if err := s.Do(lifecycle.DeliveryActionRequeue, code); err != nil {
 		return err
 	}
 	s.endTry(code, ended)
-	s.Job.NextAttemptAt = next
+	s.Row.NextAttemptAt = next
 	return nil
 }
 
 // HandOver puts the job back without counting the try. An operator who caused that is the reason. Once the last bytes were let
 // go it is too late for that.
-func (s *DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
-	if s.Job.AckPendingAt != nil {
+func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
+	if s.Row.AckPendingAt != nil {
 		return UnknownOutcome()
 	}
-	if err := s.Take(lifecycle.DeliveryActionHandOver, reason); err != nil {
+	if err := s.Do(lifecycle.DeliveryActionHandOver, reason); err != nil {
 		return err
 	}
-	s.Job.Busy += max(0, s.Job.HeartbeatAt.Sub(*s.Job.ClaimedAt))
-	s.Job.NextAttemptAt = next
+	s.Row.Busy += max(0, s.Row.HeartbeatAt.Sub(*s.Row.ClaimedAt))
+	s.Row.NextAttemptAt = next
 	if reason != "" {
-		s.Job.LastError = string(reason)
+		s.Row.LastError = string(reason)
 	}
 	return nil
 }
 
 // TakeOver puts a job back that the attempt before still holds. Where Temporal counts from the beginning an operator has reset the
 // activity or the workflow, and the attempt was not lost.
-func (s *DeliverySteps) TakeOver(reset bool) error {
+func (s DeliverySteps) TakeOver(reset bool) error {
 	if reset {
 		return s.HandOver(fault.ResetByOperator, nil)
 	}
-	return s.Requeue(fault.WorkerLost, *s.Job.HeartbeatAt, nil)
+	return s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil)
 }
 
 // Claim takes the job for an attempt: the claim's number keeps all earlier holders from writing.
-func (s *DeliverySteps) Claim() error {
-	if err := s.Take(lifecycle.DeliveryActionClaim, ""); err != nil {
+func (s DeliverySteps) Claim() error {
+	if err := s.Do(lifecycle.DeliveryActionClaim, ""); err != nil {
 		return err
 	}
-	job := s.Job
+	job := s.Row
 	job.Claim++
 	job.ClaimedAt, job.HeartbeatAt, job.BytesSent, job.NextAttemptAt = &job.Now, &job.Now, 0, nil
 	if isOperators(fault.Code(job.LastError)) {
@@ -86,7 +75,7 @@ func isOperators(reason fault.Code) bool {
 }
 
 // SettleLost decides about a job whose worker was lost after the last bytes were let go: only a receipt proves a delivery. 0: none.
-func (s *DeliverySteps) SettleLost(receipt int64) error {
+func (s DeliverySteps) SettleLost(receipt int64) error {
 	if receipt == 0 {
 		return UnknownOutcome()
 	}
@@ -94,56 +83,55 @@ func (s *DeliverySteps) SettleLost(receipt int64) error {
 }
 
 // Acknowledge records Telegram's receipt.
-func (s *DeliverySteps) Acknowledge(message int64, fileID string) error {
-	s.Job.MessageID, s.Job.TelegramFileID = &message, fileID
-	s.Job.AckPendingAt, s.Job.LastError, s.Job.BytesSent = nil, "", s.Job.Size
-	return s.Take(lifecycle.DeliveryActionAcknowledge, "")
+func (s DeliverySteps) Acknowledge(message int64, fileID string) error {
+	s.Row.MessageID, s.Row.TelegramFileID = &message, fileID
+	s.Row.AckPendingAt, s.Row.LastError, s.Row.BytesSent = nil, "", s.Row.Size
+	return s.Do(lifecycle.DeliveryActionAcknowledge, "")
 }
 
 // deliveredBefore records what happened while the record looked away. Which message it was is not known any more.
-func (s *DeliverySteps) deliveredBefore() {
+func (s DeliverySteps) deliveredBefore() error {
 	unknown := int64(0)
-	s.Job.MessageID, s.Job.AckPendingAt, s.Job.LastError, s.Job.BytesSent = &unknown, nil, "", s.Job.Size
-	s.Events = append(s.Events, store.Event{Type: "delivered", From: string(s.Job.State), To: string(lifecycle.DeliveryDelivered)})
-	s.Job.State = lifecycle.DeliveryDelivered
+	s.Row.MessageID, s.Row.AckPendingAt, s.Row.LastError, s.Row.BytesSent = &unknown, nil, "", s.Row.Size
+	return s.Do(lifecycle.DeliveryActionFindDelivered, "")
 }
 
 // finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows better
 // wins: a job whose last bytes were let go without an answer has failed with an unknown outcome, whoever ends it.
-func (s *DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code) error {
-	if s.Job.AckPendingAt != nil {
+func (s DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code) error {
+	if s.Row.AckPendingAt != nil {
 		action, reason = lifecycle.DeliveryActionFail, fault.OutcomeUnknown
 	}
-	held := s.Job.State != lifecycle.DeliveryQueued
+	held := s.Row.State != lifecycle.DeliveryQueued
 	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and nobody took it again
-		if s.Requeue(fault.WorkerLost, *s.Job.HeartbeatAt, nil) != nil {
+		if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil) != nil {
 			action, reason = lifecycle.DeliveryActionFail, fault.WorkerLost
 		}
 	}
 	if held && action == lifecycle.DeliveryActionFail {
-		s.endTry(reason, s.Job.Now)
+		s.endTry(reason, s.Row.Now)
 	}
-	s.Job.LastError = string(reason)
-	return s.Take(action, reason)
+	s.Row.LastError = string(reason)
+	return s.Do(action, reason)
 }
 
 // endTry counts a failed try and the time it took.
-func (s *DeliverySteps) endTry(code fault.Code, ended time.Time) {
-	s.Job.Attempt = min(s.Job.Attempt+1, lifecycle.DeliveryTries)
-	s.Job.LastError = string(code)
-	s.Job.Busy += max(0, ended.Sub(*s.Job.ClaimedAt))
-	s.Job.AckPendingAt = nil
+func (s DeliverySteps) endTry(code fault.Code, ended time.Time) {
+	s.Row.Attempt = min(s.Row.Attempt+1, lifecycle.DeliveryTries)
+	s.Row.LastError = string(code)
+	s.Row.Busy += max(0, ended.Sub(*s.Row.ClaimedAt))
+	s.Row.AckPendingAt = nil
 }
 
 // lose writes the loss of the job's worker.
-func (s *DeliverySteps) lose(receipt int64, next *time.Time) error {
-	if s.Job.AckPendingAt != nil {
+func (s DeliverySteps) lose(receipt int64, next *time.Time) error {
+	if s.Row.AckPendingAt != nil {
 		if s.SettleLost(receipt) == nil {
 			return nil
 		}
 		return s.finish(lifecycle.DeliveryActionFail, fault.OutcomeUnknown)
 	}
-	if s.Requeue(fault.WorkerLost, *s.Job.HeartbeatAt, next) == nil {
+	if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, next) == nil {
 		return nil
 	}
 	return s.finish(lifecycle.DeliveryActionFail, fault.WorkerLost)

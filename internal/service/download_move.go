@@ -12,9 +12,9 @@ import (
 // without having begun begins first; what completes for a book that is gone fails.
 func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error) {
 	before := lifecycle.DownloadState("")
-	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(job *store.Download) ([]store.Event, error) {
-		before = job.State
-		return downloadSteps(job, move)
+	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *store.DownloadWalk) error {
+		before = walk.Row.State
+		return moveDownload(walk, move)
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
 		return c.Move(ctx, lifecycle.DownloadMove{JobID: move.JobID, Action: lifecycle.DownloadActionFail, Reason: fault.BookGone})
@@ -29,33 +29,29 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (stor
 	return job, nil
 }
 
-// downloadSteps walks a locked job through the rules and gives the events that this makes.
-func downloadSteps(job *store.Download, move lifecycle.DownloadMove) (events []store.Event, err error) {
+// moveDownload walks a locked job as its workflow decided.
+func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
+	job := walk.Row
 	switch {
-	case lifecycle.Download.Terminal(job.State),
+	case walk.Terminal(),
 		move.Action == lifecycle.DownloadActionBegin && job.State == lifecycle.DownloadDownloading,
 		move.Action == lifecycle.DownloadActionComplete && job.RemovingAt != nil:
-		return nil, nil
-	}
-	actions := []lifecycle.DownloadAction{move.Action}
-	if move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued {
-		actions = []lifecycle.DownloadAction{lifecycle.DownloadActionBegin, move.Action}
-	}
-	for _, action := range actions {
-		rule, err := lifecycle.Download.Decide(job.State, lifecycle.Request[lifecycle.DownloadState, lifecycle.DownloadAction]{
-			Action: action, Roles: []lifecycle.Role{lifecycle.System},
-		}, job.Facts())
-		if err != nil {
-			return nil, err
+		return nil
+	case move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued:
+		if err := walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionBegin, Comment: string(move.Reason)}); err != nil {
+			return err
 		}
-		event := store.Event{Type: rule.Event, From: string(job.State), To: string(rule.To), Comment: string(move.Reason)}
-		if rule.To == lifecycle.DownloadCanceled {
-			event.ActorID = job.CancelRequestedBy
-		}
-		events = append(events, event)
-		job.State = rule.To
 	}
-	if lifecycle.Download.Terminal(job.State) {
+
+	step := store.DownloadStep{Action: move.Action, Comment: string(move.Reason)}
+	if move.Action == lifecycle.DownloadActionCancel {
+		step.Actor = job.CancelRequestedBy
+	}
+	if err := walk.Take(step); err != nil {
+		return err
+	}
+
+	if walk.Terminal() {
 		job.Speed, job.ETA, job.Attention = 0, nil, ""
 	}
 	switch job.State {
@@ -66,5 +62,5 @@ func downloadSteps(job *store.Download, move lifecycle.DownloadMove) (events []s
 		job.FailureReason = &reason
 	case lifecycle.DownloadQueued, lifecycle.DownloadDownloading, lifecycle.DownloadCanceled:
 	}
-	return events, nil
+	return nil
 }

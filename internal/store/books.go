@@ -109,21 +109,15 @@ func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
 }
 
-// persistMedia records what a download has brought, and where the book stands by that: the path is new, the source of
+// mediaOfBook is the constraint that refuses a medium of a book that is gone.
+const mediaOfBook = "media_assets_book_id_fkey"
+
+// queueMedia records what a download has brought, and where the book stands by that: the path is new, the source of
 // a medium that was there before stays.
-func persistMedia(ctx context.Context, tx pgx.Tx, d Download) error {
-	var id int64
-	err := tx.QueryRow(ctx, `SELECT id FROM books WHERE id = $1 FOR UPDATE`, d.BookID).Scan(&id)
-	if err == pgx.ErrNoRows {
-		return noBook
-	}
-	if err != nil {
-		return err
-	}
-	batch := &pgx.Batch{}
+func queueMedia(batch *pgx.Batch, d Download) {
+	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // two media of a book one after the other
 	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
 		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
 		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)
 	queueBookState(batch, d.BookID)
-	return tx.SendBatch(ctx, batch).Close()
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,6 +11,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Download is the record of one download job. Times are those of the database's clock.
@@ -169,48 +172,46 @@ func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, er
 		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
 }
 
-// ChangeDownload locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No
-// events: nothing is written. A job that completes brings its medium into the library in the same transaction;
-// BOOK_NOT_FOUND when the book is gone. An error from change undoes all. It gives the job as it is afterwards.
-func (s *Store) ChangeDownload(ctx context.Context, id int64, change func(*Download) ([]Event, error)) (Download, error) {
-	var job Download
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, downloadSelect+`WHERE d.id = $1 FOR UPDATE OF d`, id)
-		if err != nil {
-			return err
-		}
-		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Download])
-		if err == pgx.ErrNoRows {
-			return noDownload
-		}
-		if err != nil {
-			return err
-		}
-		before := job.State
-		events, err := change(&job)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
-			if err := persistMedia(ctx, tx, job); err != nil {
-				return err
-			}
-		}
-		batch := &pgx.Batch{}
-		for _, event := range events {
-			job.RowVersion++
-			queueEvent(batch, lifecycle.WorkloadDownload, job.ID, job.RowVersion, job.UserID, event)
-			queueDownloadNotice(batch, job, event)
-		}
-		// The bytes of the .torrent are kept for as long as it may have to be added again.
-		batch.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
-			last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
-			updated_at_utc = now(), torrent = CASE WHEN $2 IN ('queued', 'downloading') THEN torrent END WHERE id = $1`,
-			job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
-			job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+// How a locked job is led through the table.
+type (
+	DownloadWalk = Walk[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]
+	DownloadStep = Step[lifecycle.DownloadState, lifecycle.DownloadAction]
+)
+
+var downloads = &workload[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
+	table: lifecycle.Download, none: noDownload,
+	state: func(d *Download) *lifecycle.DownloadState { return &d.State },
+	facts: Download.Facts,
+	lock:  downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`,
+	queue: queueDownload,
+}
+
+// ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in the same
+// transaction; BOOK_NOT_FOUND when the book is gone.
+func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
+	job, err := change(ctx, s, downloads, id, decide)
+	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
+		err = noBook
+	}
 	return job, err
+}
+
+func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Download, events []Event) {
+	if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
+		queueMedia(write, *job)
+	}
+	for _, event := range events {
+		job.RowVersion++
+		queueEvent(write, lifecycle.WorkloadDownload, job.ID, job.RowVersion, job.UserID, event)
+		queueDownloadNotice(write, *job, event)
+	}
+
+	// The bytes of the .torrent are kept for as long as it may have to be added again.
+	write.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
+		last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
+		updated_at_utc = now(), torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
+		job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
+		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State))
 }
 
 // stalledGather is how long the news that a download stands still waits for its end, which may follow at once.
@@ -219,9 +220,7 @@ const stalledGather = 5 * time.Second
 // queueDownloadNotice plans that the owner hears of an event, if it is the job's end or a standstill.
 func queueDownloadNotice(batch *pgx.Batch, job Download, e Event) {
 	gather := time.Duration(0)
-	switch lifecycle.DownloadState(e.To) {
-	case lifecycle.DownloadCompleted, lifecycle.DownloadFailed, lifecycle.DownloadCanceled:
-	default:
+	if !lifecycle.Download.Terminal(lifecycle.DownloadState(e.To)) {
 		if e.Type != lifecycle.DownloadStalled {
 			return
 		}

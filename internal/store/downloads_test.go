@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -64,9 +65,8 @@ func (s *shelf) download(user store.User) store.Download {
 // move gives a job another status.
 func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Download {
 	s.t.Helper()
-	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
-		event := store.Event{Type: string(to), From: string(d.State), To: string(to)}
-		d.State = to
+	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(walk *store.DownloadWalk) error {
+		d := walk.Row
 		switch to {
 		case lifecycle.DownloadCompleted:
 			d.CompletedAt = &d.Now
@@ -76,7 +76,7 @@ func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Downl
 			d.FailureReason = &reason
 		default:
 		}
-		return []store.Event{event}, nil
+		return testdb.WalkTo(walk, lifecycle.Download, d.State, to, store.DownloadStep{})
 	})
 	s.must(err)
 	return job
@@ -204,9 +204,9 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	// A book that is gone is not completed, and nothing is written.
 	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
-	_, err = s.ChangeDownload(ctx, lost.ID, func(d *store.Download) ([]store.Event, error) {
-		d.State, d.CompletedAt, d.ContentPath = lifecycle.DownloadCompleted, &d.Now, "/x"
-		return []store.Event{{Type: "completed", To: "completed"}}, nil
+	_, err = s.ChangeDownload(ctx, lost.ID, func(walk *store.DownloadWalk) error {
+		walk.Row.CompletedAt, walk.Row.ContentPath = &walk.Row.Now, "/x"
+		return walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionComplete})
 	})
 	if after := s.reload(lost); fault.CodeOf(err) != fault.BookNotFound || after.State != lifecycle.DownloadDownloading || after.RowVersion != lost.RowVersion || after.BookTitle != "" {
 		t.Errorf("%+v, %v", after, err)
@@ -218,18 +218,26 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	job := s.download(s.ann)
-	for name, wrong := range map[string]func(*store.Download){
-		"completed without a path":   func(d *store.Download) { d.State, d.CompletedAt = lifecycle.DownloadCompleted, &d.Now },
-		"completed without a time":   func(d *store.Download) { d.State, d.ContentPath = lifecycle.DownloadCompleted, "/x" },
-		"failed without a reason":    func(d *store.Download) { d.State = lifecycle.DownloadFailed },
-		"a reason without a failure": func(d *store.Download) { reason := "x"; d.FailureReason = &reason },
-		"too much progress":          func(d *store.Download) { d.Progress = 1.01 },
-		"an unknown status":          func(d *store.Download) { d.State = "lost" },
+	to := func(walk *store.DownloadWalk, state lifecycle.DownloadState) error {
+		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, state, store.DownloadStep{})
+	}
+	for name, wrong := range map[string]func(*store.DownloadWalk) error{
+		"completed without a path": func(w *store.DownloadWalk) error {
+			w.Row.CompletedAt = &w.Row.Now
+			return to(w, lifecycle.DownloadCompleted)
+		},
+		"completed without a time": func(w *store.DownloadWalk) error { w.Row.ContentPath = "/x"; return to(w, lifecycle.DownloadCompleted) },
+		"failed without a reason":  func(w *store.DownloadWalk) error { return to(w, lifecycle.DownloadFailed) },
+		"a reason without a failure": func(w *store.DownloadWalk) error {
+			reason := "x"
+			w.Row.FailureReason = &reason
+			w.Note("x")
+			return nil
+		},
+		"too much progress": func(w *store.DownloadWalk) error { w.Row.Progress = 1.01; w.Note("x"); return nil },
+		"an unknown status": func(w *store.DownloadWalk) error { w.Row.State = "lost"; w.Note("x"); return nil },
 	} {
-		_, err := s.ChangeDownload(t.Context(), job.ID, func(d *store.Download) ([]store.Event, error) {
-			wrong(d)
-			return []store.Event{{Type: "x", To: string(d.State)}}, nil
-		})
+		_, err := s.ChangeDownload(t.Context(), job.ID, wrong)
 		if err == nil {
 			t.Errorf("%s was written", name)
 		}

@@ -127,37 +127,39 @@ func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
 }
 
-// ChangeJob locks a job, lets change edit it and say which events that makes, and writes both in one transaction. No
-// events: nothing is written. An error from change undoes all. It gives the job as it is afterwards.
-func (s *Store) ChangeJob(ctx context.Context, id int64, change func(*Job) ([]Event, error)) (job Job, err error) {
-	err = s.inTwoTrips(ctx, func(read *pgx.Batch) {
-		read.Queue(jobSelect+`WHERE j.id = $1 FOR UPDATE OF j`, id).Query(func(rows pgx.Rows) (err error) {
-			job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
-			if err == pgx.ErrNoRows {
-				return noJob
-			}
-			return err
-		})
-	}, func(write *pgx.Batch) error {
-		events, err := change(&job)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, event := range events {
-			job.RowVersion++
-			queueEvent(write, lifecycle.WorkloadDelivery, job.ID, job.RowVersion, job.UserID, event)
-		}
-		write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
-			claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
-			row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
-			job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
-			job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
-		if job.Sent != nil {
-			queueSentFile(write, *job.Sent)
-		}
-		return nil
-	})
-	return job, err
+// How a locked job is led through the table.
+type (
+	JobWalk = Walk[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]
+	JobStep = Step[lifecycle.DeliveryState, lifecycle.DeliveryAction]
+)
+
+var jobs = &workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]{
+	table: lifecycle.Delivery, none: noJob,
+	state: func(j *Job) *lifecycle.DeliveryState { return &j.State },
+	facts: Job.Facts,
+	lock:  jobSelect + `WHERE j.id = $1 FOR UPDATE OF j`,
+	queue: queueJob,
+}
+
+// ChangeJob walks a job through the table: see change.
+func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) error) (Job, error) {
+	return change(ctx, s, jobs, id, decide)
+}
+
+func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job, events []Event) {
+	for _, event := range events {
+		job.RowVersion++
+		queueEvent(write, lifecycle.WorkloadDelivery, job.ID, job.RowVersion, job.UserID, event)
+	}
+
+	write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
+		claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
+		row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
+		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
+		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
+	if job.Sent != nil {
+		queueSentFile(write, *job.Sent)
+	}
 }
 
 // BeatJob records a claim's progress. It is false when the claim is no longer the job's: the worker must let go.

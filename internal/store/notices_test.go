@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -28,12 +29,12 @@ func TestDownloadNotices(t *testing.T) {
 	s := newShelf(t)
 	ctx := t.Context()
 	note := func(job store.Download, event store.Event) {
-		_, err := s.ChangeDownload(ctx, job.ID, func(d *store.Download) ([]store.Event, error) {
+		_, err := s.ChangeDownload(ctx, job.ID, func(walk *store.DownloadWalk) error {
 			if event.To == "" {
-				event.To = string(d.State)
+				walk.Note(event.Type)
+				return nil
 			}
-			d.State, event.From = lifecycle.DownloadState(event.To), string(d.State)
-			return []store.Event{event}, nil
+			return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To), store.DownloadStep{Actor: event.ActorID})
 		})
 		s.must(err)
 	}

@@ -48,9 +48,9 @@ func (w *world) wantDeleted(got map[string]int64, want map[string]int64) {
 // end gives a job its end.
 func (w *world) end(job store.Job) {
 	w.t.Helper()
-	_, err := w.ChangeJob(w.t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
-		j.State, j.LastError = lifecycle.DeliveryFailed, "FILE_NOT_FOUND"
-		return []store.Event{{Type: "failed", From: string(lifecycle.DeliveryQueued), To: string(lifecycle.DeliveryFailed)}}, nil
+	_, err := w.ChangeJob(w.t.Context(), job.ID, func(walk *store.JobWalk) error {
+		walk.Row.LastError = "FILE_NOT_FOUND"
+		return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFail})
 	})
 	w.must(err)
 }

@@ -191,24 +191,27 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	job := w.job(w.user(1))
 	no := errors.New("no")
-	_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
-		j.State = lifecycle.DeliveryFailed
-		return []store.Event{{Type: "failed", To: "FAILED"}}, no
+	_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
+		walk.Row.LastError = "x"
+		return errors.Join(walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFail}), no)
 	})
 	if !errors.Is(err, no) {
 		t.Errorf("got %v", err)
 	}
-	for name, wrong := range map[string]func(*store.Job){
-		"delivered without a message": func(j *store.Job) { j.State = lifecycle.DeliveryDelivered },
-		"failed without a reason":     func(j *store.Job) { j.State = lifecycle.DeliveryFailed },
-		"held without a heartbeat":    func(j *store.Job) { j.State = lifecycle.DeliveryClaimed },
-		"a fourth try":                func(j *store.Job) { j.Attempt = 4 },
-		"an unknown state":            func(j *store.Job) { j.State = "LOST" },
+	for name, wrong := range map[string]func(*store.JobWalk) error{
+		"delivered without a message": func(w *store.JobWalk) error {
+			return w.Take(store.JobStep{Action: lifecycle.DeliveryActionFindDelivered})
+		},
+		"failed without a reason":  func(w *store.JobWalk) error { return w.Take(store.JobStep{Action: lifecycle.DeliveryActionFail}) },
+		"held without a heartbeat": func(w *store.JobWalk) error { return w.Take(store.JobStep{Action: lifecycle.DeliveryActionClaim}) },
+		"a fourth try":             func(w *store.JobWalk) error { w.Row.Attempt = 4; w.Note("x"); return nil },
+		"an unknown state":         func(w *store.JobWalk) error { w.Row.State = "LOST"; w.Note("x"); return nil },
+		"a state without a rule":   func(w *store.JobWalk) error { w.Row.State = lifecycle.DeliveryStreaming; w.Note("x"); return nil },
+		"what the table forbids": func(w *store.JobWalk) error {
+			return w.Take(store.JobStep{Action: lifecycle.DeliveryActionAcknowledge})
+		},
 	} {
-		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
-			wrong(j)
-			return []store.Event{{Type: "x", To: string(j.State)}}, nil
-		})
+		_, err := w.ChangeJob(t.Context(), job.ID, wrong)
 		if err == nil {
 			t.Errorf("%s was written", name)
 		}
@@ -223,9 +226,9 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no such job: %v", err)
 	}
-	_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) { // nothing is locked any more
-		j.State, j.LastError = lifecycle.DeliveryCancelled, "x"
-		return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
+	_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error { // nothing is locked any more
+		walk.Row.LastError = "x"
+		return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionCancel})
 	})
 	w.must(err)
 }
@@ -237,10 +240,10 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	job := w.job(w.user(1))
 	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
 	for _, refusal := range []error{errors.New("no"), nil} {
-		_, err := w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+		_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
 			message := int64(7)
-			j.State, j.MessageID, j.Sent = lifecycle.DeliveryDelivered, &message, &sent
-			return []store.Event{{Type: "acknowledged", To: string(j.State)}}, refusal
+			walk.Row.MessageID, walk.Row.Sent = &message, &sent
+			return errors.Join(walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFindDelivered}), refusal)
 		})
 		if !errors.Is(err, refusal) {
 			t.Fatal(err)
@@ -293,10 +296,10 @@ func TestEventsHaveNoGap(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_, err = w.ChangeJob(t.Context(), job.ID, func(j *store.Job) ([]store.Event, error) {
+				_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
 					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
-					j.State, j.LastError = lifecycle.DeliveryCancelled, "x"
-					return []store.Event{{Type: "cancelled", To: string(j.State)}}, nil
+					walk.Row.LastError = "x"
+					return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionCancel})
 				})
 				if err != nil {
 					t.Error(err)
