@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ var (
 	commands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:<!-- tested: ([^\n]*) -->)?")
 	path     = regexp.MustCompile("`((?:activities|api|deploy|dev|docs|internal|starter|worker|workflows)/[\\w./-]*\\w/?)`")
 	treeItem = regexp.MustCompile(`(?m)^( *)(\w+)/`)
+	named    = regexp.MustCompile(`\b(docs/[\w/-]+\.md(?:#[\w-]+)?)`)
 	tested   = regexp.MustCompile(`(?m)^<!-- tested: ([^\n]*) -->$`)
 	goTest   = regexp.MustCompile(`^(Test\w+) in ([\w/]+)$`)
 )
@@ -34,20 +36,50 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestTextsOfTheCode looks whether the documents and headings exist that messages and comments of the code name.
+func TestTextsOfTheCode(t *testing.T) {
+	t.Parallel()
+	found := 0
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+
+		text, err := os.ReadFile(file)
+		for _, match := range named.FindAllStringSubmatch(string(text), -1) {
+			found++
+			wantHeading(t, file, match[1])
+		}
+		return err
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d documents are named: %v", found, err)
+	}
+}
+
 // TestLinks looks whether each relative link leads to a file that exists and, where it names one, to a heading of it.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, from := range allDocuments(t) {
 		for _, to := range linksOf(t, from) {
-			name, anchor, _ := strings.Cut(to, "#")
-			if _, err := os.Stat(filepath.Join(root, name)); err != nil {
-				t.Errorf("%s leads to %s, which does not exist", from, name)
-				continue
-			}
-			if anchor != "" && !slices.Contains(anchorsOf(textOf(t, name)), anchor) {
-				t.Errorf("%s leads to #%s in %s, which has no such heading", from, anchor, name)
-			}
+			wantHeading(t, from, to)
 		}
+	}
+}
+
+// wantHeading fails the test unless a link, as seen from the root, leads to a file that exists and, where it names one, to a heading of it.
+func wantHeading(t *testing.T, from, to string) {
+	t.Helper()
+	name, anchor, _ := strings.Cut(to, "#")
+	if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+		t.Errorf("%s leads to %s, which does not exist", from, name)
+	} else if anchor != "" && !slices.Contains(anchorsOf(textOf(t, name)), anchor) {
+		t.Errorf("%s leads to #%s in %s, which has no such heading", from, anchor, name)
 	}
 }
 
