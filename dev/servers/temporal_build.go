@@ -48,7 +48,7 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	}
 	defer remove()
 
-	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, about 3 minutes)")
+	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, some minutes)")
 	defer stop()
 	if err := os.WriteFile(filepath.Join(fresh, "main.go"), []byte(temporalMain), 0o644); err != nil {
 		return err
@@ -56,14 +56,13 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	for _, args := range [][]string{
 		{"mod", "init", "temporal"},
 		{"get", temporalModule + "@v" + temporalVersion, sqliteDriver + "@v" + driverVersion},
-		{"build", "-o", executable("temporal"), "."},
+		{"build", "-ldflags=-s -w", "-o", executable("temporal"), "."},
 	} {
 		_, err := run(ctx, command{
-			path: goTool,
-			args: args,
-			dir:  fresh,
-			// The settings of the project we were started in do not apply.
-			env:   environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED="}, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"),
+			path:  goTool,
+			args:  args,
+			dir:   fresh,
+			env:   buildEnvironment(),
 			death: syscall.SIGTERM,
 		})
 		if err != nil {
@@ -76,6 +75,13 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 		return fmt.Errorf("%s: %w", built, err)
 	}
 	return keep(built, path)
+}
+
+// buildEnvironment leaves out the settings of the project we were started in. The compiler collects its garbage only when it
+// has a gigabyte of it: that takes a fifth of its time away (measured 2026-11-22).
+func buildEnvironment() []string {
+	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED=", "GOGC=", "GOMEMLIMIT="},
+		"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=1GiB")
 }
 
 // progressEvery is how often a long step says that it still runs.

@@ -164,8 +164,8 @@ func TestFindTemporal(t *testing.T) {
 	// An old one in the PATH is passed over and ours is built, once.
 	script(t, filepath.Join(path, "temporal"), `echo "temporal version 1.3.0 (Server 1.27.1, UI 2.36.0)"`)
 	script(t, filepath.Join(path, "go"), `[ "$1" != env ] || exit 1; [ "$1" = build ] || exit 0
-printf '#!/bin/sh\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\n' >"$3"
-chmod +x "$3"`)
+printf '#!/bin/sh\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\n' >"$4"
+chmod +x "$4"`)
 	built, err := find()
 	if err != nil {
 		t.Fatal(err)
