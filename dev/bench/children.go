@@ -16,12 +16,12 @@ import (
 	"syscall"
 	"time"
 
-	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/yandexsim"
+	"stagecoach/dev/stack"
 )
 
 // childCommand makes this program a child of itself: "child <kind> <settings>".
@@ -109,9 +109,8 @@ func serve(ctx context.Context, handler http.Handler, out io.Writer) error {
 
 // process is a child that runs.
 type process struct {
-	command *exec.Cmd
-	log     *logTail
-	done    chan struct{}
+	*stack.Child
+	log *logTail
 }
 
 // startChild starts this program as a child of the kind and gives the line that it prints when it is ready.
@@ -144,13 +143,12 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 }
 
 func startProcess(command *exec.Cmd) (*process, error) {
-	p := &process{command: command, log: &logTail{}, done: make(chan struct{})}
+	p := &process{log: &logTail{}}
 	command.Stderr = p.log
-	if err := servers.StartTied(command); err != nil {
-		return nil, err
-	}
-	go func() { _ = command.Wait(); close(p.done) }()
-	return p, nil
+
+	var err error
+	p.Child, err = stack.Launch(command)
+	return p, err
 }
 
 // awaitLog waits until the process has logged a text.
@@ -159,10 +157,10 @@ func (p *process) awaitLog(ctx context.Context, text string) error {
 	defer cancel()
 	for !strings.Contains(p.log.String(), text) {
 		select {
-		case <-p.done:
-			return fmt.Errorf("%s has ended", p.command.Path)
+		case <-p.Done():
+			return fmt.Errorf("%s has ended", p.Path)
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", p.command.Path, ctx.Err())
+			return fmt.Errorf("%s is not ready: %w", p.Path, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -171,18 +169,17 @@ func (p *process) awaitLog(ctx context.Context, text string) error {
 
 // stop asks the process to end, and makes it.
 func (p *process) stop() {
-	_ = p.command.Process.Signal(syscall.SIGTERM)
+	_ = p.Process.Signal(syscall.SIGTERM)
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-time.After(5 * time.Second):
-		_ = p.command.Process.Kill()
-		<-p.done
+		p.Kill()
 	}
 }
 
 // memory reads a figure of the process's status in bytes: VmRSS, what it has in memory now, or VmHWM, the most it had.
 func (p *process) memory(name string) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {
 		return 0, err
 	}

@@ -7,20 +7,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/store"
 )
 
 // machine is what all figures share: the built programs, PostgreSQL, and a folder for everything that a run leaves.
 type machine struct {
 	dir      string
-	programs string // folder of worker and api
-	key      []byte // seals tokens in the record
+	programs stack.Programs // worker and api
+	key      []byte         // seals tokens in the record
 	postgres *servers.Postgres
 	store    *store.Store
 	progress io.Writer
@@ -41,10 +41,9 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who must pass through
 		return m, err
 	}
-	m.programs = filepath.Join(m.dir, "programs")
-	build := exec.CommandContext(ctx, "go", "build", "-o", m.programs+"/", "stagecoach/worker", "stagecoach/api")
-	if out, err := build.CombinedOutput(); err != nil {
-		return m, fmt.Errorf("the programs cannot be built: %w\n%s", err, out)
+	m.programs = stack.Programs{Dir: filepath.Join(m.dir, "programs")}
+	if err := m.programs.Build(ctx, "worker", "api"); err != nil {
+		return m, err
 	}
 	if m.postgres, err = servers.StartPostgres(ctx, servers.PostgresOptions{Dir: filepath.Join(m.dir, "postgres")}); err != nil {
 		return m, err

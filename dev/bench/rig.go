@@ -3,17 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -21,7 +19,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
-	"stagecoach/internal/config"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -131,32 +129,17 @@ func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*proces
 
 // startProgram runs one of our programs and waits until it logs that it is ready.
 func (r *rig) startProgram(ctx context.Context, name string, settings map[string]string, ready string) (*process, error) {
-	command := exec.Command(filepath.Join(r.programs, name))
-	command.Env = []string{
-		"DATABASE_URL=" + r.postgres.URL,
-		"TEMPORAL_ADDRESS=" + r.temporal.Address,
-		"STAGECOACH_ENCRYPTION_KEY=" + base64.StdEncoding.EncodeToString(r.key),
-		"STAGECOACH_ADMIN_TOKEN=" + adminToken,
-		"STAGECOACH_TELEGRAM_TOKEN=" + botToken,
-		"STAGECOACH_TELEGRAM_API_URL=" + r.telegramURL,
-		"STAGECOACH_YANDEX_API_URL=" + r.yandexURL,
-		"STAGECOACH_YANDEX_ACCESS_TOKEN=" + accessToken,
-		"STAGECOACH_WORKER_METRICS_ADDR=127.0.0.1:0",
-		"STAGECOACH_API_METRICS_ADDR=127.0.0.1:0",
-		"STAGECOACH_WORKER_STOP_TIMEOUT=1s",
-		"STAGECOACH_TASK_LEAST_DEADLINE=0s",
-		"STAGECOACH_TASK_LEAST_RELEASE=0s",
-	}
-	for _, setting := range config.Settings() { // one user stands for many
-		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
-			command.Env = append(command.Env, setting.Name+"=0")
-		}
-	}
-	for name, value := range settings {
-		command.Env = append(command.Env, name+"="+value)
-	}
-	p, err := startProcess(command)
-	if err != nil {
+	all := stack.Ground{
+		DatabaseURL: r.postgres.URL, Temporal: r.temporal.Address, Key: r.key,
+		AdminToken: adminToken, BotToken: botToken, Telegram: r.telegramURL, Yandex: r.yandexURL,
+	}.Settings()
+	all["STAGECOACH_YANDEX_ACCESS_TOKEN"] = accessToken
+	all["STAGECOACH_WORKER_METRICS_ADDR"], all["STAGECOACH_API_METRICS_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
+	maps.Copy(all, settings)
+
+	p := &process{log: &logTail{}}
+	var err error
+	if p.Child, err = r.programs.Start(name, all, p.log); err != nil {
 		return nil, err
 	}
 	if err := p.awaitLog(ctx, ready); err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/command"
 )
@@ -177,8 +178,5 @@ var built = sync.OnceValues(func() (string, error) {
 	builtIn.Store(&dir)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", dir+"/", "stagecoach/dev", "stagecoach/starter").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, stack.Programs{Dir: dir}.Build(ctx, "dev", "starter")
 })

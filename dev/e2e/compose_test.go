@@ -292,7 +292,7 @@ func (d *containers) once(name string, patience time.Duration) {
 	d.Helper()
 	p := d.up(name)
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-time.After(patience):
 		d.Fatalf("%s has not ended after %s", name, patience)
 	}

@@ -1,13 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	devstack "stagecoach/dev/stack"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -72,12 +73,8 @@ func TestPaymentBesideFetches(t *testing.T) {
 
 // buildPlainWorker builds the worker without the race detector, which takes memory of its own.
 var buildPlainWorker = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(programs, "plain-worker")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "stagecoach/worker").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
+	plain := devstack.Programs{Dir: filepath.Join(programs, "plain")}
+	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 
 // TestBombCostsAWorkerLittle gives a whole worker process a file of 10 MB that describes 5.2 million empty files: its memory grows by less

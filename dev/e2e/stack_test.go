@@ -2,20 +2,19 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,9 +24,9 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
+	devstack "stagecoach/dev/stack"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -60,23 +59,11 @@ func TestMain(m *testing.M) {
 
 var (
 	buildPrograms = sync.OnceValue(func() error {
-		if raceEnabled {
-			return build("-race", "stagecoach/worker", "stagecoach/api")
-		}
-		return build("stagecoach/worker", "stagecoach/api")
+		return devstack.Programs{Dir: programs, Race: raceEnabled}.Build(context.Background(), "worker", "api")
 	})
-	buildStarter = sync.OnceValue(func() error { return build("stagecoach/starter") })
-	buildDev     = sync.OnceValue(func() error { return build("stagecoach/dev", "stagecoach/starter") })
+	buildStarter = sync.OnceValue(func() error { return devstack.Programs{Dir: programs}.Build(context.Background(), "starter") })
+	buildDev     = sync.OnceValue(func() error { return devstack.Programs{Dir: programs}.Build(context.Background(), "dev", "starter") })
 )
-
-// build puts programs into their folder. Without what only debuggers read, linking them takes two thirds of the time.
-func build(args ...string) error {
-	out, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w", "-o", programs + "/"}, args...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
-}
 
 // stack is one whole Stagecoach of a test's own.
 type stack struct {
@@ -166,35 +153,24 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	apiPort, err := servers.FreePort()
 	must(t, err)
 	s.apiURL = fmt.Sprintf("http://127.0.0.1:%d", apiPort)
-	for name, value := range map[string]string{
-		"DATABASE_URL": database, "TEMPORAL_ADDRESS": s.temporal.Address, "TEMPORAL_NAMESPACE": namespace,
-		"STAGECOACH_ENCRYPTION_KEY":   base64.StdEncoding.EncodeToString(testdb.Key),
-		"STAGECOACH_LOG_LEVEL":        "debug",
-		"STAGECOACH_ADMIN_TOKEN":      adminToken,
-		"STAGECOACH_ADMIN_IDS":        "1",
-		"STAGECOACH_API_ADDR":         fmt.Sprintf("127.0.0.1:%d", apiPort),
-		"STAGECOACH_TELEGRAM_TOKEN":   botToken,
-		"STAGECOACH_TELEGRAM_API_URL": telegramURL,
-		"STAGECOACH_YANDEX_API_URL":   yandexURL, "STAGECOACH_YANDEX_TOKEN_URL": yandexURL + "/token",
-		"STAGECOACH_YANDEX_CLIENT_ID": "client", "STAGECOACH_YANDEX_CLIENT_SECRET": clientSecret,
+	maps.Copy(s.env, devstack.Ground{
+		DatabaseURL: database, Temporal: s.temporal.Address, Namespace: namespace, Key: testdb.Key,
+		AdminToken: adminToken, BotToken: botToken, Telegram: telegramURL, Yandex: yandexURL,
+	}.Settings())
+	maps.Copy(s.env, map[string]string{
+		"STAGECOACH_LOG_LEVEL":                  "debug",
+		"STAGECOACH_ADMIN_IDS":                  "1",
+		"STAGECOACH_API_ADDR":                   fmt.Sprintf("127.0.0.1:%d", apiPort),
+		"STAGECOACH_YANDEX_CLIENT_ID":           "client",
+		"STAGECOACH_YANDEX_CLIENT_SECRET":       clientSecret,
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":       refreshToken,
 		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
 		"STAGECOACH_API_METRICS_ADDR":           "off",
-		"STAGECOACH_WORKER_STOP_TIMEOUT":        "1s",
 		"STAGECOACH_LISTING_TTL":                "0s",
 		"STAGECOACH_EDIT_EVERY":                 "200ms",
 		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
 		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
-		"STAGECOACH_TASK_LEAST_DEADLINE":        "0s",
-		"STAGECOACH_TASK_LEAST_RELEASE":         "0s",
-	} {
-		s.env[name] = value
-	}
-	for _, setting := range config.Settings() { // tests do in seconds what people do in hours
-		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
-			s.env[setting.Name] = "0"
-		}
-	}
+	})
 	for name, value := range settings {
 		s.env[name] = value
 	}
@@ -239,52 +215,48 @@ func (s *stack) awaitReady(base string) {
 }
 
 // program is a running process of ours.
-type program struct {
-	*exec.Cmd
-	done chan struct{}
-}
+type program struct{ *devstack.Child }
 
+// start runs one of our programs with the stack's settings.
 func (s *stack) start(name string) *program {
 	s.Helper()
-	return s.run(filepath.Join(programs, name))
+	return s.runs(devstack.Programs{Dir: programs}.Start(name, s.env, s.log))
 }
 
 // run starts the program at path with the stack's settings.
 func (s *stack) run(path string) *program {
 	s.Helper()
-	command := exec.Command(path)
-	for key, value := range s.env {
-		command.Env = append(command.Env, key+"="+value)
-	}
-	return s.launch(command)
+	return s.runs(devstack.Programs{Dir: filepath.Dir(path)}.Start(filepath.Base(path), s.env, s.log))
 }
 
-// launch starts a program whose output goes to the stack's log; it is killed when the test ends before it does.
+// launch starts a command whose output goes to the stack's log.
 func (s *stack) launch(command *exec.Cmd) *program {
 	s.Helper()
 	command.Stdout, command.Stderr = s.log, s.log
-	must(s, servers.StartTied(command))
-	p := &program{command, make(chan struct{})}
-	go func() { command.Wait(); close(p.done) }()
+	return s.runs(devstack.Launch(command))
+}
+
+// runs takes a process that has been started; it is killed when the test ends before it does.
+func (s *stack) runs(process *devstack.Child, err error) *program {
+	s.Helper()
+	must(s, err)
+	p := &program{process}
 	s.Cleanup(p.kill)
 	return p
 }
 
-// kill ends the process as a crash would.
-func (p *program) kill() { p.Process.Kill(); <-p.done }
+func (p *program) kill() { p.Kill() }
+func (p *program) stop() { p.Stop() }
 
 // ended says whether the process runs no more.
 func (p *program) ended() bool {
 	select {
-	case <-p.done:
+	case <-p.Done():
 		return true
 	default:
 		return false
 	}
 }
-
-// stop asks the process to end.
-func (p *program) stop() { p.Process.Signal(syscall.SIGTERM); <-p.done }
 
 // user makes an active user with a Telegram chat.
 func (s *stack) user(telegramID int64) store.User {

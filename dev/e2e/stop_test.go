@@ -43,7 +43,7 @@ func TestStopHandsOver(t *testing.T) {
 	}
 	must(t, worker.Process.Signal(syscall.SIGTERM))
 	told, took := time.Now(), make(chan time.Duration, 1)
-	go func() { <-worker.done; took <- time.Since(told) }()
+	go func() { <-worker.Done(); took <- time.Since(told) }()
 	s.telegram.ClearFaults()
 	s.startWorker()
 	for range tasks {
@@ -81,7 +81,7 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal("it does not wait for its stream")
 	}
 	must(t, worker.Process.Signal(syscall.SIGTERM))
-	<-worker.done
+	<-worker.Done()
 	if code := worker.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("it ended with %d", code)
 	}
