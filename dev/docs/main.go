@@ -30,12 +30,12 @@ type document struct {
 }
 
 var documents = []document{
-	markdown("README.md",
-		part{"delivery states", lifecycle.Delivery.Diagram},
-		part{"task states", lifecycle.Task.Diagram},
-		part{"download states", lifecycle.Download.Diagram},
-		part{"transaction states", lifecycle.Transaction.Diagram},
-	),
+	{"README.md", "<!-- begin %s -->\n", "<!-- end %s -->", []part{
+		{"delivery states", lifecycle.Delivery.Diagram},
+		{"task states", lifecycle.Task.Diagram},
+		{"download states", lifecycle.Download.Diagram},
+		{"transaction states", lifecycle.Transaction.Diagram},
+	}},
 	markdown("docs/delivery.md", part{"delivery rules", lifecycle.Delivery.Markdown}),
 	markdown("docs/task.md", part{"task rules", lifecycle.Task.Markdown}),
 	markdown("docs/download.md", part{"download rules", lifecycle.Download.Markdown}),

@@ -10,7 +10,7 @@ import (
 
 func TestReplace(t *testing.T) {
 	t.Parallel()
-	d := documents[0]
+	d := markdown("a.md")
 	const before = "above\n<!-- begin a -->\nold\n<!-- end a -->\nbelow\n<!-- begin b -->\n<!-- end b -->\n"
 	const want = "above\n<!-- begin a -->\n\nnew\n\n<!-- end a -->\nbelow\n<!-- begin b -->\n<!-- end b -->\n"
 	a := part{"a", func() string { return "new\n" }}
