@@ -2,11 +2,18 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -118,4 +125,131 @@ func (r *rig) href(ctx context.Context, file store.File) (string, error) {
 	var link struct{ Href string }
 	err = answer(request, &link)
 	return link.Href, err
+}
+
+const repeatSize = 64 << 20
+
+// measureRepeat delivers contents twice: the second time Telegram has them already.
+func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
+	var first, again [2][]float64 // from the claim, from the request
+	err = m.withRig(ctx, rigOptions{telegram: telegramsim.Options{DiscardFiles: true}}, func(r *rig) error {
+		if err := r.warmUp(ctx); err != nil {
+			return err
+		}
+		for range rounds {
+			user, err := r.user(ctx)
+			if err != nil {
+				return err
+			}
+			file, sum, err := r.randomFile(ctx, repeatSize)
+			if err != nil {
+				return err
+			}
+			if err := r.hash(ctx, file); err != nil {
+				return err
+			}
+			for _, into := range []*[2][]float64{&first, &again} {
+				took, err := r.deliver(ctx, user, file)
+				if err != nil {
+					return err
+				}
+				into[0] = append(into[0], milliseconds(took.fromClaim))
+				into[1] = append(into[1], milliseconds(took.fromRequest))
+			}
+			if err := r.checkChat(ctx, *user.TelegramID, 2, sum); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	const once = "its first delivery"
+	return []row{
+		measured("repeat 64 MiB by file_id, claim to delivered", "ms", again[0]...).against(once, first[0]...),
+		measured("repeat 64 MiB by file_id, request to delivered", "ms", again[1]...).against(once, first[1]...),
+	}, nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// hash makes the storage compute a file's hashes, which the real one has long done.
+func (r *rig) hash(ctx context.Context, file store.File) error {
+	address := r.yandexURL + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "OAuth "+accessToken)
+	return answer(request, nil)
+}
+
+// randomFile puts a file of random bytes into the storage and gives its entry and its sha256.
+func (r *rig) randomFile(ctx context.Context, size int64) (store.File, string, error) {
+	var seed [32]byte
+	rand.Read(seed[:])
+	return r.file(ctx, size, func(f *os.File, sum io.Writer) error {
+		_, err := io.CopyBuffer(io.MultiWriter(f, sum), io.LimitReader(mathrand.NewChaCha8(seed), size), make([]byte, 1<<20))
+		return err
+	})
+}
+
+// sparseFile puts a file of zeros that need no disk into the storage.
+func (r *rig) sparseFile(ctx context.Context, size int64) (store.File, string, error) {
+	return r.file(ctx, size, func(f *os.File, sum io.Writer) error {
+		if err := f.Truncate(size); err != nil {
+			return err
+		}
+		_, err := io.Copy(sum, f)
+		return err
+	})
+}
+
+func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Writer) error) (store.File, string, error) {
+	name := fmt.Sprintf("file-%d.bin", r.serial.Add(1))
+	f, err := os.Create(filepath.Join(r.files, name))
+	if err != nil {
+		return store.File{}, "", err
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	if err := fill(f, sum); err != nil {
+		return store.File{}, "", err
+	}
+	if size > 1<<20 { // nothing is written back while something is measured
+		if err := f.Sync(); err != nil {
+			return store.File{}, "", err
+		}
+	}
+	saved, err := r.store.SaveFiles(ctx, []store.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}})
+	if err != nil {
+		return store.File{}, "", err
+	}
+	return saved[0], hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// checkChat fails unless the chat has received want documents, all with the sum.
+func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/_/chats/%d", r.telegramURL, chat), nil)
+	if err != nil {
+		return err
+	}
+	var seen telegramsim.Chat
+	if err := answer(request, &seen); err != nil {
+		return err
+	}
+	got := 0
+	for _, message := range seen.Messages {
+		if message.Document == nil {
+			continue
+		}
+		if got++; message.Document.SHA256 != sum {
+			return fmt.Errorf("a document arrived with the sha256 %s instead of %s", message.Document.SHA256, sum)
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%d documents arrived instead of %d", got, want)
+	}
+	return nil
 }

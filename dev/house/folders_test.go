@@ -15,7 +15,6 @@ var tooLarge = map[string]int{
 	"activities":      38,
 	"api/bot":         40,
 	"api/rest":        38,
-	"dev/bench":       27,
 	"internal/store":  72,
 	"starter/command": 34,
 }

@@ -25,6 +25,18 @@ func TestProductLinksNoWorld(t *testing.T) {
 	}
 }
 
+// TestProgramsAreApart shows that no program links what is another's work.
+func TestProgramsAreApart(t *testing.T) {
+	t.Parallel()
+	for program, forbidden := range map[string]string{
+		"./worker":  `^stagecoach/(api|starter)(/.*)?$`,
+		"./api":     `^stagecoach/(activities|workflows|worker|starter)(/.*)?$`,
+		"./starter": `^stagecoach/(activities|workflows|worker|api/(rest|bot|run))(/.*)?$`,
+	} {
+		wantNoLink(t, program, regexp.MustCompile(forbidden))
+	}
+}
+
 // TestWorldIsRecognised shows that the pattern finds what the development program links, so that its silence means something.
 func TestWorldIsRecognised(t *testing.T) {
 	t.Parallel()
@@ -46,7 +58,7 @@ func wantNoLink(t *testing.T, program string, forbidden *regexp.Regexp) {
 	t.Helper()
 	for _, name := range linked(t, program) {
 		if forbidden.MatchString(name) {
-			t.Errorf("%s links %s: go mod why -m, or go list -deps, tell through what", program, name)
+			t.Errorf("%s links %s: go list -deps tells through what", program, name)
 		}
 	}
 }
