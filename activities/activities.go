@@ -36,8 +36,6 @@ type Main struct {
 	Transactions *Transactions
 	Cashier      *Cashier
 	Monitor      *TonMonitor
-	Reconciler   *Reconciler
-	Retention    *Retention
 }
 
 // RegisterMain adds the activities of the main queue to its worker.
@@ -48,8 +46,6 @@ func RegisterMain(w worker.Registry, m Main) {
 	w.RegisterActivity(m.DownloadSync)
 	w.RegisterActivity(m.Transactions)
 	w.RegisterActivity(m.Cashier)
-	w.RegisterActivity(m.Reconciler)
-	w.RegisterActivity(m.Retention)
 	if m.Monitor == nil {
 		m.Monitor = &TonMonitor{}
 	}

@@ -7,17 +7,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/service"
 )
-
-// attemptOf is what the record says about a job's attempts.
-func attemptOf(job store.Job) lifecycle.Attempt {
-	return lifecycle.Attempt{
-		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,
-	}
-}
 
 // tellTimeout bounds a signal to the job's workflow: the reconciler shows it later what was not told.
 const tellTimeout = 3 * time.Second
@@ -28,7 +20,7 @@ func (r *ride) tellAttempt(ctx context.Context) {
 	defer r.telling.Unlock()
 	job := r.job()
 	r.told = job.State
-	r.signal(ctx, lifecycle.DeliveryAttemptSignal, attemptOf(job))
+	r.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job))
 }
 
 // tellStage tells the workflow of a stage that lasts, unless it was told, or the job has left it meanwhile.

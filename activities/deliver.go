@@ -20,6 +20,7 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
 )
 
@@ -124,9 +125,9 @@ func (r *ride) claim(ctx context.Context) error {
 
 // settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
 func (r *ride) settleLost(ctx context.Context, s service.DeliverySteps) error {
-	var last progress
+	var last lifecycle.DeliveryHeartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
-		last = progress{} // what cannot be read proves nothing
+		last = lifecycle.DeliveryHeartbeat{} // what cannot be read proves nothing
 	}
 	if err := s.SettleLost(last.MessageID); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 	if errors.Is(err, errWorkerStops) {
 		return r.handOver(ctx, "")
 	}
-	failure := asFault(err)
+	failure := temporalio.FaultOf(err)
 	if errors.Is(err, errFenced) {
 		return r.settleFenced(ctx)
 	}
@@ -159,7 +160,7 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 		last.Retryable = false
 		failure = &last
 	}
-	return Receipt{}, toTemporal(failure)
+	return Receipt{}, temporalio.ToTemporal(failure)
 }
 
 // settleInterrupted writes what it means that the activity was stopped from outside.
@@ -214,14 +215,14 @@ func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error)
 		return s.HandOver(reason, next)
 	})
 	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
-		return Receipt{}, toTemporal(unknown)
+		return Receipt{}, temporalio.ToTemporal(unknown)
 	}
 	if err != nil {
 		r.Log.Warn("job not handed over", "job", r.jobID, "error", err) // the next claim will find the job held and put it back itself
 	} else {
 		r.tellAttempt(ctx)
 	}
-	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
+	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }
 
 // settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.
@@ -230,7 +231,7 @@ func (r *ride) settleFenced(ctx context.Context) (Receipt, error) {
 	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
 		return Receipt{State: job.State}, nil
 	}
-	return Receipt{}, toTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
+	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
 }
 
 // tokenAlerts are the failures that only an administrator can mend.

@@ -13,6 +13,7 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // DownloadSync watches over all active downloads: it polls qBittorrent with one request whatever their number, writes
@@ -65,7 +66,7 @@ const (
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
 // keeps two workers from polling at once, whatever Temporal thinks of them.
 func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
-	ctx, stop := watched(ctx)
+	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * s.Settings.Every)
 	for time.Now().Before(deadline) {
@@ -73,8 +74,8 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("downloads are not watched", "error", err)
 		}
-		if !rest(ctx, time.After(s.Settings.Every)) { // the lock is another's, or was lost
-			return outcomeOf(ctx)
+		if !temporalio.LoopWait(ctx, time.After(s.Settings.Every)) { // the lock is another's, or was lost
+			return temporalio.LoopOutcome(ctx)
 		}
 	}
 	return nil
@@ -84,7 +85,7 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 	s.looping.Lock()
 	defer s.looping.Unlock()
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	ticker := time.NewTicker(s.Settings.Every)
 	defer ticker.Stop()
 	for time.Now().Before(deadline) {
@@ -95,7 +96,7 @@ func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 			s.sweepTags(ctx)
 		}
 		s.report(ctx, poll)
-		if !rest(ctx, ticker.C) {
+		if !temporalio.LoopWait(ctx, ticker.C) {
 			return nil
 		}
 	}
@@ -126,14 +127,14 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 		return poll
 	}
 	var torrents []qbittorrent.Torrent
-	err := step(ctx, func(ctx context.Context) (err error) {
+	err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		torrents, err = s.Torrents.List(ctx)
 		return err
 	})
 	if poll.Err = s.noteAnswer(ctx, err); poll.Err != nil {
 		return poll
 	}
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
 	watched := newWatch(torrents)
 	present := make(map[int64]bool, len(jobs))
@@ -144,7 +145,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 			present[job.ID] = s.present[job.ID] || watched.of(job) != nil
 		}
 		written, told := s.batch(ctx, watched, batch)
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		poll.Written += written
 		poll.Told += told
 	}
@@ -158,7 +159,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 func (s *DownloadSync) jobs(ctx context.Context) (jobs []store.WatchedDownload, err error) {
 	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
 		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		if jobs = append(jobs, page...); err != nil || len(page) < watchPage {
 			return jobs, err
 		}
@@ -171,7 +172,7 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		problem := asFault(err)
+		problem := temporalio.FaultOf(err)
 		if !s.failing {
 			s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
 			s.failing, s.failed = true, time.Now()
@@ -226,7 +227,7 @@ func (s *DownloadSync) batch(ctx context.Context, watched *watch, jobs []store.W
 	}
 	if len(seen) > 0 {
 		written = s.save(ctx, seen)
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 	}
 	return written, s.tell(ctx, untold)
 }
@@ -242,7 +243,7 @@ func (s *DownloadSync) save(ctx context.Context, seen []store.DownloadProgress) 
 	}
 	for i := range seen {
 		written += s.save(ctx, seen[i:i+1])
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 	}
 	return written
 }

@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // tidy sees to torrents in the active category whose jobs are all over: what is completed goes to the done category, so
@@ -15,7 +16,7 @@ import (
 // torrent to go on with; what was canceled and came back by a late request is removed.
 func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	if err != nil || len(ended) == 0 {
 		s.untidy(err)
 		return
@@ -34,7 +35,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 			if deletes++; deletes > tidyDeletes {
 				continue
 			}
-			if err := step(ctx, func(ctx context.Context) error { return s.Torrents.Delete(ctx, t, end.KeepFiles) }); err != nil {
+			if err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Delete(ctx, t, end.KeepFiles) }); err != nil {
 				s.untidy(err)
 				return
 			}
@@ -49,9 +50,11 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 		}
 	}
 	for _, settle := range []func() error{
-		func() error { return step(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, stop) }) },
 		func() error {
-			return step(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, done) })
+			return temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, stop) })
+		},
+		func() error {
+			return temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, done) })
 		},
 		func() error { return s.dropTags(ctx, tags) },
 	} {
@@ -133,7 +136,7 @@ const tagsAtOnce = 10
 
 func (s *DownloadSync) dropTags(ctx context.Context, tags []string) error {
 	for some := range slices.Chunk(tags, tagsAtOnce) {
-		if err := step(ctx, func(ctx context.Context) error { return s.Torrents.DeleteTags(ctx, some...) }); err != nil {
+		if err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.DeleteTags(ctx, some...) }); err != nil {
 			return err
 		}
 	}
@@ -143,7 +146,7 @@ func (s *DownloadSync) dropTags(ctx context.Context, tags []string) error {
 // strayTags finds tags of such jobs that no torrent in the active category carries.
 func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error) {
 	var tags []string
-	err = step(ctx, func(ctx context.Context) (err error) {
+	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		tags, err = s.Torrents.Tags(ctx)
 		return err
 	})
@@ -151,14 +154,14 @@ func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error
 		return nil, err
 	}
 	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	for _, job := range ended {
 		if job.Status == lifecycle.DownloadCompleted {
 			continue
 		}
 		tag := store.Download{ID: job.ID}.Tag()
 		var holder *qbittorrent.Torrent
-		err := step(ctx, func(ctx context.Context) (err error) {
+		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 			holder, err = s.Torrents.Find(ctx, tag, "", "")
 			return err
 		})

@@ -14,6 +14,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // stalledMark is put behind the state of a torrent that stalls, in the record's memory of what was told.
@@ -158,7 +159,7 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 	group.SetLimit(tellAtOnce)
 	for _, n := range all {
 		group.Go(func() error {
-			err := step(ctx, func(ctx context.Context) error {
+			err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
 				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
 			})
 			if err != nil {

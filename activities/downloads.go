@@ -12,6 +12,7 @@ import (
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // Downloads does for the workflows of downloads what touches qBittorrent and the record.
@@ -39,10 +40,10 @@ type DownloadSettings struct {
 func (d *Downloads) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
 	job, err := d.Jobs.Move(ctx, move)
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
-		return lifecycle.DownloadRecord{}, reported(ctx, problem.Retry()) // the next poll writes where it is
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, problem.Retry()) // the next poll writes where it is
 	}
 	if err != nil {
-		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	return recordOf(job), nil
 }
@@ -71,7 +72,7 @@ func (d *Downloads) NoteDownload(ctx context.Context, note DownloadNote) (lifecy
 		return nil
 	})
 	if err != nil {
-		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	return recordOf(job), nil
 }

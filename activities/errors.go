@@ -12,33 +12,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
+	"stagecoach/internal/temporalio"
 )
-
-// asFault gives the fault in err's chain; anything else is ours and INTERNAL.
-func asFault(err error) *fault.Error {
-	if known := fault.As(err); known != nil {
-		return known
-	}
-	return fault.New(fault.Internal, "an internal error; the log has it").WithCause(err)
-}
-
-// reported is what an activity ends with. What nobody has foreseen goes to the log, for a history is not told the cause.
-func reported(ctx context.Context, f *fault.Error) error {
-	if f.Code == fault.Internal {
-		activity.GetLogger(ctx).Error("an unforeseen error", "error", f.Cause)
-	}
-	return toTemporal(f)
-}
-
-// toTemporal is the one map from faults to Temporal's errors: the code becomes the type, what may be retried is
-// retried, and the pause the other side asked for comes before the next try. The cause stays here: it may hold
-// anything, and a history is for ever.
-func toTemporal(f *fault.Error) error {
-	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), temporal.ApplicationErrorOptions{
-		NonRetryable:   !f.Retryable,
-		NextRetryDelay: f.RetryAfter,
-	})
-}
 
 // interruption gives why ctx ended when a fault ended it, else err: a stopped transfer fails with whatever its
 // connection said last, and that is not the reason.
@@ -47,19 +22,6 @@ func interruption(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// again is toTemporal for activities that move money: what is nobody's known fault is tried again until a person has looked,
-// and never ends a workflow. So is what the worker's own end has cut short.
-func again(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	f := asFault(err)
-	if fault.As(err) == nil {
-		f = f.Retry()
-	}
-	return reported(ctx, f)
 }
 
 // isRefusal says whether err is one of these faults.
@@ -100,7 +62,7 @@ func failed(f *stars.Failure, cause error) error {
 func beat(ctx context.Context) (stop func()) {
 	done, returned := make(chan struct{}), givenBack(ctx)
 	go func() {
-		ticker := time.NewTicker(heartbeatEvery)
+		ticker := time.NewTicker(temporalio.HeartbeatEvery)
 		defer ticker.Stop()
 		for {
 			select {
@@ -113,5 +75,3 @@ func beat(ctx context.Context) (stop func()) {
 	}()
 	return func() { close(done) }
 }
-
-const heartbeatEvery = 3 * time.Second

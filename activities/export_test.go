@@ -1,5 +1,7 @@
 package activities
 
+import "stagecoach/internal/temporalio"
+
 // What tests from outside see: they may use packages that import this one.
 var (
 	RefuseHere     = refuseHere
@@ -9,6 +11,6 @@ var (
 
 // The numbers that they need.
 const (
-	HeartbeatEvery = heartbeatEvery
+	HeartbeatEvery = temporalio.HeartbeatEvery
 	QuickTries     = quickTries
 )

@@ -10,6 +10,7 @@ import (
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 )
 
@@ -32,12 +33,12 @@ func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, isRefusal(err, fault.StoreUnavailable):
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	case waitErr != nil:
-		return Position{}, again(ctx, waitErr)
+		return Position{}, temporalio.RetryUntilSeen(ctx, waitErr)
 	case fragment.ClassOf(err) == fragment.Hold, waits:
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
-			return Position{}, again(ctx, err)
+			return Position{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 	default:
 		c.Log.Info("order not quoted", "transaction", o.Hash, "error", err)
@@ -175,7 +176,7 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	if payment == nil || payment.State != store.PaymentPaid { // it bounced, or was never paid
 		return c.look(ctx, o.Hash)
@@ -194,12 +195,12 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 	}
 	if err != nil && fragment.ClassOf(err) == fragment.Hold {
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
-			return Position{}, again(ctx, err)
+			return Position{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		err = notYet // the money is paid: there is nothing else to do but to ask again
 	}
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.look(ctx, o.Hash)
 }

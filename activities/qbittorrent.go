@@ -13,6 +13,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
 
@@ -29,7 +30,7 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Down
 	defer keepBeating(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
-		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
@@ -130,20 +131,20 @@ func (d *Downloads) notAdded(ctx context.Context, job store.Download, err error)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	problem := asFault(err)
+	problem := temporalio.FaultOf(err)
 	if problem.Code == fault.StoreUnavailable {
-		return reported(ctx, problem)
+		return temporalio.ActivityError(ctx, problem)
 	}
 	d.alert(ctx, problem.Code)
 	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	trouble, noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected)
 	if noteErr != nil {
-		return reported(ctx, asFault(noteErr))
+		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr))
 	}
 	if reason := d.giveUp(problem, trouble); reason != "" {
-		return toTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
+		return temporalio.ToTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
 	}
-	return reported(ctx, problem.Retry())
+	return temporalio.ActivityError(ctx, problem.Retry())
 }
 
 // giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
@@ -308,11 +309,11 @@ func patient(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	problem := asFault(err)
+	problem := temporalio.FaultOf(err)
 	if problem.Code == fault.DownloadNotFound {
-		return reported(ctx, problem)
+		return temporalio.ActivityError(ctx, problem)
 	}
-	return reported(ctx, problem.Retry())
+	return temporalio.ActivityError(ctx, problem.Retry())
 }
 
 // keepBeating tells Temporal that the activity is alive until the function it gives is called.

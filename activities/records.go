@@ -6,6 +6,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // Records writes what workflows decide.
@@ -18,7 +19,7 @@ type Records struct {
 func (r *Records) FinishJob(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	outcome, err := r.Deliveries.Finish(ctx, end)
 	if err != nil {
-		return lifecycle.DeliveryOutcome{}, reported(ctx, asFault(err))
+		return lifecycle.DeliveryOutcome{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	return outcome, nil
 }

@@ -33,13 +33,6 @@ type ride struct {
 	letGo bool       // the last bytes are out and no answer has come yet
 }
 
-// progress is what a heartbeat carries.
-type progress struct {
-	Stage     lifecycle.DeliveryState `json:"stage"`
-	Bytes     int64                   `json:"bytes"`
-	MessageID int64                   `json:"message_id,omitempty"`
-}
-
 const (
 	beatEvery    = time.Second
 	recordEvery  = 2 * time.Second  // progress for people
@@ -165,10 +158,10 @@ func (r *ride) heedStop(ctx context.Context, giveUp context.CancelCauseFunc) (st
 	return func() { close(done) }
 }
 
-func (r *ride) progress() progress {
+func (r *ride) progress() lifecycle.DeliveryHeartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := progress{Stage: r.record.State, MessageID: r.message}
+	now := lifecycle.DeliveryHeartbeat{Stage: r.record.State, MessageID: r.message}
 	if r.pipe != nil {
 		now.Bytes = r.pipe.sent.Load()
 	}
@@ -181,7 +174,7 @@ func (r *ride) stageLasts() bool {
 	return !lifecycle.Delivery.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
 }
 
-func (r *ride) recordProgress(ctx context.Context, now progress) {
+func (r *ride) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // also while a cancelled ride waits for its answer
 	defer cancel()
 	ours, err := r.Store.BeatJob(ctx, r.jobID, r.job().Claim, now.Bytes)

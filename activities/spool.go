@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
 )
 
@@ -141,7 +142,7 @@ func (r *ride) fetch(ctx context.Context, item yandex.Item, file *spooled) error
 			_, err = file.Seek(0, io.SeekStart)
 		}
 		have += n
-		if err != nil && (n == 0 || ctx.Err() != nil || !asFault(err).Retryable) {
+		if err != nil && (n == 0 || ctx.Err() != nil || !temporalio.FaultOf(err).Retryable) {
 			return err
 		}
 		if have > item.Size {

@@ -12,6 +12,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // Tasks reads and writes the record for the workflows of tasks, and lets one tell others.
@@ -24,11 +25,11 @@ type Tasks struct {
 // failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what a task
 // does by itself is tried until it succeeds.
 func (t *Tasks) failed(ctx context.Context, err error, asked bool) error {
-	f := asFault(err)
+	f := temporalio.FaultOf(err)
 	if f.Code == fault.Internal && !asked {
 		f = f.Retry()
 	}
-	return reported(ctx, f)
+	return temporalio.ActivityError(ctx, f)
 }
 
 // LoadedTask is a task as its workflow begins with it.

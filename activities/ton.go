@@ -14,6 +14,7 @@ import (
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -65,7 +66,7 @@ func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastO
 	defer beat(ctx)()
 	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
-		return BroadcastOutcome{}, again(ctx, err)
+		return BroadcastOutcome{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	over := true
 	if payment != nil && payment.State == store.PaymentSigned {
@@ -99,7 +100,7 @@ func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
 	standing, err := c.Store.KeepDust(ctx, o.Hash, c.Settings.Reserve+max(c.Settings.RefundLeast, 1))
 	switch {
 	case err != nil:
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	case standing.RefundDue == 0 && standing.Turn == nil: // it is not worth its gas
 		return Payment{Position: c.Settings.position(standing)}, nil
 	}
@@ -135,7 +136,7 @@ type signature struct {
 func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
 	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
 	if err != nil {
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	if payment == nil {
 		var position Position
@@ -250,18 +251,18 @@ func (c *Cashier) stopped(ctx context.Context) error {
 // unpaid decides what an error means for an order that was not signed.
 func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
 	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
 	waits, waitErr := c.waitsForFragment(ctx, o, err)
 	if waitErr != nil {
-		return Payment{}, again(ctx, waitErr)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, waitErr)
 	}
 	code := fault.CodeOf(err)
 	switch {
 	case waits:
 		if err := c.hold(ctx, code); err != nil {
-			return Payment{}, again(ctx, err)
+			return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		return c.waitLast(ctx, o, kind)
 	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided):
@@ -278,13 +279,13 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		c.raise(ctx, store.AlertTransactionReview)
 		standing, err := c.Store.ReviewRefund(ctx, o.Hash)
 		if err != nil {
-			return Payment{}, again(ctx, err)
+			return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		return Payment{Position: c.Settings.position(standing)}, nil
 	case code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
 		code == fault.ChainClock && kind == store.Purchase: // a refund is tried again later: nothing holds those
 		if err := c.hold(ctx, code); err != nil {
-			return Payment{}, again(ctx, err)
+			return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		return c.waitAgain(ctx, o, kind)
 	case code == fault.InsufficientFunds:
@@ -301,7 +302,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 		c.raise(ctx, store.AlertRefund)
 	}
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position, Failure: failure.Message, Retry: !failure.Final && o.Try < c.Settings.Attempts}, err
@@ -328,7 +329,7 @@ func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (boo
 // waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may be the reason.
 func (c *Cashier) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.YieldTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position}, err
@@ -337,7 +338,7 @@ func (c *Cashier) waitLast(ctx context.Context, o Order, kind store.PaymentKind)
 // waitAgain puts an order back to its old place in line: nothing of this was its fault.
 func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position}, err
@@ -351,7 +352,7 @@ func (c *Cashier) deferTurn(ctx context.Context, o Order, kind store.PaymentKind
 		until = earlier(full.Until, time.Now().Add(deferMost))
 	}
 	if err := c.Store.DeferTurn(ctx, o.Hash, kind, until); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return Payment{}, again(ctx, err)
+		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position}, err
@@ -402,7 +403,7 @@ func (c *Cashier) resolveAlerts(ctx context.Context) {
 func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
 	standing, err := c.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.Settings.position(standing), nil
 }
@@ -421,7 +422,7 @@ func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error
 		}
 	}
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.look(ctx, hash)
 }

@@ -19,6 +19,7 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -57,7 +58,7 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 	if wallet != m.Wallet.Raw() {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
 	}
-	ctx, stop := watched(ctx)
+	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
 	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastLook)
 	defer over.Stop()
@@ -77,7 +78,7 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			}
 			next.Reset(m.pause(ctx))
 		}
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		more, err := m.tell(ctx)
 		if err != nil && ctx.Err() == nil {
 			m.Log.Warn("workflows were not told", "error", err) // the next look tells them
@@ -86,7 +87,7 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			next.Reset(0)
 		}
 	}
-	return outcomeOf(ctx)
+	return temporalio.LoopOutcome(ctx)
 }
 
 // monitorPause is what ends a monitor's wait between two rounds.
@@ -98,7 +99,7 @@ type monitorPause struct {
 // wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the attempt ends, the
 // worker does, or the activity's time is over.
 func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
-	alive := whileWaiting(ctx)
+	alive := temporalio.WhileWaiting(ctx)
 	defer alive.Stop()
 	for {
 		select {
@@ -109,7 +110,7 @@ func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
 		case <-p.over:
 			return false, false
 		case <-alive.C:
-			progressed(ctx)
+			temporalio.Progressed(ctx)
 		case <-p.wakes.Turns:
 			return false, true
 		case <-p.wakes.Payments:
@@ -156,19 +157,19 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
 	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
 		return clockErr
 	}
 	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
 		if err != nil {
 			return err
 		}
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		page := make([]store.ChainTransaction, 0, len(found))
 		for _, t := range found {
 			if t.Finality != toncenter.Finalized {
@@ -185,7 +186,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
 		m.note(brought)
 		if err == nil {
@@ -340,7 +341,7 @@ func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 	starts.SetLimit(startsAtAll)
 	for _, hash := range untold.Starts {
 		starts.Go(func() error {
-			return step(startCtx, func(ctx context.Context) error { return m.Start(ctx, hash) })
+			return temporalio.LoopStep(startCtx, func(ctx context.Context) error { return m.Start(ctx, hash) })
 		})
 	}
 	err = errors.Join(err, starts.Wait())
@@ -354,14 +355,14 @@ func (m *TonMonitor) settleForsaken(ctx context.Context) error {
 	for _, payment := range forsaken {
 		_, failed := settleDestination(ctx, m.Chain, m.Store, payment, m.Settings.Refund)
 		err = errors.Join(err, failed)
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 	}
 	return err
 }
 
 // signal tells a workflow to look at the record. One that does not run looks when it is started again.
 func (m *TonMonitor) signal(ctx context.Context, hash, name string, told func() error) error {
-	err := step(ctx, func(ctx context.Context) error {
+	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
 		return m.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", name, nil)
 	})
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {

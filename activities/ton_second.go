@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -42,7 +43,7 @@ func (c *Cashier) VerifyDeposit(ctx context.Context, o Order) (Position, error) 
 		if err := c.Store.LeaveQueue(ctx, o.Hash, position.Turn.Kind); isRefusal(err, fault.PaymentUndecided) {
 			return c.look(ctx, o.Hash)
 		} else if err != nil {
-			return Position{}, again(ctx, err)
+			return Position{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 	}
 
@@ -61,7 +62,7 @@ func (c *Cashier) VerifyDeposit(ctx context.Context, o Order) (Position, error) 
 	}
 	c.Log.Error("the two sources disagree about a deposit: a person has to look", "transaction", o.Hash)
 	if err := c.Store.RaiseAlert(ctx, store.AlertDeposit); err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	standing, err := c.Store.DisputeDeposit(ctx, o.Hash)
 	return c.positionOf(ctx, standing, err)
@@ -71,14 +72,14 @@ func (c *Cashier) VerifyDeposit(ctx context.Context, o Order) (Position, error) 
 // a moment later: one of 0.1.0, which does not know the check, must not ask again at once.
 func (c *Cashier) leaveUnconfirmed(ctx context.Context, o Order, kind store.PaymentKind) error {
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return again(ctx, err)
+		return temporalio.RetryUntilSeen(ctx, err)
 	}
 	return giveBack("the deposit is not confirmed", giveBackAfter)
 }
 
 func (c *Cashier) positionOf(ctx context.Context, standing store.TransactionSnapshot, err error) (Position, error) {
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.Settings.position(standing), nil
 }
@@ -88,7 +89,7 @@ func later(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	f := asFault(err)
+	f := temporalio.FaultOf(err)
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), temporal.ApplicationErrorOptions{NextRetryDelay: f.RetryAfter})
 }
 

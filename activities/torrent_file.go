@@ -6,6 +6,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
 
@@ -13,7 +14,7 @@ import (
 func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
-		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	record := recordOf(job)
 	source, err := torrent.ParseSource(job.SourceURL)
@@ -31,7 +32,7 @@ func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifec
 		return err
 	})
 	if err != nil {
-		return lifecycle.DownloadRecord{}, reported(ctx, asFault(err))
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
 	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
@@ -72,7 +73,7 @@ func (d *Downloads) notFetched(ctx context.Context, job store.Download, err erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	problem := asFault(err)
+	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	noteErr := store.Patiently(ctx, func() error {
 		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
@@ -80,10 +81,10 @@ func (d *Downloads) notFetched(ctx context.Context, job store.Download, err erro
 	})
 	switch {
 	case noteErr != nil:
-		return reported(ctx, asFault(noteErr).Retry())
+		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr).Retry())
 	case problem.Retryable || problem.Code == fault.Internal:
-		return reported(ctx, problem.Retry())
+		return temporalio.ActivityError(ctx, problem.Retry())
 	default:
-		return toTemporal(fault.New(fault.EnqueueFailed, "the download was not begun: %s", problem.Code))
+		return temporalio.ToTemporal(fault.New(fault.EnqueueFailed, "the download was not begun: %s", problem.Code))
 	}
 }

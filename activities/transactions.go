@@ -11,6 +11,7 @@ import (
 	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
 // Transactions reads and writes the record for the workflows of transactions. Every method answers where the record stands
@@ -54,7 +55,7 @@ type Position struct {
 
 func (t *Transactions) position(ctx context.Context, s store.TransactionSnapshot, err error) (Position, error) {
 	if err != nil {
-		return Position{}, again(ctx, err)
+		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return t.Settings.position(s), nil
 }

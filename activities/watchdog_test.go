@@ -22,6 +22,9 @@ import (
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -147,9 +150,9 @@ func TestHungMonitor(t *testing.T) {
 func TestHungReconciler(t *testing.T) {
 	t.Parallel()
 	s, h := newShelf(t, torrentsim.QBittorrentOptions{}), newHang()
-	r := &Reconciler{
-		Temporal: hungTemporal{hang: h}, Records: &Records{Store: s.Store}, Log: slog.New(slog.DiscardHandler),
-		Every: 100 * time.Millisecond, StuckAfter: time.Hour, DeliveryHeartbeat: time.Minute,
+	r := &reconcile.Reconciler{
+		Temporal: hungTemporal{hang: h}, Store: s.Store, Log: slog.New(slog.DiscardHandler), Every: 100 * time.Millisecond,
+		Workloads: []service.Workload{(&service.Tasks{Store: s.Store}).Workload()},
 	}
 	h.wantTakeover(t, r.Reconcile)
 }
@@ -161,20 +164,20 @@ func TestWatchdog(t *testing.T) {
 	_ = h.call(canceled())
 	var steps atomic.Int32
 	ends := h.within(t, func(ctx context.Context) error {
-		ctx, stop := watched(ctx)
+		ctx, stop := temporalio.WithWatchdog(ctx)
 		defer stop()
 		for range 6 {
-			_ = step(ctx, func(context.Context) error { // each takes less than the patience, all together more than the time-out
+			_ = temporalio.LoopStep(ctx, func(context.Context) error { // each takes less than the patience, all together more than the time-out
 				steps.Add(1)
 				time.Sleep(time.Second)
 				return nil
 			})
 		}
-		if rest(ctx, time.After(5*time.Second)) {
+		if temporalio.LoopWait(ctx, time.After(5*time.Second)) {
 			_ = h.call(ctx)
-			rest(ctx, nil)
+			temporalio.LoopWait(ctx, nil)
 		}
-		return outcomeOf(ctx)
+		return temporalio.LoopOutcome(ctx)
 	})
 	if len(ends) != 1 || ends[0] != nil || steps.Load() != 6 {
 		t.Errorf("after %d steps the attempts ended with %v", steps.Load(), ends)

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/workflows/reconciler"
 )
 
@@ -27,7 +27,7 @@ func TestReconcilerGoesOnAsItself(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	Register(env, Settings{})
 	env.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Reconcile"})
-	env.ExecuteWorkflow(reconciler.WorkflowType, (*activities.Sweep)(nil))
+	env.ExecuteWorkflow(reconciler.WorkflowType, (*reconcile.Sweep)(nil))
 	again, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError())
 	if !ok {
 		t.Fatalf("it ended with %v", env.GetWorkflowError())

@@ -13,6 +13,8 @@ import (
 
 	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/download"
@@ -37,7 +39,7 @@ var titles = map[string]titled{
 	lifecycle.DownloadSyncType: {lifecycle.DownloadSyncID, nil, "Watches over all downloads"},
 	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
 	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
-	reconciler.WorkflowType:    {reconciler.WorkflowID, []any{&activities.Sweep{}}, "Keeps the record and Temporal agreeing"},
+	reconciler.WorkflowType:    {reconciler.WorkflowID, []any{&reconcile.Sweep{}}, "Keeps the record and Temporal agreeing"},
 	retention.WorkflowType:     {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
 }
 
@@ -74,7 +76,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 
 	for _, acts := range []any{
 		&activities.Courier{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{}, &activities.TonMonitor{},
-		&activities.Reconciler{}, &activities.Retention{},
+		&reconcile.Reconciler{}, &cleanup.OldRows{},
 	} {
 		env.RegisterActivity(acts)
 	}

@@ -13,6 +13,7 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
@@ -37,7 +38,7 @@ var waits = map[string]map[string]wait{
 		},
 	},
 	lifecycle.TransactionType: {"for an operator": {[]any{hash, nil}, lifecycle.TransactionSettledSignal, nil}},
-	reconciler.WorkflowType:   {"for the end of its hour": {[]any{nil}, reconciler.SweptSignal, activities.Sweep{Millis: 5}}},
+	reconciler.WorkflowType:   {"for the end of its hour": {[]any{nil}, reconcile.SweptSignal, reconcile.Sweep{Millis: 5}}},
 }
 
 // brief are the workflows that receive no signals while they wait, or end soon: what bounds each history.
@@ -89,7 +90,7 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	Register(env, Settings{Download: download.Settings{Grace: time.Minute}})
-	for _, acts := range []any{&activities.Tasks{}, &activities.Downloads{}, &activities.Transactions{}, &activities.Reconciler{}} {
+	for _, acts := range []any{&activities.Tasks{}, &activities.Downloads{}, &activities.Transactions{}, &reconcile.Reconciler{}} {
 		env.RegisterActivity(acts)
 	}
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()

@@ -12,16 +12,15 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 )
 
 const (
-	liveTasks   = 10_000
-	sweepQueue  = "sweep"
-	sweptSignal = "swept"
-	sweeps      = 5
-	listPage    = 1000
+	liveTasks  = 10_000
+	sweepQueue = "sweep"
+	sweeps     = 5
+	listPage   = 1000
 )
 
 // counting is a client that counts what the reconciler asks of Temporal.
@@ -82,16 +81,14 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 }
 
 // sweep lets a reconciler look once, and counts its requests.
-func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep, err error) {
+func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep, err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	counted := &counting{Client: r.client}
 	w := worker.New(r.client, sweepQueue, worker.Options{})
 	w.RegisterWorkflow(sweepOnce)
-	w.RegisterActivity(&activities.Reconciler{
-		Temporal: counted, Records: &activities.Records{Store: r.store, Deliveries: r.deliveries}, Log: quiet,
-		StartDelivery: r.deliveries.Start, ShowDelivery: r.deliveries.Show, Tasks: r.tasks, Transactions: r.purchases,
-		Downloads:  &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet},
-		StuckAfter: time.Hour, Every: 10 * time.Minute, SweptSignal: sweptSignal,
+	w.RegisterActivity(&reconcile.Reconciler{
+		Temporal: counted, Store: r.store, Log: quiet, Every: 10 * time.Minute,
+		Workloads: service.Workloads(r.deliveries, r.tasks, &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet, Off: true}, r.purchases),
 	})
 	if err := w.Start(); err != nil {
 		return 0, swept, err
@@ -105,10 +102,10 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept activities.Sweep
 }
 
 // sweepOnce gives the reconciler's first sweep.
-func sweepOnce(ctx workflow.Context) (swept activities.Sweep, err error) {
+func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute})
-	workflow.ExecuteActivity(ctx, (*activities.Reconciler).Reconcile)
-	workflow.GetSignalChannel(ctx, sweptSignal).Receive(ctx, &swept)
+	workflow.ExecuteActivity(ctx, (*reconcile.Reconciler).Reconcile)
+	workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &swept)
 	return swept, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -69,10 +70,10 @@ func newYard(t testing.TB) *yard {
 	y.temporal, err = client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: quiet})
 	must(t, err)
 	t.Cleanup(y.temporal.Close)
-	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet, Heartbeat: time.Hour}
 	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
+	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}
 	y.records = &activities.Records{Store: y.store, Deliveries: y.deliveries}
 
 	chat := int64(7)
@@ -220,12 +221,11 @@ func (y *yard) eventually(what string, holds func() bool) {
 	}
 }
 
-func (y *yard) reconciler() *activities.Reconciler {
+func (y *yard) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
-	return &activities.Reconciler{
-		Temporal: y.temporal, Records: y.records, Log: quiet, StartDelivery: y.deliveries.Start, ShowDelivery: y.deliveries.Show,
-		Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
-		StuckAfter: time.Hour, DeliveryHeartbeat: time.Hour, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+	return &reconcile.Reconciler{
+		Temporal: y.temporal, Store: y.store, Log: quiet, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+		Workloads: service.Workloads(y.deliveries, y.tasks, y.downloads, y.transactions),
 		OnFinding: func(workload, finding string) {
 			y.mu.Lock()
 			defer y.mu.Unlock()
@@ -235,7 +235,7 @@ func (y *yard) reconciler() *activities.Reconciler {
 }
 
 // run lets a reconciler work until the function that it gives is called.
-func (y *yard) run(r *activities.Reconciler) (stop func()) {
+func (y *yard) run(r *reconcile.Reconciler) (stop func()) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()

@@ -18,7 +18,8 @@ func (a *Connections) Deliveries() *service.Deliveries {
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
 		CancelPatience: 3 * time.Second, Limits: service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
 		OnEnqueued: func(source string) { a.Metrics.JobsEnqueued.WithLabelValues(source).Inc() },
-		OnEnded:    func(state lifecycle.DeliveryState) { a.Metrics.JobsCompleted.WithLabelValues(string(state)).Inc() },
+		Heartbeat:  a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
+		OnEnded: func(state lifecycle.DeliveryState) { a.Metrics.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
 }
 

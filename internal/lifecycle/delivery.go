@@ -54,6 +54,7 @@ const (
 	DeliveryType          = "Delivery"
 	DeliveryStageSignal   = "stage"   // from the activity: the stage it is in, when one lasts
 	DeliveryAttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
+	DeliverActivity       = "Deliver" // the activity that delivers
 	DeliveryQueue         = "delivery"
 )
 

@@ -13,6 +13,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
@@ -28,6 +29,8 @@ type Deliveries struct {
 	MaxFileSize int64 // bytes
 	Limits      DeliveryLimits
 	Log         *slog.Logger
+	Heartbeat   time.Duration                       // a held job whose heartbeat is older may have lost its worker
+	Payloads    converter.DataConverter             // of what Temporal keeps; nil: the SDK's own
 	OnEnqueued  func(source string)                 // counts new jobs
 	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no ride has written
 	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.

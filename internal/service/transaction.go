@@ -35,6 +35,7 @@ type Transactions struct {
 	Reserve  int64                                                                // nanoTON kept back of each transfer
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
+	Monitored  string        // the wallet whose monitor this process keeps running; empty: none
 	Failures   FailurePolicy
 	OnEnded    func(state lifecycle.TransactionState) // counts where a try to carry out an order has led to
 }

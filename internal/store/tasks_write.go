@@ -151,9 +151,10 @@ func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 
 // LiveTask is a live task as the reconciler compares it with Temporal.
 type LiveTask struct {
-	ID        int64               `db:"id"`
-	Status    lifecycle.TaskState `db:"status"`
-	Unblocked bool                `db:"unblocked"` // its deadline waits for blockers, none of which is open any more
+	ID           int64               `db:"id"`
+	State        lifecycle.TaskState `db:"status"`
+	NeverStarted bool                `db:"never_started"` // its workflow
+	Unblocked    bool                `db:"unblocked"`     // its deadline waits for blockers, none of which is open any more
 }
 
 // WorkflowID is the id of the workflow that drives the task.
@@ -161,6 +162,6 @@ func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 
 // LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
-	return list[LiveTask](ctx, s, `SELECT id, status, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
+	return list[LiveTask](ctx, s, `SELECT id, status, workflow_started_at IS NULL AS never_started, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
 		WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

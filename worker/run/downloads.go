@@ -1,31 +1,18 @@
 package run
 
 import (
-	"context"
 	"time"
 
 	"stagecoach/activities"
 	"stagecoach/internal/app"
 	"stagecoach/internal/fetch"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/temporalio"
 )
 
 // downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and its
 // restart take less.
 const downloadAlertAfter = 5 * time.Minute
-
-// downloadSync gives what makes sure that the watcher runs; nil: downloads are off.
-func (a process) downloadSync() func(context.Context) error {
-	if a.Config.QBittorrent.URL == "" {
-		return nil
-	}
-	return func(ctx context.Context) error {
-		return temporalio.StartSingleton(ctx, a.Temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle)
-	}
-}
 
 // downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its one
 // login too.

@@ -10,6 +10,8 @@ import (
 	"stagecoach/activities"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/workflows"
 )
 
@@ -27,8 +29,10 @@ func TestNamesAreUnique(t *testing.T) {
 	activities.RegisterMain(w, activities.Main{
 		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
 		Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
-		Monitor: &activities.TonMonitor{}, Reconciler: &activities.Reconciler{}, Retention: &activities.Retention{},
+		Monitor: &activities.TonMonitor{},
 	})
+	w.RegisterActivity(&reconcile.Reconciler{})
+	w.RegisterActivity(&cleanup.OldRows{})
 	activities.RegisterDelivery(w, &activities.Courier{})
 	quotes := worker.New(temporal, "quotes", worker.Options{})
 	activities.RegisterQuotes(quotes, &activities.Cashier{})

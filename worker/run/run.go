@@ -14,6 +14,10 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
+
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows"
@@ -42,109 +46,120 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	p := process{connections}
 	defer p.Close()
 	defer p.KeepAlive(ctx)()
-	var courier *activities.Courier
-	if serves(c, lifecycle.DeliveryQueue) {
-		if courier, err = p.courier(); err != nil {
-			return err
-		}
-	}
-	deliveries := p.Deliveries()
-	records := &activities.Records{Store: p.Store, Deliveries: deliveries}
-	counted := []interceptor.WorkerInterceptor{p.Liveness.Worker()}
 
-	keeper := p.Transactions()
-	shop, err := p.shop(keeper)
+	parts, err := p.parts()
 	if err != nil {
 		return err
 	}
-	if shop.Monitor != nil { // the limits may be others than before
+	if parts.Monitor != nil { // the limits may be others than before
 		if err := p.Store.RetryDeferred(ctx); err != nil {
 			return err
 		}
 	}
-	shop.Records = records
-	shop.Tasks = &activities.Tasks{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics}
-	shop.Downloads, shop.DownloadSync = p.downloadActivities()
-	shop.Reconciler = &activities.Reconciler{
-		Temporal: p.Temporal, Records: records, Log: log, StartDelivery: deliveries.Start, ShowDelivery: deliveries.Show, Tasks: p.Tasks(),
-		TellDelivery: deliveries.Tell, EndDelivery: deliveries.End, DeliveryHeartbeat: c.Delivery.Heartbeat, Payloads: p.Payloads,
-		Downloads: p.Downloads(), EnsureDownloadSync: p.downloadSync(),
-		Transactions: keeper, StuckAfter: c.Transactions.StuckAfter, Every: 15 * time.Second,
-		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
-		OnSweep: func(err error) {
-			result := "ok"
-			if err != nil {
-				result = "failed"
-			}
-			p.Metrics.Sweeps.WithLabelValues(result).Inc()
-		},
-		Counts: p.counts(), Media: p.mediaSweep(), Watch: p.Reporter().Watch, SweptSignal: reconciler.SweptSignal,
-	}
-	for _, workload := range lifecycle.Workloads { // a counter that is not there yet cannot be seen to grow
-		for _, finding := range store.FindingKinds {
-			p.Metrics.Findings.WithLabelValues(workload, finding)
-		}
-	}
-	shop.Retention = &activities.Retention{Store: p.Store, Log: log}
-	if shop.Monitor != nil {
-		shop.Reconciler.Wallet = shop.Monitor.Wallet.Raw()
-	}
-	stop, err := startAll(p.workers(shop, courier, counted)...)
+	stop, err := startAll(p.workers(parts)...)
 	if err != nil {
 		return err
 	}
 	defer stop()
+
 	if serves(c, lifecycle.MainQueue) {
 		if err := p.startSingletons(ctx); err != nil {
 			return err
 		}
 	}
-	if shop.Monitor != nil && serves(c, lifecycle.PaymentQueue) {
-		watch := func() error { return keeper.StartMonitor(ctx, shop.Monitor.Wallet.Raw()) }
-		if err := watch(); err != nil {
+	if parts.Monitor != nil && serves(c, lifecycle.PaymentQueue) {
+		if err := p.keepMonitor(ctx, parts); err != nil {
 			return err
 		}
-		go keep(ctx, "the wallet's monitor", watch, log)
 	}
-	defer p.Examine(ctx, "worker", p.workerChecks(shop))()
+
+	defer p.Examine(ctx, "worker", p.workerChecks(parts.Main))()
 	if c.Worker.MetricsAddr != "" {
 		stop := app.ServeMetrics(c.Worker.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
 	}
-	log.Info("worker runs", "queues", c.Worker.Queues, "key", shop.Monitor != nil, "parallel", c.Delivery.Parallel)
+	log.Info("worker runs", "queues", c.Worker.Queues, "key", parts.Monitor != nil, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
 	return nil
 }
 
+// parts are what the workers of a process run.
+type parts struct {
+	activities.Main
+	courier      *activities.Courier // nil: this process does not serve the queue of deliveries
+	reconciler   *reconcile.Reconciler
+	cleanup      *cleanup.OldRows
+	transactions *service.Transactions
+}
+
+// parts makes what the workers run.
+func (a process) parts() (p parts, err error) {
+	if serves(a.Config, lifecycle.DeliveryQueue) {
+		if p.courier, err = a.courier(); err != nil {
+			return p, err
+		}
+	}
+
+	p.transactions = a.Transactions()
+	if p.Main, err = a.shop(p.transactions); err != nil {
+		return p, err
+	}
+	if p.Monitor != nil {
+		p.transactions.Monitored = p.Monitor.Wallet.Raw()
+	}
+
+	deliveries := a.Deliveries()
+	p.Records = &activities.Records{Store: a.Store, Deliveries: deliveries}
+	p.Tasks = &activities.Tasks{Store: a.Store, Temporal: a.Temporal, Metrics: a.Metrics}
+	p.Downloads, p.DownloadSync = a.downloadActivities()
+
+	p.reconciler = a.reconciler(service.Workloads(deliveries, a.Tasks(), a.Connections.Downloads(), p.transactions))
+	p.cleanup = &cleanup.OldRows{Store: a.Store, Log: a.Log}
+	return p, nil
+}
+
+// keepMonitor makes sure that the wallet's monitor runs, now and for as long as ctx.
+func (a process) keepMonitor(ctx context.Context, p parts) error {
+	start := func() error { return p.transactions.StartMonitor(ctx, p.transactions.Monitored) }
+	if err := start(); err != nil {
+		return err
+	}
+	go keep(ctx, "the wallet's monitor", start, a.Log)
+	return nil
+}
+
 // workers makes a worker for each queue that this process serves. Without the wallet's key it serves none where payments wait.
-func (a process) workers(shop activities.Main, courier *activities.Courier, each []interceptor.WorkerInterceptor) (all []worker.Worker) {
+func (a process) workers(p parts) (all []worker.Worker) {
+	each := []interceptor.WorkerInterceptor{a.Liveness.Worker()}
 	add := func(queue string, o worker.Options) worker.Worker {
 		w := worker.New(a.Temporal, queue, o)
 		all = append(all, w)
 		return w
 	}
 
-	pays := shop.Monitor != nil && serves(a.Config, lifecycle.PaymentQueue)
+	pays := p.Monitor != nil && serves(a.Config, lifecycle.PaymentQueue)
 	switch {
 	case serves(a.Config, lifecycle.MainQueue):
 		main := add(lifecycle.MainQueue, mainOptions(a.Config, each))
 		workflows.Register(main, workflowSettings(a.Config))
-		activities.RegisterMain(main, shop)
+		activities.RegisterMain(main, p.Main)
+		main.RegisterActivity(p.reconciler)
+		main.RegisterActivity(p.cleanup)
 	case pays: // for this release: payments that 0.1.0 has left on the main queue
-		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.Config, each)), shop.Cashier, shop.Monitor)
+		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.Config, each)), p.Cashier, p.Monitor)
 	}
 	if serves(a.Config, lifecycle.DeliveryQueue) {
-		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.Config, each)), courier)
+		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.Config, each)), p.courier)
 	}
 	if serves(a.Config, lifecycle.TorrentQueue) {
-		activities.RegisterFiles(add(lifecycle.TorrentQueue, filesOptions(a.Config, each)), shop.Downloads)
+		activities.RegisterFiles(add(lifecycle.TorrentQueue, filesOptions(a.Config, each)), p.Downloads)
 	}
-	if shop.Monitor != nil && serves(a.Config, lifecycle.QuoteQueue) {
-		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.Config, each)), shop.Cashier)
+	if p.Monitor != nil && serves(a.Config, lifecycle.QuoteQueue) {
+		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.Config, each)), p.Cashier)
 	}
 	if pays {
-		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.Config, each)), shop.Cashier, shop.Monitor)
+		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.Config, each)), p.Cashier, p.Monitor)
 	}
 	return all
 }
@@ -162,10 +177,7 @@ func (a process) startSingletons(ctx context.Context) error {
 	if err := retention.EnsureSchedule(ctx, a.Temporal, store.Retention(a.Config.Retention)); err != nil {
 		return err
 	}
-	if ensure := a.downloadSync(); ensure != nil {
-		return ensure(ctx)
-	}
-	return nil
+	return a.Connections.Downloads().StartSync(ctx)
 }
 
 func workflowSettings(c config.Config) workflows.Settings {
@@ -203,26 +215,6 @@ func (a process) courier() (*activities.Courier, error) {
 		courier.Spool = spool
 	}
 	return courier, nil
-}
-
-func (a process) counts() *activities.Counts {
-	for _, kind := range store.CountKinds() { // a counter that is not there yet cannot be seen to grow
-		a.Metrics.CountCorrections.WithLabelValues(kind)
-	}
-	return &activities.Counts{
-		Store: a.Store, Log: a.Log, OnCorrected: func(kind string) { a.Metrics.CountCorrections.WithLabelValues(kind).Inc() },
-	}
-}
-
-func (a process) mediaSweep() *activities.MediaSweep {
-	for _, result := range []string{activities.MediaSwept, activities.MediaStopped, activities.MediaSweepFailed} {
-		a.Metrics.MediaSweeps.WithLabelValues(result)
-	}
-	return &activities.MediaSweep{
-		Store: a.Store, Log: a.Log, Root: a.Config.Media.Root, SavePath: a.Config.QBittorrent.SavePath,
-		Every: a.Config.Media.SweepEvery, MaxPercent: a.Config.Media.MaxPercent,
-		OnSwept: func(result string) { a.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
-	}
 }
 
 // keep starts a workflow again and again that looks after others: nobody else would notice that an operator ended it.

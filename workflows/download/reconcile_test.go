@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/activities"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -35,10 +35,8 @@ func TestReconcile(t *testing.T) {
 	w.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
 
 	w.must(w.client.TerminateWorkflow(ctx, w.syncID(), "", "by hand"))
-	reconciler := &activities.Reconciler{
-		EnsureDownloadSync: func(ctx context.Context) error { return w.startSync(ctx) },
-		Temporal:           w.client, Records: &activities.Records{Store: w.store}, Log: w.jobs.Log,
-		Downloads: w.jobs, Every: 500 * time.Millisecond,
+	reconciler := &reconcile.Reconciler{
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{watched{w.jobs.Workload(), w}}, Log: w.jobs.Log, Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.becomes(unstarted, lifecycle.DownloadDownloading)
@@ -67,3 +65,11 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("%+v", torrent)
 	}
 }
+
+// watched is the workload with a watcher of the test's own.
+type watched struct {
+	service.Workload
+	rig *world
+}
+
+func (w watched) Prepare(ctx context.Context) error { return w.rig.startSync(ctx) }

@@ -11,9 +11,9 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/workflows/reconciler"
 )
 
@@ -42,12 +42,12 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	defer w.Stop()
 	run, err := server.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: reconciler.WorkflowID, TaskQueue: lifecycle.MainQueue,
-	}, reconciler.WorkflowType, (*activities.Sweep)(nil))
+	}, reconciler.WorkflowType, (*reconcile.Sweep)(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 15 {
-		if err := server.Client.SignalWorkflow(t.Context(), reconciler.WorkflowID, "", reconciler.SweptSignal, activities.Sweep{}); err != nil {
+		if err := server.Client.SignalWorkflow(t.Context(), reconciler.WorkflowID, "", reconcile.SweptSignal, reconcile.Sweep{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(150 * time.Millisecond)

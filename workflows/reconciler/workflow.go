@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/workflows/record"
 )
 
@@ -18,15 +18,14 @@ import (
 const (
 	WorkflowType = "Reconciler"
 	WorkflowID   = "reconciler"
-	SweptSignal  = "swept" // from the activity: what it has seen
 	Title        = "Keeps the record and Temporal agreeing"
 )
 
-var reconciler *activities.Reconciler
+var reconciler *reconcile.Reconciler
 
 // Run lets one activity look for an hour, then continues as new: its history stays small however long it runs. The last sweep that it
 // was told of goes along.
-func Run(ctx workflow.Context, last *activities.Sweep) error {
+func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 	looking := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: time.Hour,
@@ -39,8 +38,8 @@ func Run(ctx workflow.Context, last *activities.Sweep) error {
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for told := 0; ; told++ {
-			var sweep activities.Sweep
-			workflow.GetSignalChannel(ctx, SweptSignal).Receive(ctx, &sweep)
+			var sweep reconcile.Sweep
+			workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &sweep)
 			last = &sweep
 			record.ShowDetails(ctx, Title, details(last))
 			long = long || handsOver(ctx, told)
@@ -72,7 +71,7 @@ func handsOver(ctx workflow.Context, told int) bool {
 }
 
 // details tells operators what the last sweep saw.
-func details(s *activities.Sweep) string {
+func details(s *reconcile.Sweep) string {
 	const what = "Compares live rows with running workflows, several times a minute."
 	if s == nil {
 		return what

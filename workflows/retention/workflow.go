@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/record"
 )
@@ -22,7 +22,7 @@ const (
 
 const title = "Deletes old rows of the record"
 
-var retention *activities.Retention
+var rows *cleanup.OldRows
 
 // Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between no
 // commands, so that it may change.
@@ -36,6 +36,6 @@ func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error)
 	})
 	record.ShowDetails(ctx, title, "Deletes what the retention policy does not keep, once a day.")
 	var deleted map[string]int64
-	err := workflow.ExecuteActivity(deleting, retention.DeleteOldRows, policy).Get(ctx, &deleted)
+	err := workflow.ExecuteActivity(deleting, rows.DeleteOldRows, policy).Get(ctx, &deleted)
 	return deleted, err
 }

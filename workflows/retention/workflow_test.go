@@ -13,10 +13,10 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/store"
 	"stagecoach/workflows/retention"
 )
@@ -95,7 +95,7 @@ func serve(t *testing.T) *testtemporal.Server {
 	server := testtemporal.Take(t)
 	w := worker.New(server.Client, lifecycle.MainQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(retention.Run, workflow.RegisterOptions{Name: retention.WorkflowType})
-	w.RegisterActivity(&activities.Retention{Store: testdb.New(t), Log: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&cleanup.OldRows{Store: testdb.New(t), Log: slog.New(slog.DiscardHandler)})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -35,8 +35,8 @@ func TestReconcile(t *testing.T) {
 	w.must(err)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 
-	reconciler := &activities.Reconciler{
-		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
+	reconciler := &reconcile.Reconciler{
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()}, Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
@@ -69,8 +69,8 @@ func TestEndedForLength(t *testing.T) {
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
-	reconciler := &activities.Reconciler{
-		Temporal: w.client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler), Tasks: w.tasks, Every: 500 * time.Millisecond,
+	reconciler := &reconcile.Reconciler{
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()}, Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(time.Minute, "its workflow runs again", func() bool {

@@ -7,9 +7,10 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"stagecoach/activities"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
 
@@ -31,9 +32,10 @@ func TestEndedForLength(t *testing.T) {
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
-	reconciler := &activities.Reconciler{
-		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
-		Transactions: w.client, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
+	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
+	reconciler := &reconcile.Reconciler{
+		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()}, Log: slog.New(slog.DiscardHandler),
+		Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.must(w.client.Resume(ctx))

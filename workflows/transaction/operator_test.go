@@ -10,12 +10,13 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"stagecoach/activities"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
 
@@ -347,9 +348,10 @@ func TestReconciler(t *testing.T) {
 	}
 	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
-	reconciler := &activities.Reconciler{
-		Temporal: w.server.Client, Records: &activities.Records{Store: w.store}, Log: slog.New(slog.DiscardHandler),
-		Transactions: w.client, Wallet: w.wallet.Address().Raw(), StuckAfter: time.Hour, Every: 500 * time.Millisecond,
+	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
+	reconciler := &reconcile.Reconciler{
+		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()}, Log: slog.New(slog.DiscardHandler),
+		Every: 500 * time.Millisecond,
 	}
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.fails(waiting, "terminated_by_operator", lifecycle.UnknownError)

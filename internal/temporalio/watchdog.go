@@ -1,4 +1,4 @@
-package activities
+package temporalio
 
 import (
 	"context"
@@ -24,10 +24,10 @@ type watchdogKey struct{}
 // errNoProgress is why a watchdog has ended a context. Temporal tries again.
 var errNoProgress = temporal.NewApplicationError("the attempt made no progress", "NO_PROGRESS")
 
-// watched gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of the activity's heartbeat
+// WithWatchdog gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of the activity's heartbeat
 // time-out, before Temporal gives the attempt up: what the attempt holds is free when the next one begins. An activity without
 // that time-out has no watchdog.
-func watched(ctx context.Context) (loop context.Context, stop func()) {
+func WithWatchdog(ctx context.Context) (loop context.Context, stop func()) {
 	patience := activity.GetInfo(ctx).HeartbeatTimeout * 3 / 4
 	if patience == 0 {
 		return context.WithCancel(ctx)
@@ -48,8 +48,8 @@ func watchdogOf(ctx context.Context) *watchdog {
 	return w
 }
 
-// progressed tells Temporal, and the watchdog, that the activity gets on.
-func progressed(ctx context.Context) {
+// Progressed tells Temporal, and the watchdog, that the activity gets on.
+func Progressed(ctx context.Context) {
 	activity.RecordHeartbeat(ctx)
 	if w := watchdogOf(ctx); w != nil {
 		w.timer.Reset(w.patience)
@@ -60,29 +60,29 @@ func progressed(ctx context.Context) {
 // that a system that hangs costs its call, not the attempt.
 const stepTimeout = 20 * time.Second
 
-// step makes one call of a watched loop. An answer is progress, whatever it says.
-func step(ctx context.Context, call func(ctx context.Context) error) error {
+// LoopStep makes one call of a watched loop. An answer is progress, whatever it says.
+func LoopStep(ctx context.Context, call func(ctx context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 
 	err := call(bounded)
 	if ctx.Err() == nil {
-		progressed(ctx)
+		Progressed(ctx)
 	}
 	return err
 }
 
-// whileWaiting gives the ticks at which a loop that waits is to call progressed.
-func whileWaiting(ctx context.Context) *time.Ticker {
+// WhileWaiting gives the ticks at which a loop that waits is to call progressed.
+func WhileWaiting(ctx context.Context) *time.Ticker {
 	if w := watchdogOf(ctx); w != nil {
-		return time.NewTicker(min(heartbeatEvery, w.patience/3))
+		return time.NewTicker(min(HeartbeatEvery, w.patience/3))
 	}
-	return time.NewTicker(heartbeatEvery)
+	return time.NewTicker(HeartbeatEvery)
 }
 
-// rest waits until next, for as long as the loop may go on. False: the attempt ends, or the worker does.
-func rest(ctx context.Context, next <-chan time.Time) bool {
-	alive := whileWaiting(ctx)
+// LoopWait waits until next, for as long as the loop may go on. False: the attempt ends, or the worker does.
+func LoopWait(ctx context.Context, next <-chan time.Time) bool {
+	alive := WhileWaiting(ctx)
 	defer alive.Stop()
 	for {
 		select {
@@ -91,15 +91,15 @@ func rest(ctx context.Context, next <-chan time.Time) bool {
 		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
 			return false
 		case <-alive.C:
-			progressed(ctx)
+			Progressed(ctx)
 		case <-next:
 			return true
 		}
 	}
 }
 
-// outcomeOf is what an attempt ends with whose loop is over: nothing when its time was, or its worker's.
-func outcomeOf(ctx context.Context) error {
+// LoopOutcome is what an attempt ends with whose loop is over: nothing when its time was, or its worker's.
+func LoopOutcome(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errNoProgress) {
 		return errNoProgress
 	}

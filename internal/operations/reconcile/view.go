@@ -1,4 +1,4 @@
-package activities
+package reconcile
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
-	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 )
@@ -52,18 +52,18 @@ func (e execution) finding() string {
 	}
 }
 
-// workflowView is what a sweep has seen of the workflows of one workload.
-type workflowView struct {
-	workload string
+// view is what a sweep has seen of the workflows of one workload.
+type view struct {
+	service.Workload
 	running  map[string]execution // by workflow id; those with a live row are taken out as the sweep meets them
 	reset    map[string]bool      // they run, and a run of theirs was terminated not long ago
 	suspects map[string]string    // what differs now, for the next sweep
 }
 
 // view lists all running workflows of a workload, and which of them may have been reset.
-func (s *sweeper) view(ctx context.Context, workload, workflowType string) (*workflowView, error) {
-	v := &workflowView{workload: workload, running: map[string]execution{}, reset: map[string]bool{}, suspects: map[string]string{}}
-	ofType := `WorkflowType = "` + workflowType + `" AND ExecutionStatus = `
+func (s *sweeper) view(ctx context.Context, w service.Workload) (*view, error) {
+	v := &view{Workload: w, running: map[string]execution{}, reset: map[string]bool{}, suspects: map[string]string{}}
+	ofType := `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = `
 	err := s.list(ctx, ofType+`"Running"`, func(info *workflowpb.WorkflowExecutionInfo) {
 		v.running[info.Execution.WorkflowId] = execution{
 			status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
@@ -72,7 +72,7 @@ func (s *sweeper) view(ctx context.Context, workload, workflowType string) (*wor
 	if err != nil {
 		return nil, err
 	}
-	s.sweep.Running[workload] = len(v.running)
+	s.sweep.Running[w.Name()] = len(v.running)
 	// A reset terminates the run that it replaces.
 	err = s.list(ctx, fmt.Sprintf(`%s"Terminated" AND CloseTime > "%s"`, ofType, s.resets.UTC().Format(time.RFC3339)), func(info *workflowpb.WorkflowExecutionInfo) {
 		if _, runs := v.running[info.Execution.WorkflowId]; runs {
@@ -96,7 +96,7 @@ func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.W
 			return nil
 		}
 		request.NextPageToken = page.NextPageToken
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 	}
 }
 
@@ -110,7 +110,7 @@ func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
 
 // describe asks how a workflow's newest run is: the list lags.
 func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
-	progressed(ctx)
+	temporalio.Progressed(ctx)
 	description, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
 		return execution{}, nil
@@ -153,50 +153,26 @@ func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, e
 }
 
 // meet takes a live row's workflow out of the view, and says whether the list has it running.
-func (v *workflowView) meet(workflowID string) (e execution, runs bool) {
+func (v *view) meet(workflowID string) (e execution, runs bool) {
 	e, runs = v.running[workflowID]
 	delete(v.running, workflowID)
 	return e, runs
 }
 
-// refresh tells a running workflow to look at the record when it was reset, or when it has shown another state than the record has in
-// two sweeps.
-func (s *sweeper) refresh(ctx context.Context, v *workflowView, f store.Finding, listed execution, state string, tell func() error) error {
-	differs := listed.stage != state
-	if differs {
-		v.suspects[f.WorkflowID] = listed.runID + state
-	}
-	if again := s.suspects[v.workload][f.WorkflowID] == listed.runID+state; !v.reset[f.WorkflowID] && (!differs || !again) {
-		return nil
-	}
-	now, err := s.describe(ctx, f.WorkflowID)
-	if err != nil || !now.alive() || now.busy || !now.reset && now.stage == state {
-		return err
-	}
-	if v.workload == lifecycle.WorkloadDelivery && !now.reset { // a stage that does not last is not told
-		return tell()
-	}
-	f.RunID, f.Finding = now.runID, store.FindingStale
-	if now.reset {
-		f.Finding = store.FindingReset
-	}
-	return s.mend(ctx, f, func() (string, error) { return store.DoneRefreshed, tell() })
-}
-
-// strays terminates the running workflows that are left in the view when all live rows are met, unless they are young or about to end:
+// orphans terminates the running workflows that are left in the view when all live rows are met, unless they are young or about to end:
 // the record knows nothing of them, or has their end.
-func (s *sweeper) strays(ctx context.Context, v *workflowView) error {
-	s.suspects[v.workload] = v.suspects
+func (s *sweeper) orphans(ctx context.Context, v *view) error {
+	s.suspects[v.Name()] = v.suspects
 	var keys []string
 	for id, e := range v.running {
-		if key, ours := strings.CutPrefix(id, v.workload+"/"); ours && time.Since(e.since) > s.grace {
+		if key, ours := strings.CutPrefix(id, v.Name()+"/"); ours && time.Since(e.since) > s.grace {
 			keys = append(keys, key)
 		}
 	}
 	for len(keys) > 0 {
 		page := keys[:min(len(keys), pageLimit)]
 		keys = keys[len(page):]
-		rows, possible, err := s.Records.Store.DrivenRows(ctx, v.workload, page)
+		rows, possible, err := v.Driven(ctx, page)
 		if err != nil {
 			return err
 		}
@@ -205,16 +181,16 @@ func (s *sweeper) strays(ctx context.Context, v *workflowView) error {
 			if !possible[key] || known && (!row.Over || row.Changed < s.grace) {
 				continue
 			}
-			if err := s.stray(ctx, v.workload, key, row); err != nil {
-				s.Log.Warn("workflow not reconciled", "workload", v.workload, "workflow", key, "error", err)
+			if err := s.orphan(ctx, v.Name(), key, row); err != nil {
+				s.Log.Warn("workflow not reconciled", "workload", v.Name(), "workflow", key, "error", err)
 			}
 		}
-		progressed(ctx)
+		temporalio.Progressed(ctx)
 	}
 	return nil
 }
 
-func (s *sweeper) stray(ctx context.Context, workload, key string, row store.DrivenRow) error {
+func (s *sweeper) orphan(ctx context.Context, workload, key string, row store.DrivenRow) error {
 	f := store.Finding{Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: store.FindingOver}
 	reason := "reconciler: the record has the end of this " + workload
 	if row.Entity == "" {
@@ -225,7 +201,7 @@ func (s *sweeper) stray(ctx context.Context, workload, key string, row store.Dri
 		return err
 	}
 	f.RunID = now.runID
-	return s.mend(ctx, f, func() (string, error) {
+	return s.repair(ctx, f, func(ctx context.Context) (string, error) {
 		err := s.Temporal.TerminateWorkflow(ctx, f.WorkflowID, f.RunID, reason)
 		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 			err = nil

@@ -1,4 +1,5 @@
-package activities
+// Package cleanup deletes the rows that the retention policy does not keep.
+package cleanup
 
 import (
 	"context"
@@ -10,10 +11,11 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
 )
 
-// Retention deletes old rows from the record.
-type Retention struct {
+// OldRows deletes old rows from the record.
+type OldRows struct {
 	Store *store.Store
 	Log   *slog.Logger
 }
@@ -23,13 +25,13 @@ const retentionBatch = 500
 
 // DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that were. What was
 // deleted by a try that died stays deleted; the next one deletes the rest.
-func (r *Retention) DeleteOldRows(ctx context.Context, policy store.Retention) (map[string]int64, error) {
+func (r *OldRows) DeleteOldRows(ctx context.Context, policy store.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range policy.Kinds() {
 		for next := int64(0); ; {
 			deleted, after, err := r.Store.DeleteOld(ctx, old, next, retentionBatch)
 			if err != nil {
-				return nil, again(ctx, err)
+				return nil, temporalio.RetryUntilSeen(ctx, err)
 			}
 			total[old.Kind] += deleted
 			activity.RecordHeartbeat(ctx, fmt.Sprintf("%s: %d deleted", old.Kind, total[old.Kind]))

@@ -1,0 +1,171 @@
+// Package reconcile keeps the record and Temporal agreeing: while both run, by the reconciler, and after one of them was set
+// back, by Restore.
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// SweptSignal tells the reconciler's own workflow of a sweep.
+const SweptSignal = "swept"
+
+// Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets a
+// workflow, when a start was lost, or when one of the two was restored from a backup.
+type Reconciler struct {
+	Temporal  client.Client
+	Store     *store.Store
+	Workloads []service.Workload
+	Log       *slog.Logger
+	Every     time.Duration // between two sweeps
+	Grace     time.Duration // a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
+
+	OnFinding func(workload, finding string)  // counts new incidents; nil: nobody does
+	OnSweep   func(err error)                 // counts sweeps; nil: nobody does
+	Counts    *Counts                         // kept between two sweeps; nil: nobody does
+	Media     *MediaSweep                     // the same with what the record says of files
+	Watch     func(ctx context.Context) error // raises and closes the alerts about the whole; nil: nobody does
+}
+
+const (
+	settled   = 5 * time.Second // a younger row may still be on its way to Temporal
+	vanished  = time.Minute     // an open finding that was not met for so long has gone by itself
+	tellEvery = 5 * time.Minute // what was swept, while nothing is found: each time costs events
+	pageLimit = 1000
+)
+
+// Sweep is one look at everything, for people.
+type Sweep struct {
+	At       time.Time      `json:"at"`
+	Millis   int64          `json:"ms"`
+	Live     map[string]int `json:"live"`            // rows by workload
+	Running  map[string]int `json:"running"`         // workflows by workload
+	Findings int            `json:"findings"`        // new ones
+	Day      map[string]int `json:"day,omitempty"`   // findings of the last 24 hours by kind
+	Error    fault.Code     `json:"error,omitempty"` // why a part could not be looked at
+}
+
+// Reconcile sweeps again and again, until the activity's time is nearly over; the workflow then starts it anew. One request
+// lists a thousand running workflows of a type, whatever their number; one that looks right costs no request of its own.
+func (r *Reconciler) Reconcile(ctx context.Context) error {
+	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
+	ticker := time.NewTicker(r.Every)
+	defer ticker.Stop()
+
+	ctx, stop := temporalio.WithWatchdog(ctx)
+	if r.Counts != nil {
+		defer r.Counts.wait()
+	}
+	if r.Media != nil {
+		defer r.Media.wait()
+	}
+	defer stop() // before it is waited for them
+
+	s := newSweeper(r)
+	for time.Now().Before(deadline) {
+		temporalio.Progressed(ctx)
+		err := s.sweepAll(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("the reconciler could not look at everything", "error", err) // an outage: the next sweep sees all
+		}
+		if r.OnSweep != nil {
+			r.OnSweep(err)
+		}
+
+		temporalio.Progressed(ctx)
+		r.keep(ctx)
+		s.tell(ctx)
+		if !temporalio.LoopWait(ctx, ticker.C) {
+			return temporalio.LoopOutcome(ctx)
+		}
+	}
+	return nil
+}
+
+// keep does what is done beside each sweep.
+func (r *Reconciler) keep(ctx context.Context) {
+	if r.Counts != nil {
+		r.Counts.keep(ctx)
+		temporalio.Progressed(ctx)
+	}
+	if r.Media != nil {
+		r.Media.keep(ctx)
+	}
+	if r.Watch != nil {
+		if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("alerts were not looked after", "error", err)
+		}
+		temporalio.Progressed(ctx)
+	}
+}
+
+// sweeper is what one life of the activity remembers from sweep to sweep.
+type sweeper struct {
+	*Reconciler
+	grace    time.Duration
+	sweep    Sweep
+	resets   time.Time                    // terminated runs are looked at from here on
+	suspects map[string]map[string]string // by workload: workflows that showed another state than the record has, and which
+	told     time.Time
+}
+
+func newSweeper(r *Reconciler) *sweeper {
+	return &sweeper{
+		Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour),
+		suspects: map[string]map[string]string{},
+	}
+}
+
+// sweepAll is one sweep over all workloads.
+func (s *sweeper) sweepAll(ctx context.Context) error {
+	began := time.Now()
+	s.sweep = Sweep{At: began.UTC(), Live: map[string]int{}, Running: map[string]int{}}
+
+	var err error
+	for _, workload := range s.Workloads {
+		err = errors.Join(err, s.workload(ctx, workload))
+		temporalio.Progressed(ctx)
+	}
+	if err == nil {
+		s.resets = began.Add(-time.Minute) // Temporal's lists lag
+		err = s.Store.CloseVanishedFindings(ctx, vanished)
+	}
+
+	s.sweep.Millis = time.Since(began).Milliseconds()
+	if err != nil {
+		s.sweep.Error = temporalio.FaultOf(err).Code
+	}
+	return err
+}
+
+// tell lets the reconciler's own workflow show what was swept: at once when something was found, else now and then.
+func (s *sweeper) tell(ctx context.Context) {
+	if ctx.Err() != nil || s.sweep.Findings == 0 && time.Since(s.told) < tellEvery {
+		return
+	}
+
+	counts, err := s.Store.FindingCounts(ctx, time.Now().Add(-24*time.Hour))
+	if err == nil {
+		s.sweep.Day = map[string]int{}
+		for _, count := range counts {
+			s.sweep.Day[count.Finding] += int(count.Count)
+		}
+		err = s.Temporal.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", SweptSignal, s.sweep)
+	}
+	if err != nil {
+		s.Log.Warn("the sweep is not shown", "error", err) // the next one is
+		return
+	}
+	s.told = time.Now()
+}

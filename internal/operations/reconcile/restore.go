@@ -1,0 +1,95 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// Restore makes the record and Temporal agree after either was set back to an older moment, or Temporal was lost. No service
+// may run meanwhile. The record decides: the workflows of live rows start anew from it, and what runs for no live row is
+// terminated. A delivery that may have been sent since then is never sent again. A repeated call does no harm.
+type Restore struct {
+	Temporal  client.Client
+	Store     *store.Store
+	Workloads []service.Workload
+	Log       *slog.Logger
+
+	live                map[string]bool // workflows of live rows
+	unknown, terminated int
+}
+
+// Run restores.
+func (r *Restore) Run(ctx context.Context) error {
+	if err := r.Store.AfterRestore(ctx); err != nil {
+		return err
+	}
+
+	r.live = map[string]bool{}
+	for _, workload := range r.Workloads {
+		err := eachLive(ctx, workload, 0, func(row service.LiveRow) error { return r.restore(ctx, row) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, workload := range r.Workloads {
+		if err := r.terminateOrphans(ctx, workload); err != nil {
+			return err
+		}
+	}
+	r.Log.Info("the record and Temporal agree", "live", len(r.live), "unknown_outcomes", r.unknown, "terminated", r.terminated)
+	return nil
+}
+
+func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
+	id := row.About().WorkflowID
+	r.live[id] = true
+	unknown, err := row.Restore(ctx)
+	if err != nil || !unknown {
+		return err
+	}
+	r.unknown++
+	return r.terminate(ctx, id)
+}
+
+// terminateOrphans terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for an
+// operator needs no workflow: a retry starts it.
+func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: pageLimit, Query: `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = "Running"`,
+	}
+	for {
+		page, err := r.Temporal.ListWorkflow(ctx, request)
+		if err != nil {
+			return err
+		}
+		for _, execution := range page.Executions {
+			if id := execution.Execution.WorkflowId; !r.live[id] {
+				if err := r.terminate(ctx, id); err != nil {
+					return err
+				}
+			}
+		}
+		if request.NextPageToken = page.NextPageToken; len(page.NextPageToken) == 0 {
+			return nil
+		}
+	}
+}
+
+func (r *Restore) terminate(ctx context.Context, id string) error {
+	err := r.Temporal.TerminateWorkflow(ctx, id, "", "the record was restored and does not have it")
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil
+	}
+	if err == nil {
+		r.terminated++
+	}
+	return err
+}

@@ -1,0 +1,14 @@
+package service
+
+import (
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// attemptOf is what the record says about a job's attempts.
+func AttemptOf(job store.Job) lifecycle.Attempt {
+	return lifecycle.Attempt{
+		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,
+	}
+}

@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// lossesPage is how many silent jobs are read at a time.
+const lossesPage = 1000
+
+// reportLosses reports the workers that were lost with a delivery, although no other worker has taken it yet. A row whose
+// heartbeat is older than its time-out is only suspicious: Temporal is asked about that one activity. Temporal alone begins
+// the next attempt, by the retry policy; what is written here is for people. The record counts the attempt once: whoever
+// comes first of this report and the next claim finds the job held, and the other finds it QUEUED or under another claim.
+func (c *Deliveries) reportLosses(ctx context.Context) error {
+	for after := int64(0); ; {
+		page, err := c.Store.SilentJobs(ctx, c.Heartbeat, after, lossesPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, job := range page {
+			temporalio.Progressed(ctx)
+			if err := c.reportLoss(ctx, job); err != nil {
+				c.Log.Warn("a silent worker was not looked at", "job", job.ID, "error", err) // one bad job never stops the others
+			}
+			after = job.ID
+		}
+	}
+}
+
+func (c *Deliveries) reportLoss(ctx context.Context, job store.SilentJob) error {
+	description, err := c.Temporal.DescribeWorkflowExecution(ctx, job.WorkflowID(), "")
+	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+		return nil // the sweep over the live rows settles it
+	}
+	if err != nil {
+		return err
+	}
+
+	attempt := abandonedAttempt(description.PendingActivities)
+	if attempt == nil {
+		return nil
+	}
+	written, changed, err := c.Lose(ctx, job, c.Heartbeat, c.receiptIn(attempt), nextOf(attempt))
+	if err != nil || !changed {
+		return err
+	}
+	c.Log.Info("a lost worker was reported", "job", job.ID, "state", written.State, "attempt", written.Attempt)
+
+	if lifecycle.Delivery.Terminal(written.State) { // its workflow reads the end from the record, instead of waiting for a worker
+		return c.End(ctx, job.WorkflowID())
+	}
+	return c.Tell(ctx, job.WorkflowID(), AttemptOf(written))
+}
+
+// abandonedAttempt finds the activity of a held job that no worker has, in Temporal's view: it waits for its next attempt,
+// or for an operator who has paused it. nil: there is none.
+func abandonedAttempt(pending []*workflowpb.PendingActivityInfo) *workflowpb.PendingActivityInfo {
+	for _, activity := range pending {
+		switch activity.State {
+		case enumspb.PENDING_ACTIVITY_STATE_SCHEDULED, enumspb.PENDING_ACTIVITY_STATE_PAUSED:
+			if activity.ActivityType.GetName() == lifecycle.DeliverActivity {
+				return activity
+			}
+		}
+	}
+	return nil
+}
+
+// nextOf is when the next attempt begins; nil: as soon as a worker is free.
+func nextOf(attempt *workflowpb.PendingActivityInfo) *time.Time {
+	if attempt.NextAttemptScheduleTime == nil {
+		return nil
+	}
+	next := attempt.NextAttemptScheduleTime.AsTime()
+	return &next
+}
+
+// receiptIn reads Telegram's receipt from the last heartbeat; 0: it has none.
+func (c *Deliveries) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
+	payloads := c.Payloads
+	if payloads == nil {
+		payloads = converter.GetDefaultDataConverter()
+	}
+	var last lifecycle.DeliveryHeartbeat
+	if attempt.HeartbeatDetails == nil || payloads.FromPayloads(attempt.HeartbeatDetails, &last) != nil {
+		return 0
+	}
+	return last.MessageID
+}

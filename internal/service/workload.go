@@ -1,0 +1,87 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/store"
+)
+
+// Workload is what the operations need of one workload: its live rows, and how each of them is driven on or ended.
+type Workload interface {
+	// Name is one of lifecycle.Workloads: it begins the ids of the workflows.
+	Name() string
+	// WorkflowType is the type of the workflow that drives a row.
+	WorkflowType() string
+	// Prepare keeps up what all rows of the workload need, such as their watcher. Every sweep begins with it.
+	Prepare(ctx context.Context) error
+	// Live lists up to limit live rows that were made at least age ago, with ids above after, ascending.
+	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
+	// Driven finds the rows whose workflows have these keys. See store.DrivenRows.
+	Driven(ctx context.Context, keys []string) (rows map[string]store.DrivenRow, possible map[string]bool, err error)
+}
+
+// LiveRow is one row that a workflow should drive.
+type LiveRow interface {
+	About() Row
+	// StillLive reads the row again and reports whether it is live.
+	StillLive(ctx context.Context) (bool, error)
+	// Remind tells the running workflow what it may have missed. done reports that nothing else is to be told in this sweep.
+	Remind(ctx context.Context) (done bool, err error)
+	// Refresh lets the running workflow take over what the record has.
+	Refresh(ctx context.Context) error
+	// Start starts the workflow. A repeated call changes nothing.
+	Start(ctx context.Context) error
+	// Restart starts the workflow from the record, whatever became of the one before.
+	Restart(ctx context.Context) error
+	// End gives the row its end after its workflow was lost. restarted reports that it was driven on instead.
+	End(ctx context.Context, loss Loss) (restarted bool, err error)
+	// Restore drives the row on after the record or Temporal was set back. unknown reports that its outcome is unknown, and
+	// that this is its end: then nothing drives it any more.
+	Restore(ctx context.Context) (unknown bool, err error)
+}
+
+// Row is what the operations know of a live row.
+type Row struct {
+	ID           int64  // rows of one workload are read in its order
+	Entity       string // as findings name it
+	WorkflowID   string
+	State        string
+	NeverStarted bool // its workflow
+	Held         bool // by a worker whose last heartbeat is young: it may be about to write
+	Resumes      bool // from the record, when Temporal does not know its workflow any more
+	Replaceable  bool // its lost workflow, by a new one that goes on from the record
+	Fleeting     bool // its workflow is not told of each state: what it shows may be older without a fault
+}
+
+// Loss says how a workflow was lost that should drive a live row.
+type Loss struct {
+	Finding   string // one of store.FindingKinds
+	Completed bool   // the workflow has completed
+}
+
+// always is a live row that has nothing to be reminded of and was live when it was listed.
+type always struct{}
+
+func (always) StillLive(context.Context) (bool, error) { return true, nil }
+
+func (always) Remind(context.Context) (bool, error) { return false, nil }
+
+// Workloads lists what the operations loop over, in the order of lifecycle.Workloads.
+func Workloads(deliveries *Deliveries, tasks *Tasks, downloads *Downloads, transactions *Transactions) []Workload {
+	return []Workload{
+		deliveries.Workload(), tasks.Workload(), downloads.Workload(), transactions.Workload(),
+	}
+}
+
+// rowsOf makes the live rows of a page.
+func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, error) {
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]LiveRow, 0, len(page))
+	for _, one := range page {
+		rows = append(rows, row(one))
+	}
+	return rows, nil
+}

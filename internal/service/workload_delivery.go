@@ -1,0 +1,145 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// youngHeartbeat is how old a heartbeat may be when its worker may still be about to write.
+const youngHeartbeat = 15 * time.Second
+
+// deliveryWorkload is what the operations need of deliveries.
+type deliveryWorkload struct{ *Deliveries }
+
+// Workload is what the operations need of deliveries.
+func (c *Deliveries) Workload() Workload {
+	return deliveryWorkload{c}
+}
+
+func (deliveryWorkload) Name() string { return lifecycle.WorkloadDelivery }
+
+func (deliveryWorkload) WorkflowType() string { return lifecycle.DeliveryType }
+
+// Prepare reports the workers that were lost with a delivery.
+func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLosses(ctx) }
+
+func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.LiveJobs(ctx, age, after, limit)
+	return rowsOf(page, err, func(job store.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} })
+}
+
+func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
+	return w.Store.DrivenRows(ctx, lifecycle.WorkloadDelivery, keys)
+}
+
+// liveDelivery is one live delivery.
+type liveDelivery struct {
+	always
+	store.LiveJob
+	deliveries *Deliveries
+}
+
+func (d liveDelivery) About() Row {
+	queued := d.State == lifecycle.DeliveryQueued
+	return Row{
+		ID: d.ID, Entity: strconv.FormatInt(d.ID, 10), WorkflowID: d.WorkflowID(), State: string(d.State),
+		NeverStarted: d.WorkflowStartedAt == nil,
+		Held:         !queued && d.HeartbeatAge != nil && *d.HeartbeatAge < youngHeartbeat.Seconds(),
+		Resumes:      queued, // it only waits in line: nothing of it is lost
+		Fleeting:     true,
+	}
+}
+
+func (d liveDelivery) Refresh(ctx context.Context) error {
+	return d.deliveries.Show(ctx, d.WorkflowID(), d.State)
+}
+
+func (d liveDelivery) Start(ctx context.Context) error {
+	return d.deliveries.Start(ctx, d.ID, d.WorkflowID(), d.UserID)
+}
+
+// Restart starts it as ever: the workflow of a delivery that runs or has run is never replaced, for it may have sent.
+func (d liveDelivery) Restart(ctx context.Context) error { return d.Start(ctx) }
+
+func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err error) {
+	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: reasonOf(loss)}
+	if loss.Finding == store.FindingEnded {
+		if end, err = d.endOfWorkflow(ctx); err != nil {
+			return false, err
+		}
+	}
+	_, err = d.deliveries.Finish(ctx, end)
+	return false, err
+}
+
+// endOfWorkflow takes a job's end from its workflow, which has ended and knows it: the record was set back to an older
+// moment. So a file that was delivered since then is not delivered again.
+func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd, error) {
+	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
+	var outcome lifecycle.DeliveryOutcome
+	err := d.deliveries.Temporal.GetWorkflow(ctx, d.WorkflowID(), "").Get(ctx, &outcome)
+	failure, failed := errors.AsType[*temporal.ApplicationError](err)
+
+	switch {
+	case err == nil && outcome.State == lifecycle.DeliveryDelivered:
+		end.Action, end.Reason = lifecycle.DeliveryActionAcknowledge, ""
+	case temporal.IsCanceledError(err):
+		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
+	case failed && failure.Type() == string(fault.NotClaimedInTime):
+		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
+	case failed:
+		end.Reason = fault.Code(failure.Type())
+	case err != nil:
+		if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
+			return end, err // Temporal cannot be asked now
+		}
+	}
+	return end, nil
+}
+
+// Restore ends a delivery whose fate nobody knows any more: it may have been sent since the moment to which the record or
+// Temporal was set back. How one ended whose workflow has ended, the reconciler reads from that workflow.
+func (d liveDelivery) Restore(ctx context.Context) (unknown bool, err error) {
+	about, err := d.deliveries.Temporal.DescribeWorkflowExecution(ctx, d.WorkflowID(), "")
+	_, gone := errors.AsType[*serviceerror.NotFound](err)
+	if err != nil && !gone {
+		return false, err
+	}
+	if !gone && !maySend(about) {
+		return false, nil
+	}
+
+	_, err = d.deliveries.Finish(ctx, lifecycle.DeliveryEnd{
+		JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.OutcomeUnknown,
+	})
+	return true, err
+}
+
+// maySend reports whether a running delivery was ever in a worker's hands.
+func maySend(about *workflowservice.DescribeWorkflowExecutionResponse) bool {
+	for _, attempt := range about.PendingActivities {
+		if attempt.Attempt > 1 || attempt.LastStartedTime != nil || attempt.State != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
+			return true
+		}
+	}
+	return false
+}
+
+// reasonOf is the reason that the record is given for the end of a row whose workflow was lost.
+func reasonOf(loss Loss) fault.Code {
+	if loss.Finding == store.FindingTerminated {
+		return fault.TerminatedByOperator
+	}
+	return fault.WorkflowLost
+}

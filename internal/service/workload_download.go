@@ -1,0 +1,83 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// downloadWorkload is what the operations need of downloads.
+type downloadWorkload struct{ *Downloads }
+
+// Workload is what the operations need of downloads.
+func (c *Downloads) Workload() Workload {
+	return downloadWorkload{c}
+}
+
+func (downloadWorkload) Name() string { return lifecycle.WorkloadDownload }
+
+func (downloadWorkload) WorkflowType() string { return lifecycle.DownloadType }
+
+// Prepare makes sure that the watcher of all downloads runs.
+func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSync(ctx) }
+
+func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.LiveDownloads(ctx, age, after, limit)
+	return rowsOf(page, err, func(job store.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} })
+}
+
+func (w downloadWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
+	return w.Store.DrivenRows(ctx, lifecycle.WorkloadDownload, keys)
+}
+
+// liveDownload is one live download.
+type liveDownload struct {
+	always
+	job       store.Download
+	downloads *Downloads
+}
+
+func (d liveDownload) About() Row {
+	return Row{
+		ID: d.job.ID, Entity: strconv.FormatInt(d.job.ID, 10), WorkflowID: d.job.WorkflowID(), State: string(d.job.State),
+		NeverStarted: d.job.WorkflowStartedAt == nil, Resumes: true, Replaceable: true,
+	}
+}
+
+// Remind tells a job's workflow of a wish to end it that it was not told of.
+func (d liveDownload) Remind(ctx context.Context) (done bool, err error) {
+	if d.job.CancelRequestedAt == nil || d.job.CancelToldAt != nil {
+		return false, nil
+	}
+	return true, d.downloads.TellCancel(ctx, d.job)
+}
+
+func (d liveDownload) Refresh(ctx context.Context) error { return d.downloads.Refresh(ctx, d.job) }
+
+// Start waits a little for the workflow of the job before, which has the same id.
+func (d liveDownload) Start(ctx context.Context) error { return d.downloads.Launch(ctx, d.job) }
+
+func (d liveDownload) Restart(ctx context.Context) error { return d.downloads.Restart(ctx, d.job) }
+
+func (d liveDownload) End(ctx context.Context, loss Loss) (restarted bool, err error) {
+	_, err = d.downloads.Move(ctx, lifecycle.DownloadMove{
+		JobID: d.job.ID, Action: lifecycle.DownloadActionFail, Reason: reasonOf(loss),
+	})
+	return false, err
+}
+
+func (d liveDownload) Restore(ctx context.Context) (unknown bool, err error) {
+	return false, d.Restart(ctx)
+}
+
+// StartSync makes sure that the watcher of all downloads runs, unless downloads are off.
+func (c *Downloads) StartSync(ctx context.Context) error {
+	if c.Off {
+		return nil
+	}
+	return temporalio.StartSingleton(ctx, c.Temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle)
+}

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// taskWorkload is what the operations need of tasks.
+type taskWorkload struct{ *Tasks }
+
+// Workload is what the operations need of tasks.
+func (c *Tasks) Workload() Workload {
+	return taskWorkload{c}
+}
+
+func (taskWorkload) Name() string { return lifecycle.WorkloadTask }
+
+func (taskWorkload) WorkflowType() string { return lifecycle.TaskType }
+
+func (taskWorkload) Prepare(context.Context) error { return nil }
+
+func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.LiveTasks(ctx, age, after, limit)
+	return rowsOf(page, err, func(task store.LiveTask) *liveTask { return &liveTask{LiveTask: task, tasks: w.Tasks} })
+}
+
+func (w taskWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
+	return w.Store.DrivenRows(ctx, lifecycle.WorkloadTask, keys)
+}
+
+// liveTask is one live task. Little of it is listed: what is done about one that is not driven reads the whole of it.
+type liveTask struct {
+	store.LiveTask
+	tasks *Tasks
+	whole *store.Task // nil: not read yet
+}
+
+func (t *liveTask) About() Row {
+	return Row{
+		ID: t.ID, Entity: strconv.FormatInt(t.ID, 10), WorkflowID: t.WorkflowID(), State: string(t.State),
+		NeverStarted: t.NeverStarted, Resumes: true, Replaceable: true,
+	}
+}
+
+func (t *liveTask) StillLive(ctx context.Context) (bool, error) {
+	task, err := t.read(ctx)
+	return task.FinishedAt == nil, err
+}
+
+func (t *liveTask) read(ctx context.Context) (store.Task, error) {
+	if t.whole == nil {
+		task, err := t.tasks.Store.TaskByID(ctx, 0, t.ID)
+		if err != nil {
+			return task, err
+		}
+		t.whole = &task
+	}
+	return *t.whole, nil
+}
+
+// Remind tells a task's workflow of the end of its last blocker.
+func (t *liveTask) Remind(ctx context.Context) (done bool, err error) {
+	if !t.Unblocked {
+		return false, nil
+	}
+	return true, t.tasks.Unblock(ctx, t.WorkflowID())
+}
+
+func (t *liveTask) Refresh(ctx context.Context) error { return t.tasks.Refresh(ctx, t.WorkflowID()) }
+
+func (t *liveTask) Start(ctx context.Context) error {
+	task, err := t.read(ctx)
+	if err != nil {
+		return err
+	}
+	return t.tasks.Start(ctx, task)
+}
+
+func (t *liveTask) Restart(ctx context.Context) error {
+	task, err := t.read(ctx)
+	if err != nil {
+		return err
+	}
+	return t.tasks.Restart(ctx, task)
+}
+
+func (t *liveTask) End(ctx context.Context, loss Loss) (restarted bool, err error) {
+	task, err := t.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	return false, t.tasks.End(ctx, task, reasonOf(loss))
+}
+
+func (t *liveTask) Restore(ctx context.Context) (unknown bool, err error) {
+	return false, t.Restart(ctx)
+}

@@ -1,0 +1,134 @@
+package service
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+)
+
+// overdueAfter is how late a planned retry is when its workflow is told to look at the record.
+const overdueAfter = 5 * time.Minute
+
+// transactionWorkload is what the operations need of transactions. One process runs one sweep at a time.
+type transactionWorkload struct {
+	*Transactions
+	reminded map[string]time.Time // by hash: the time of a retry that the workflow was told to look at
+}
+
+// Workload is what the operations need of transactions.
+func (c *Transactions) Workload() Workload {
+	return &transactionWorkload{Transactions: c, reminded: map[string]time.Time{}}
+}
+
+func (*transactionWorkload) Name() string { return lifecycle.WorkloadTransaction }
+
+func (*transactionWorkload) WorkflowType() string { return lifecycle.TransactionType }
+
+// Prepare keeps the wallet's monitor running and closes alerts whose cause is gone.
+func (w *transactionWorkload) Prepare(ctx context.Context) error {
+	maps.DeleteFunc(w.reminded, func(_ string, at time.Time) bool { return time.Since(at) > 24*time.Hour })
+	if w.Monitored != "" {
+		if err := w.StartMonitor(ctx, w.Monitored); err != nil {
+			return err
+		}
+	}
+	return w.closeAlerts(ctx)
+}
+
+func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.LiveTransactions(ctx, age, after, limit)
+	return rowsOf(page, err, func(t store.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} })
+}
+
+func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
+	return w.Store.DrivenRows(ctx, lifecycle.WorkloadTransaction, keys)
+}
+
+// liveTransaction is one live transaction.
+type liveTransaction struct {
+	always
+	row      store.Transaction
+	workload *transactionWorkload
+}
+
+func (t liveTransaction) About() Row {
+	return Row{
+		ID: t.row.ID, Entity: t.row.Hash, WorkflowID: t.row.WorkflowID(), State: string(t.row.State),
+		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true,
+	}
+}
+
+// Remind tells a workflow once of a planned retry whose time is over: a worker of 0.1.0 that was told of the failure waits
+// for an operator.
+func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
+	at := t.row.NextRetry()
+	if at == nil || time.Since(*at) < overdueAfter || t.workload.reminded[t.row.Hash].Equal(*at) {
+		return false, nil
+	}
+	t.workload.reminded[t.row.Hash] = *at
+	return false, t.Refresh(ctx)
+}
+
+func (t liveTransaction) Refresh(ctx context.Context) error {
+	return t.workload.Refresh(ctx, t.row.Hash)
+}
+
+func (t liveTransaction) Start(ctx context.Context) error { return t.workload.Start(ctx, t.row.Hash) }
+
+func (t liveTransaction) Restart(ctx context.Context) error {
+	return t.workload.Restart(ctx, t.row.Hash)
+}
+
+// End fails a transaction, unless its money is on its way: that is always driven on. So is one whose workflow has
+// completed: the record was set back.
+func (t liveTransaction) End(ctx context.Context, loss Loss) (restarted bool, err error) {
+	if loss.Completed {
+		return true, t.Start(ctx)
+	}
+
+	why := stars.WorkflowLost
+	if loss.Finding == store.FindingTerminated {
+		why = stars.Terminated
+	}
+	now, err := t.workload.Stop(ctx, t.row.Hash, why)
+	if err != nil {
+		return false, err
+	}
+	if now.State == lifecycle.TransactionProcessing || now.RefundDue > 0 || now.Refund != nil {
+		return true, t.Start(ctx)
+	}
+	return false, nil
+}
+
+func (t liveTransaction) Restore(ctx context.Context) (unknown bool, err error) {
+	return false, t.Restart(ctx)
+}
+
+// closeAlerts closes the alerts about transactions in a state that none is in any more.
+func (c *Transactions) closeAlerts(ctx context.Context) error {
+	exists := func(f store.TransactionFilter) func(context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			found, err := c.Store.Transactions(ctx, f)
+			return len(found) > 0, err
+		}
+	}
+	for kind, caused := range map[string]func(context.Context) (bool, error){
+		store.AlertTransactionReview:  exists(store.TransactionFilter{NeedsReview: true, Limit: 1}),
+		store.AlertTransactionStuck:   exists(store.TransactionFilter{StuckFor: c.StuckAfter, Limit: 1}),
+		store.AlertTransactionGivenUp: c.Store.AnyGivenUp,
+		store.AlertDailyLimit:         c.Store.AnyDeferred,
+	} {
+		still, err := caused(ctx)
+		if err == nil && !still {
+			err = c.Store.ResolveAlert(ctx, kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+package temporalio
+
+import (
+	"time"
+)
+
+const HeartbeatEvery = 3 * time.Second

@@ -1,0 +1,27 @@
+package workflows
+
+import (
+	"slices"
+	"testing"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+)
+
+// TestWorkloadsAgree compares the three lists of workloads: names, what the operations loop over, and the workflows of workers.
+func TestWorkloadsAgree(t *testing.T) {
+	t.Parallel()
+	known := registered{}
+	Register(known, Settings{})
+
+	var names []string
+	for _, workload := range service.Workloads(&service.Deliveries{}, &service.Tasks{}, &service.Downloads{}, &service.Transactions{}) {
+		names = append(names, workload.Name())
+		if !known[workload.WorkflowType()] {
+			t.Errorf("%s: its workflow %s is not registered", workload.Name(), workload.WorkflowType())
+		}
+	}
+	if !slices.Equal(names, lifecycle.Workloads) {
+		t.Errorf("the operations loop over %v, named are %v", names, lifecycle.Workloads)
+	}
+}
