@@ -36,15 +36,17 @@ type checkBody struct {
 }
 
 var askDoctor = operation{
-	id: "ask-doctor", method: http.MethodPost, path: "/v1/doctor", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
+	id: "ask-doctor", method: http.MethodPost, path: "/v1/doctor", tag: "Operations",
+	access: forAdmins, scope: store.ScopeOperate,
 	summary: "Ask every process to look again",
-	description: "Answers with what is known so far: ask with GET until each process has answered, which takes some seconds. No token is renewed for it, and no purchase " +
-		"begun. However many ask, a process rests for five seconds between two looks.",
+	description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
+		"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
 }
 
 func (s *server) registerDoctor() {
 	register(s, operation{
-		id: "get-doctor", method: http.MethodGet, path: "/v1/doctor", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
+		id: "get-doctor", method: http.MethodGet, path: "/v1/doctor", tag: "Operations",
+		access: forAdmins, scope: store.ScopeOperate,
 		summary:     "What each process has found with its own credentials",
 		description: "Whether it reaches the systems that are configured, who it is there, and what is missing.",
 	}, s.getDoctor)

@@ -14,7 +14,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// practice is a whole service as the compose file has it: a worker without the wallet's key, one for payments alone, and an API with the bot.
+// practice is a whole service as the compose file has it: a worker without the wallet's key, one for payments alone,
+// and an API with the bot.
 type practice struct {
 	*till
 	torrents *standIn
@@ -61,7 +62,9 @@ func (p *practice) shell(command string, env ...string) (code int, out string) {
 	p.Helper()
 	shell := exec.CommandContext(p.Context(), "sh", "-c", command)
 	shell.Dir = p.TempDir()
-	shell.Env = append(env, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "STAGECOACH_API_URL="+p.apiURL, "STAGECOACH_TOKEN="+adminToken)
+	shell.Env = append(env,
+		"PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"STAGECOACH_API_URL="+p.apiURL, "STAGECOACH_TOKEN="+adminToken)
 	text, err := shell.CombinedOutput()
 	if _, ended := err.(*exec.ExitError); err != nil && !ended {
 		p.Fatal(err)
@@ -81,7 +84,8 @@ func (p *practice) examine() (code int, out string) {
 	return code, out
 }
 
-// wants examines until the exit code and a line for each pattern come: a worker that was replaced takes a moment to start.
+// wants examines until the exit code and a line for each pattern come: a worker that was replaced takes a moment to
+// start.
 func (p *practice) wants(what string, code int, lines ...string) {
 	p.Helper()
 	var got int
@@ -113,7 +117,8 @@ func (p *practice) calls() (renewals, purchases int) {
 	return renewals, purchases
 }
 
-// TestDoctor breaks one thing after the other in a running service. The doctor names each, and makes nothing happen outside.
+// TestDoctor breaks one thing after the other in a running service. The doctor names each, and makes nothing happen
+// outside.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	p := newPractice(t)
@@ -144,7 +149,9 @@ func TestDoctor(t *testing.T) {
 	renewed, _ := p.calls()
 
 	p.yandex.ExpireAccessTokens()
-	p.wants("the storage refuses the access token", 1, api+`yandex\s+unverified\s+the access token is refused`, worker+`yandex\s+unverified`)
+	p.wants("the storage refuses the access token", 1,
+		api+`yandex\s+unverified\s+the access token is refused`,
+		worker+`yandex\s+unverified`)
 	if again, _ := p.calls(); again != renewed {
 		t.Errorf("a look at a refused token has used the refresh token")
 	}
@@ -156,12 +163,17 @@ func TestDoctor(t *testing.T) {
 	settings := p.fragment.CurrentSettings()
 	settings.SessionFailed = "Session expired"
 	must(t, p.fragment.Set(settings))
-	p.wants("the session at Fragment has ended", 1, worker+`fragment\s+refused\s+FRAGMENT_UNAUTHORIZED`, `next: \S+@worker fragment: FRAGMENT_UNAUTHORIZED log in at Fragment`)
+	p.wants("the session at Fragment has ended", 1,
+		worker+`fragment\s+refused\s+FRAGMENT_UNAUTHORIZED`,
+		`next: \S+@worker fragment: FRAGMENT_UNAUTHORIZED log in at Fragment`)
 	settings.SessionFailed = ""
 	must(t, p.fragment.Set(settings))
 
 	p.chain.AddFault(sim.Fault{Kind: "lost_answer"})
-	p.wants("toncenter is dead", 1, worker+`toncenter\s+unreachable\s+CHAIN_UNREACHABLE`, worker+`wallet\s+unreachable\s+`+wallet, api+`toncenter\s+unreachable`)
+	p.wants("toncenter is dead", 1,
+		worker+`toncenter\s+unreachable\s+CHAIN_UNREACHABLE`,
+		worker+`wallet\s+unreachable\s+`+wallet,
+		api+`toncenter\s+unreachable`)
 	p.chain.ClearFaults()
 	p.wants("all is well again", 0, all...)
 	if _, purchases := p.calls(); purchases != 0 {
@@ -169,13 +181,22 @@ func TestDoctor(t *testing.T) {
 	}
 
 	p.replaceWorker("STAGECOACH_TELEGRAM_TOKEN", strings.Replace(botToken, "planted", "another", 1))
-	p.wants("the worker has another bot's token", 1, worker+`telegram\s+refused\s+TELEGRAM_UNAUTHORIZED`, api+`telegram\s+works`, `next: \S+@worker telegram: TELEGRAM_UNAUTHORIZED give the token`)
+	p.wants("the worker has another bot's token", 1,
+		worker+`telegram\s+refused\s+TELEGRAM_UNAUTHORIZED`,
+		api+`telegram\s+works`,
+		`next: \S+@worker telegram: TELEGRAM_UNAUTHORIZED give the token`)
 	p.replaceWorker("STAGECOACH_QBITTORRENT_PASSWORD", "planted-but-wrong-password")
-	p.wants("the worker has a wrong password", 1, worker+`qbittorrent\s+refused\s+PROVIDER_UNAUTHORIZED`, worker+`telegram\s+works`)
+	p.wants("the worker has a wrong password", 1,
+		worker+`qbittorrent\s+refused\s+PROVIDER_UNAUTHORIZED`,
+		worker+`telegram\s+works`)
 	p.worker.stop()
 	p.startWorker()
 	p.payments.stop()
-	p.wants("nobody pays", 1, `none\s+queues\s+missing\s+quotes`, `none\s+queues\s+missing\s+payments`, `next: no process serves the task queue payments`, worker+`qbittorrent\s+works`)
+	p.wants("nobody pays", 1,
+		`none\s+queues\s+missing\s+quotes`,
+		`none\s+queues\s+missing\s+payments`,
+		`next: no process serves the task queue payments`,
+		worker+`qbittorrent\s+works`)
 
 	for _, secret := range []string{botToken, clientSecret, refreshToken, qbittorrentPassword, p.key} {
 		if strings.Contains(p.log.String(), secret) {
@@ -202,7 +223,10 @@ func TestFirstDay(t *testing.T) {
 	made := p.seededTorrent()
 	_, token := p.apiUser("Planted Person", ada)
 	p.becomes(p.deposit("durov 50"), lifecycle.TransactionProcessed)
-	p.eventually(patience, "every process has looked", func() bool { _, out := p.examine(); return !strings.Contains(out, "no answer") })
+	p.eventually(patience, "every process has looked", func() bool {
+		_, out := p.examine()
+		return !strings.Contains(out, "no answer")
+	})
 	values := map[string]string{
 		"FILE_NAME": "a-file.bin", "FILE_ID": p.listedFile(token, "a-file.bin"), "USER_TOKEN": token, "TELEGRAM_ID": "777000556",
 		"WORKSPACE": "1", "BOOK": "1", "MAGNET": made.Magnet(),

@@ -12,8 +12,8 @@ import (
 // profilePage shows who is logged in. It starts nothing.
 const profilePage = "/my/profile"
 
-// SessionWallet tells which wallet the session is connected to, as Fragment's own page shows it. shown is false where the page shows none:
-// nobody is logged in then, or the page has another form by now.
+// SessionWallet tells which wallet the session is connected to, as Fragment's own page shows it. shown is false where
+// the page shows none: nobody is logged in then, or the page has another form by now.
 func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error) {
 	page, err := c.send(ctx, "profile", http.MethodGet, c.o.URL+profilePage, "")
 	if c.o.OnResult != nil && ctx.Err() == nil {
@@ -26,8 +26,10 @@ func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown b
 	return wallet, shown, nil
 }
 
-// The menu of a page has the address of the connected wallet in two halves, for a narrow screen to leave the middle out.
-var accountAddress = regexp.MustCompile(`tm-menu-account-address[\s\S]{0,200}?class="head">([\w-]{1,48})</span>[\s\S]{0,100}?class="tail">([\w-]{1,48})</span>`)
+// The menu of a page has the address of the connected wallet in two halves, for a narrow screen to leave the middle
+// out.
+var accountAddress = regexp.MustCompile(`tm-menu-account-address[\s\S]{0,200}?` +
+	`class="head">([\w-]{1,48})</span>[\s\S]{0,100}?class="tail">([\w-]{1,48})</span>`)
 
 // connectedWallet finds the connected wallet in a page.
 func connectedWallet(page string) (ton.Address, bool) {

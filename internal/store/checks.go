@@ -46,8 +46,8 @@ type CheckRequest struct {
 // checkLife is how long the checks of a process that is gone are kept.
 const checkLife = time.Hour
 
-// SaveChecks replaces what a process has found, and forgets what processes found that are gone. The primary key serves the first; there are
-// a few rows per process, so the second reads them all.
+// SaveChecks replaces what a process has found, and forgets what processes found that are gone. The primary key serves
+// the first; there are a few rows per process, so the second reads them all.
 func (s *Store) SaveChecks(ctx context.Context, identity string, request int64, checks []Check) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM process_checks WHERE identity = $1`, identity)
@@ -62,8 +62,8 @@ func (s *Store) SaveChecks(ctx context.Context, identity string, request int64, 
 
 // ChecksOf lists what these processes have found, by process and system. The primary key serves it.
 func (s *Store) ChecksOf(ctx context.Context, identities []string) ([]Check, error) {
-	return list[Check](ctx, s, `SELECT identity, system, state, account, detail, code, next, request, found_at FROM process_checks
-		WHERE identity = ANY ($1) ORDER BY identity, system`, identities)
+	return list[Check](ctx, s, `SELECT identity, system, state, account, detail, code, next, request, found_at
+		FROM process_checks WHERE identity = ANY ($1) ORDER BY identity, system`, identities)
 }
 
 // RequestChecks asks all processes for new checks. The table has one row.
@@ -93,6 +93,7 @@ type About struct {
 // About asks which database this is. It reads the last row of the migrations by their key.
 func (s *Store) About(ctx context.Context) (About, error) {
 	return one[About](ctx, s, fault.New(fault.StoreUnavailable, "the database does not say what it is"),
-		`SELECT split_part(current_setting('server_version'), ' ', 1) AS version, current_database()::text AS database, current_user::text AS role,
+		`SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+			current_database()::text AS database, current_user::text AS role,
 			(SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied) AS schema`)
 }

@@ -32,7 +32,7 @@ func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
 		} `json:"user"`
 	}
 	err = c.call(ctx, "disk", c.o.APIURL+"/v1/disk?fields=user.uid", accessToken, &disk)
-	if fault.CodeOf(err) == fault.YandexUnauthorized { // the folder was shown: the application lacks the right to see the account
+	if fault.CodeOf(err) == fault.YandexUnauthorized { // the folder was shown: only the right to see the account is missing
 		err = nil
 	}
 	return About{Owner: disk.User.UID}, err

@@ -59,8 +59,9 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether each process reaches what it needs, and as whom (for administrators)",
-		Long: "Asks every process to look, with its own credentials, at the systems that are configured for it, and waits for the answers. No token is renewed and no\n" +
-			"purchase begun: what only that would tell is \"unverified\". The exit code is 0 when everything that is configured works.",
+		Long: `Asks every process to look, with its own credentials, at the systems that are configured
+for it, and waits for the answers. No token is renewed and no purchase begun: what only that
+would tell is "unverified". The exit code is 0 when everything that is configured works.`,
 		Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.asAdmin()

@@ -51,7 +51,7 @@ const (
 // anchors are the headings of a document, as links name them.
 func anchors(t *testing.T, document string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", document))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,8 @@ func anchors(t *testing.T, document string) []string {
 
 var reference = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z-]+)`)
 
-// want looks, and compares what is found. Every check that is not good says what to do, in a part of a document that is there.
+// want looks, and compares what is found. Every check that is not good says what to do, in a part of a document that is
+// there.
 func want(t *testing.T, check doctor.Check, state store.CheckState, code fault.Code, account, detail string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

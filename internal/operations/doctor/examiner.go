@@ -1,6 +1,6 @@
-// Package doctor finds out whether each process reaches the systems that it is configured for, and who it is there. A process looks with its
-// own credentials, once at its start and once per request of an administrator, and writes what it has found into the record. Nothing is
-// renewed and nothing is bought for it.
+// Package doctor finds out whether each process reaches the systems that it is configured for, and who it is there. A
+// process looks with its own credentials, once at its start and once per request of an administrator, and writes what
+// it has found into the record. Nothing is renewed and nothing is bought for it.
 package doctor
 
 import (
@@ -41,8 +41,8 @@ type Record interface {
 	SaveChecks(ctx context.Context, identity string, request int64, checks []store.Check) error
 }
 
-// Run looks once, and again after requests, until ctx ends. However many ask, it rests between two looks; the second of them answers all
-// who asked meanwhile. What cannot be saved is saved later: no system is asked twice for one request.
+// Run looks once, and again after requests, until ctx ends. However many ask, it rests between two looks; the second of
+// them answers all who asked meanwhile. What cannot be saved is saved later: no system is asked twice for one request.
 func (e *Examiner) Run(ctx context.Context) {
 	ctx = store.Reserved(ctx) // administrators wait for it
 	ticker := time.NewTicker(cmp.Or(e.Every, askEvery))

@@ -48,7 +48,8 @@ func (d *desk) ask(request int64, broken int) {
 	d.request, d.broken = request, broken
 }
 
-// TestOneLookPerRequest follows a process from its start through requests and outages of the record: it looks once for each.
+// TestOneLookPerRequest follows a process from its start through requests and outages of the record: it looks once for
+// each.
 func TestOneLookPerRequest(t *testing.T) {
 	t.Parallel()
 	looks := make(chan struct{}, 100)

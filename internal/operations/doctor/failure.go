@@ -46,11 +46,12 @@ func Off(system, why, about string) Check {
 
 // failed says what an error means. advice is what to do when the system answers and refuses.
 func failed(err error, advice, about string) store.Check {
-	c := store.Check{State: store.CheckRefused, Code: cmp.Or(fault.CodeOf(err), fault.Internal), Next: advice + ": " + about}
+	code := cmp.Or(fault.CodeOf(err), fault.Internal)
 	if away(err) {
-		c.State, c.Next = store.CheckUnreachable, "see whether it runs, and whether its address is right: "+about
+		advice = "see whether it runs, and whether its address is right"
+		return store.Check{State: store.CheckUnreachable, Code: code, Next: advice + ": " + about}
 	}
-	return c
+	return store.Check{State: store.CheckRefused, Code: code, Next: advice + ": " + about}
 }
 
 // away says whether an error is that of a system that gives no answer, or none now.

@@ -17,8 +17,8 @@ type Shop interface {
 
 const renewCookies = "log in at Fragment with the wallet, and give the new cookies as STAGECOACH_FRAGMENT_COOKIES"
 
-// OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the session is refused if
-// Fragment says so; else only a purchase would tell.
+// OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the
+// session is refused if Fragment says so; else only a purchase would tell.
 func OfFragment(shop Shop, wallet ton.Address) Check {
 	return Check{Fragment, func(ctx context.Context) store.Check {
 		connected, shown, err := shop.SessionWallet(ctx)
@@ -26,11 +26,14 @@ func OfFragment(shop Shop, wallet ton.Address) Check {
 		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol: // such as a page that sends strangers elsewhere
 			return failed(err, renewCookies, AboutFragment)
 		case shown && connected == wallet:
-			return store.Check{State: store.CheckWorks, Account: connected.Friendly(false), Detail: "the session is connected to the wallet"}
+			return store.Check{
+				State: store.CheckWorks, Account: connected.Friendly(false),
+				Detail: "the session is connected to the wallet",
+			}
 		case shown:
 			return store.Check{
-				State: store.CheckRefused, Account: connected.Friendly(false), Detail: "the session is connected to another wallet",
-				Next: renewCookies + ": " + AboutFragment,
+				State: store.CheckRefused, Account: connected.Friendly(false),
+				Detail: "the session is connected to another wallet", Next: renewCookies + ": " + AboutFragment,
 			}
 		}
 

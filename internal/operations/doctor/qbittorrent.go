@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Torrents is a qBittorrent. It has to be the client that the process works with: a wrong password is tried seldom, for qBittorrent bans
-// an address after five tries.
+// Torrents is a qBittorrent. It has to be the client that the process works with: a wrong password is tried seldom, for
+// qBittorrent bans an address after five tries.
 type Torrents interface {
 	Version(ctx context.Context) (string, error)
 }
@@ -29,13 +29,14 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 		version = strings.TrimSpace(version)
 		switch {
 		case fault.CodeOf(err) == fault.ProviderUnauthorized:
-			return failed(err, "give the right STAGECOACH_QBITTORRENT_USERNAME and _PASSWORD, and restart", AboutDownloads)
+			return failed(err, "correct STAGECOACH_QBITTORRENT_USERNAME and _PASSWORD, and restart", AboutDownloads)
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI", AboutDownloads)
 		case !versionForm.MatchString(version):
 			return store.Check{
-				State: store.CheckRefused, Code: fault.ProviderRejected, Detail: "another program answers at this address",
-				Next: "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
+				State: store.CheckRefused, Code: fault.ProviderRejected,
+				Detail: "another program answers at this address",
+				Next:   "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
 			}
 		}
 		return store.Check{State: store.CheckWorks, Account: how, Detail: "qBittorrent " + version}

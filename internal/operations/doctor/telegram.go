@@ -2,8 +2,8 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"net/url"
-	"strconv"
 
 	"github.com/mymmrac/telego"
 
@@ -33,7 +33,8 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 		if err != nil {
 			return failedBot(telegram.Classify(err), about)
 		}
-		found := store.Check{State: store.CheckWorks, Account: "@" + me.Username + " (" + strconv.FormatInt(me.ID, 10) + ")", Detail: server}
+		who := fmt.Sprintf("@%s (%d)", me.Username, me.ID)
+		found := store.Check{State: store.CheckWorks, Account: who, Detail: server}
 		if !listens {
 			return found
 		}

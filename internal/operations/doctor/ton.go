@@ -49,7 +49,8 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 			contract = "never paid so far"
 		}
 		return store.Check{
-			State: store.CheckWorks, Account: wallet.Friendly(false), Detail: fmt.Sprintf("%s GRAM, V5R1, %s", state.Balance, contract),
+			State: store.CheckWorks, Account: wallet.Friendly(false),
+			Detail: fmt.Sprintf("%s GRAM, V5R1, %s", state.Balance, contract),
 		}
 	}}
 }

@@ -21,14 +21,14 @@ type TokenStore interface {
 	CurrentToken(ctx context.Context) (oauth2.Token, error)
 }
 
-// OfYandex checks the stored access token. Whether the refresh token is good only its use would tell, and each use replaces it: so it is
-// left alone.
+// OfYandex checks the stored access token. Whether the refresh token is good only its use would tell, and each use
+// replaces it: so it is left alone.
 func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 	return Check{Yandex, func(ctx context.Context) store.Check {
 		token, err := tokens.CurrentToken(ctx)
 		switch {
 		case err != nil:
-			return failed(err, "see whether STAGECOACH_ENCRYPTION_KEY is the key that has sealed the token", AboutStorage)
+			return failed(err, "see whether STAGECOACH_ENCRYPTION_KEY has encrypted this token", AboutStorage)
 		case token.AccessToken == "" && token.RefreshToken == "":
 			return Off(Yandex, "there is no token", AboutStorage).Look(ctx)
 		case token.AccessToken == "" || ended(token):
@@ -59,7 +59,8 @@ func unrenewed(token oauth2.Token, code fault.Code, why string) store.Check {
 	}
 	return store.Check{
 		State: store.CheckUnverified, Code: code, Detail: why,
-		Next: "list the folder with `starter files`, which renews the token; if that is refused, give a new refresh token: " + AboutStorage,
+		Next: "list the folder with `starter files`, which renews the token; if that is refused, give a new refresh token: " +
+			AboutStorage,
 	}
 }
 
