@@ -1,0 +1,109 @@
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors lists the rooms of the house from the ground up. A package may import packages of lower floors only, and of its own
+// room where that is a tree of packages. The longest name that fits decides which room a package is in.
+var floors = [][]string{
+	{"internal/fault", "internal/money", "internal/metrics", "internal/codec", "internal/devinfo", "starter/terminal", "api/client"},
+	{"internal/lifecycle", "internal/outbound", "internal/config", "internal/stars", "internal/ton", "internal/torrent", "internal/fetch"},
+	{"internal/store", "internal/temporalio", "internal/telegram", "internal/yandex", "internal/qbittorrent", "internal/toncenter", "internal/fragment"},
+	{"internal/service", "internal/catalog", "internal/feed", "internal/allowance"},
+	{"internal/operations/cleanup", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities"},
+	{"workflows/record", "api/rest", "api/bot", "internal/app"},
+	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention"},
+	{"workflows"},
+	{"worker/run", "api/run", "starter/command"},
+	{"worker", "api", "starter"},
+	{"dev"},
+}
+
+// trees are the rooms of one floor whose packages may import each other.
+var trees = []string{"dev", "api/rest", "api/bot", "starter/command"}
+
+// TestArrowsGoDown shows that each package imports packages of lower floors only.
+func TestArrowsGoDown(t *testing.T) {
+	t.Parallel()
+	packages := modulePackages(t)
+	if len(packages) < 40 {
+		t.Fatalf("found %d packages", len(packages))
+	}
+	for name, imports := range packages {
+		room, floor := placeOf(name)
+		if room == "" {
+			t.Errorf("%s stands on no floor: give it a place in this test", name)
+			continue
+		}
+		for _, imported := range imports {
+			otherRoom, otherFloor := placeOf(imported)
+			if otherFloor >= floor && (otherRoom != room || !slices.Contains(trees, room)) {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", name, floor, imported, otherFloor)
+			}
+		}
+	}
+}
+
+// TestLeafStandsAlone shows that the tables of the workloads know neither Temporal nor anything else outside of the standard
+// library, but for the one type of errors.
+func TestLeafStandsAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range linked(t, "./internal/lifecycle") {
+		outside := strings.Contains(strings.Split(name, "/")[0], ".")
+		ours := strings.HasPrefix(name, "stagecoach/") && name != "stagecoach/internal/lifecycle" && name != "stagecoach/internal/fault"
+		if outside || ours {
+			t.Errorf("internal/lifecycle links %s", name)
+		}
+	}
+}
+
+// placeOf finds the room of a package and its floor; an empty room: it has none.
+func placeOf(name string) (room string, floor int) {
+	for f, rooms := range floors {
+		for _, candidate := range rooms {
+			inside := name == candidate || strings.HasPrefix(name, candidate+"/")
+			if inside && len(candidate) > len(room) {
+				room, floor = candidate, f
+			}
+		}
+	}
+	return room, floor
+}
+
+// modulePackages lists the module's packages with what each imports of it, tests aside, by names without the module's.
+func modulePackages(t *testing.T) map[string][]string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...")
+	command.Dir = "../.."
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+
+	packages := map[string][]string{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		var imports []string
+		for _, imported := range p.Imports {
+			if ours, found := strings.CutPrefix(imported, "stagecoach/"); found {
+				imports = append(imports, ours)
+			}
+		}
+		packages[strings.TrimPrefix(p.ImportPath, "stagecoach/")] = imports
+	}
+}
