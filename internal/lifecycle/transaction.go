@@ -123,9 +123,11 @@ var (
 	failed     = []TransactionState{TransactionFailed}
 )
 
+const flagOn = "only needs_review is added: the chain, or a second source, contradicts the record"
+
 const flagOff = "the order has ended already: only needs_review is removed"
 
-// Transaction is the lifecycle of a transaction. Everything that moves one asks this table, or is tested against it.
+// Transaction is the lifecycle of a transaction. Everything that moves one asks this table.
 var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Entity: "transaction",
 	States: []State[TransactionState]{
@@ -141,6 +143,9 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, nothingSpent}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: operator, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1; the system only at the time that was planned with the failure, and not under review"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
+		{Action: TransactionActionReview, From: pending, To: TransactionPending, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
+		{Action: TransactionActionReview, From: processed, To: TransactionProcessed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
+		{Action: TransactionActionReview, From: failed, To: TransactionFailed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
 		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, because another order was bought"},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},

@@ -20,58 +20,65 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 		return TransactionSnapshot{}, fault.New(fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes).WithField("outcome")
 	}
 	return s.write(ctx, r.Hash, func(w *writing) error {
-		event := Event{Type: lifecycle.TransactionResolved, ActorID: r.ActorID, Comment: r.Comment}
-		spent, err := w.spent(ctx)
+		before := w.State
 		switch {
-		case err != nil:
-			return err
-		case !w.NeedsReview && w.State == outcome && w.Attempt == r.Attempt:
+		case !w.NeedsReview && before == outcome && w.Attempt == r.Attempt:
 			return nil
-		case !w.NeedsReview || w.Attempt != r.Attempt:
+		case w.Attempt != r.Attempt:
 			return w.impossible(lifecycle.TransactionActionResolve, "it does not need review in this attempt")
-		case spent != nil && spent.State == PaymentSigned:
-			return undecided(*spent)
-		case outcome == lifecycle.TransactionProcessing && w.ReviewReason != ReviewDisputed:
-			return w.impossible(lifecycle.TransactionActionResolve, "its deposit is not disputed")
-		case w.State == outcome:
-			if w.ReviewReason == ReviewDisputed {
-				if err := w.confirmDeposit(ctx); err != nil {
-					return err
-				}
-			}
-			w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
-			w.NeedsReview, w.ReviewReason = false, ""
-			if err := w.become(ctx, outcome, event); err != nil {
-				return err
-			}
-			return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
-		case w.State != lifecycle.TransactionProcessing:
-			return w.impossible(lifecycle.TransactionActionResolve, "it has ended, and not so")
-		case outcome == lifecycle.TransactionFailed:
-			w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
-			if w.ReviewReason == ReviewLost && spent == nil { // another one was bought, and this one may be
-				w.ErrorClass = lifecycle.UnknownError
-			}
-			if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
-				if err := w.oweDeposit(ctx); err != nil {
-					return err
-				}
-			}
-		case spent == nil && w.ReviewReason == ReviewLost:
-			if err := w.adopt(ctx, r.Payment); err != nil {
-				return err
-			}
-			w.FragmentTransactionHash = r.Payment
-		case spent == nil:
-			return w.impossible(lifecycle.TransactionActionResolve, "nothing was bought")
-		default:
-			w.FragmentTransactionHash = spent.ChainHash
 		}
-		if err := w.end(ctx, outcome, event); err != nil {
+		err := w.take(ctx, r.step(lifecycle.TransactionActionResolve, outcome))
+		if err != nil {
+			return err
+		}
+
+		if before == outcome {
+			err = w.endReview(ctx)
+		} else {
+			err = w.endByPerson(ctx, r, message)
+		}
+		if err != nil {
 			return err
 		}
 		return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
 	})
+}
+
+// endReview writes that a person has looked, and that the state stays.
+func (w *writing) endReview(ctx context.Context) error {
+	if w.ReviewReason == ReviewDisputed {
+		if err := w.confirmDeposit(ctx); err != nil {
+			return err
+		}
+	}
+
+	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
+	w.NeedsReview, w.ReviewReason = false, ""
+	return w.save(ctx)
+}
+
+// endByPerson writes the end that a person has decided.
+func (w *writing) endByPerson(ctx context.Context, r TransactionRequest, message string) error {
+	switch {
+	case w.State == lifecycle.TransactionFailed:
+		w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
+		if w.ReviewReason == ReviewLost && w.purchase == nil { // another one was bought, and this one may be
+			w.ErrorClass = lifecycle.UnknownError
+		}
+		if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
+			if err := w.oweDeposit(ctx); err != nil {
+				return err
+			}
+		}
+	case w.purchase == nil: // its payment was lost: the table allows this for no other one
+		if err := w.adopt(ctx, r.Payment); err != nil {
+			return err
+		}
+		w.FragmentTransactionHash = r.Payment
+	default:
+		w.FragmentTransactionHash = w.purchase.ChainHash
+	}
+	return w.end(ctx)
 }
 
 // WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is signed nothing is
@@ -83,11 +90,14 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Trans
 			var before bool
 			err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
 				lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, lifecycle.TransactionWriteOff).Scan(&before)
-			if err == nil && !before {
-				err = w.impossible(lifecycle.TransactionActionWriteOff, "nothing is owed, or it is on its way")
+			if err != nil || before {
+				return err
 			}
+		}
+		if err := w.take(ctx, r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
 			return err
 		}
+
 		w.RefundDueNano = 0
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
 			return err
@@ -96,7 +106,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Trans
 		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
 			w.NeedsReview, w.ReviewReason = false, ""
 		}
-		if err := w.become(ctx, w.State, Event{Type: lifecycle.TransactionWriteOff, ActorID: r.ActorID, Comment: r.Comment}); err != nil {
+		if err := w.save(ctx); err != nil {
 			return err
 		}
 		if err := w.passTurn(ctx, Refund); err != nil {

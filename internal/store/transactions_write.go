@@ -19,8 +19,13 @@ type writing struct {
 	tx pgx.Tx
 	lockedWallet
 	Transaction
-	news bool // the next event is one that the user is told of
+	event    Event    // of the rule that was taken, until it is saved
+	purchase *Payment // that may have moved money, or has, when the table was asked last; nil: nothing was bought
+	news     bool     // the next event is one that the user is told of
 }
+
+// TransactionStep is one action that moves a transaction.
+type TransactionStep = Step[lifecycle.TransactionState, lifecycle.TransactionAction]
 
 // write lets change do its work under the wallet's lock and gives where the record stands then.
 func (s *Store) write(ctx context.Context, hash string, change func(w *writing) error) (standing TransactionSnapshot, err error) {
@@ -56,19 +61,54 @@ func (w *writing) during(attempt int) bool {
 	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
 }
 
-// become changes the status and records it.
-func (w *writing) become(ctx context.Context, to lifecycle.TransactionState, e Event) error {
-	e.From, e.To = string(w.State), string(to)
-	w.State = to
-	return w.save(ctx, e)
+// take asks the table whether a step is allowed by what the record has now, and takes it. What it does to the row is written by the
+// caller, before save.
+func (w *writing) take(ctx context.Context, step TransactionStep) error {
+	facts, err := w.facts(ctx)
+	if err != nil {
+		return err
+	}
+
+	event, to, err := move(lifecycle.Transaction, w.State, step, facts)
+	if err != nil {
+		return err
+	}
+	w.event, w.State = event, to
+	return nil
 }
 
-// note records a fact that leaves the status as it is.
+// passedOver is what the system is told whose step the table does not allow: the record is ahead, and tells where it stands.
+func passedOver(err error) error {
+	if fault.CodeOf(err) == fault.InvalidTransition {
+		return nil
+	}
+	return err
+}
+
+// facts are what the guards of the table look at: the row, and the purchase that may have moved money.
+func (w *writing) facts(ctx context.Context) (lifecycle.TransactionFacts, error) {
+	var err error
+	if w.purchase, err = w.spent(ctx); err != nil {
+		return lifecycle.TransactionFacts{}, err
+	}
+
+	facts := w.Facts()
+	facts.Paid = w.ReviewReason == ReviewLost // the operator names the payment
+	if p := w.purchase; p != nil {
+		facts.Signed, facts.Paid, facts.Kept = p.State == PaymentSigned, p.State == PaymentPaid, p.KeptAt != nil
+	}
+	return facts, nil
+}
+
+// note records a fact that leaves the state as it is.
 func (w *writing) note(ctx context.Context, event string) error {
-	return w.save(ctx, Event{Type: event, From: string(w.State), To: string(w.State)})
+	w.event = noteOf(w.State, event)
+	return w.save(ctx)
 }
 
-func (w *writing) save(ctx context.Context, e Event) error {
+// save writes the row, the event of the step that was taken, and what follows from it.
+func (w *writing) save(ctx context.Context) error {
+	e := w.event
 	w.RowVersion++
 	batch := &pgx.Batch{}
 	queueNamedEvent(batch, lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, w.UserID, e)
@@ -91,22 +131,23 @@ func (w *writing) queueRow(batch *pgx.Batch) {
 		w.RefundApproved, w.DustNano, w.RetryOf, w.FailingSince, w.Retries, w.RetryAt, w.GivenUpAt)
 }
 
-// process enters processing.
-func (w *writing) process(ctx context.Context, e Event) error {
+// process writes that processing is entered.
+func (w *writing) process(ctx context.Context) error {
 	w.Attempt++
 	w.ProcessingSince, w.StuckAlertedAt = &w.now, nil
 	w.ErrorMessage, w.ErrorClass = "", ""
-	return w.become(ctx, lifecycle.TransactionProcessing, e)
+	return w.save(ctx)
 }
 
-// end leaves processing: the review is over and the place in the queue free.
-func (w *writing) end(ctx context.Context, to lifecycle.TransactionState, e Event) error {
+// end writes that processing was left: the review is over and the place in the queue free.
+func (w *writing) end(ctx context.Context) error {
 	var err error
-	if w.news, err = w.isNews(ctx, to); err != nil {
+	if w.news, err = w.isNews(ctx); err != nil {
 		return err
 	}
+
 	w.NeedsReview, w.ReviewReason = false, ""
-	if err := w.become(ctx, to, e); err != nil {
+	if err := w.save(ctx); err != nil {
 		return err
 	}
 	return w.passTurn(ctx, Purchase, Refund)
@@ -114,8 +155,8 @@ func (w *writing) end(ctx context.Context, to lifecycle.TransactionState, e Even
 
 // isNews says whether the user is told of an end. Of failures that may pass only the first one is news: an operator tries again
 // as often as it takes.
-func (w *writing) isNews(ctx context.Context, to lifecycle.TransactionState) (news bool, err error) {
-	if w.UserID == nil || to != lifecycle.TransactionFailed || w.ErrorClass == lifecycle.NonRetryable {
+func (w *writing) isNews(ctx context.Context) (news bool, err error) {
+	if w.UserID == nil || w.State != lifecycle.TransactionFailed || w.ErrorClass == lifecycle.NonRetryable {
 		return w.UserID != nil, nil
 	}
 	err = w.tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND type = $3)`,
@@ -154,10 +195,10 @@ func (w *writing) impossible(action lifecycle.TransactionAction, why string) err
 // LockTransaction takes a pending transaction into processing, as attempt 1. Any other it leaves as it is.
 func (s *Store) LockTransaction(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.State != lifecycle.TransactionPending {
-			return nil
+		if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionLock}); err != nil {
+			return passedOver(err)
 		}
-		return w.process(ctx, Event{Type: lifecycle.TransactionLocked})
+		return w.process(ctx)
 	})
 }
 
@@ -197,19 +238,11 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		if !w.during(attempt) {
 			return nil
 		}
-		spent, err := w.spent(ctx)
-		switch {
-		case err != nil:
-			return err
-		case spent == nil:
-			return w.impossible(lifecycle.TransactionActionFinish, "nothing was bought")
-		case spent.KeptAt == nil:
-			return undecided(*spent)
-		case w.NeedsReview:
-			return nil
+		if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFinish}); err != nil {
+			return passedOver(err)
 		}
-		w.FragmentTransactionHash = spent.ChainHash
-		return w.end(ctx, lifecycle.TransactionProcessed, Event{Type: lifecycle.TransactionFinished})
+		w.FragmentTransactionHash = w.purchase.ChainHash
+		return w.end(ctx)
 	})
 }
 
@@ -231,8 +264,8 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (TransactionSnap
 		if !w.during(f.Attempt) {
 			return nil
 		}
-		if err := w.nothingSpent(ctx); err != nil || w.NeedsReview {
-			return err
+		if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
+			return passedOver(err)
 		}
 		w.ErrorMessage, w.ErrorClass = f.Message, f.Class
 		if f.Refund && f.Class == lifecycle.NonRetryable {
@@ -243,7 +276,7 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (TransactionSnap
 		if f.Class != lifecycle.NonRetryable {
 			w.planRetry(f.Retry)
 		}
-		if err := w.end(ctx, lifecycle.TransactionFailed, Event{Type: lifecycle.TransactionFailure, Comment: f.Message}); err != nil {
+		if err := w.end(ctx); err != nil {
 			return err
 		}
 		return w.noteGivenUp(ctx)
@@ -283,6 +316,15 @@ type TransactionRequest struct {
 	System    bool // it is the system's, as it was planned; for RetryTransaction
 }
 
+// step is the action that is asked for, by whom.
+func (r TransactionRequest) step(action lifecycle.TransactionAction, to lifecycle.TransactionState) TransactionStep {
+	step := TransactionStep{Action: action, To: to, Actor: r.ActorID, Comment: r.Comment}
+	if !r.System {
+		step.Roles = lifecycle.Administrators
+	}
+	return step
+}
+
 // RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
 // failure, and while a purchase is signed or paid. The same request again changes nothing, and so does the system's when that is
 // not planned any more.
@@ -297,16 +339,15 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Tra
 		switch {
 		case w.during(r.Attempt + 1):
 			return nil
-		case w.State != lifecycle.TransactionFailed || w.Attempt != r.Attempt:
+		case w.Attempt != r.Attempt:
 			return w.impossible(lifecycle.TransactionActionRetry, "it has not failed in this attempt")
-		case w.ErrorClass == lifecycle.NonRetryable:
-			return w.impossible(lifecycle.TransactionActionRetry, "the failure is non-retryable")
 		}
-		if err := w.nothingSpent(ctx); err != nil {
+		if err := w.take(ctx, r.step(lifecycle.TransactionActionRetry, "")); err != nil {
 			return err
 		}
+
 		w.startRetry(r.System)
-		if err := w.process(ctx, Event{Type: lifecycle.TransactionRetried, ActorID: r.ActorID, Comment: r.Comment}); err != nil || r.System {
+		if err := w.process(ctx); err != nil || r.System {
 			return err
 		}
 		return w.fulfil(ctx, r, lifecycle.TransactionActionRetry, "")
@@ -333,11 +374,15 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
 	}
+	if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionReview, Comment: reason}); err != nil {
+		return err
+	}
+
 	w.NeedsReview, w.ReviewReason, w.RetryAt = true, reason, nil
 	if err := w.leave(ctx, Purchase, Refund); err != nil {
 		return err
 	}
-	return w.save(ctx, Event{Type: lifecycle.TransactionReviewed, From: string(w.State), To: string(w.State), Comment: reason})
+	return w.save(ctx)
 }
 
 // MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
