@@ -120,6 +120,13 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 	return targets
 }
 
+// Leaves reports whether some rule leads from one state to another and leaves this event: what has been decided already is checked by it.
+func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
+	return slices.ContainsFunc(t.Rules, func(r Rule[S, A, F]) bool {
+		return event != "" && r.Event == event && r.To == to && r.leaves(from)
+	})
+}
+
 // Terminal says whether nothing leads out of state.
 func (t Table[S, A, F]) Terminal(state S) bool {
 	return slices.ContainsFunc(t.States, func(s State[S]) bool { return s.State == state && s.Terminal })

@@ -64,9 +64,13 @@ func (o *office) move(task store.Task, to lifecycle.TaskState, assignee *int64) 
 	o.t.Helper()
 	now, err := o.TaskByID(o.t.Context(), 0, task.ID)
 	o.must(err)
+	kind := "status_changed"
+	if to == lifecycle.TaskStuck {
+		kind = "deadline_expired"
+	}
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
 		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
-		At: time.Now(), Event: store.Event{Type: "status_changed", From: string(now.State), To: string(to), Comment: "c"},
+		At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), Comment: "c"},
 	})
 	o.must(err)
 	return state
@@ -393,6 +397,27 @@ func TestAnswersOfTransitions(t *testing.T) {
 	}
 }
 
+// TestTaskWritesKeepToTheTable writes what no rule allows, and a step from a state that the task is not in.
+func TestTaskWritesKeepToTheTable(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	task := o.made(store.NewTask{})[0]
+	for _, forbidden := range []store.Event{
+		{Type: "status_changed", From: "NEW", To: "DONE"}, {Type: "claimed", From: "NEW", To: "NEW"}, {Type: "status_changed", To: "IN_PROGRESS"}, {Type: "", From: "NEW", To: "IN_PROGRESS"},
+	} {
+		_, err := o.WriteTask(t.Context(), store.TaskWrite{TaskID: task.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden})
+		if err == nil {
+			t.Errorf("%+v was written", forbidden)
+		}
+	}
+
+	late := store.Event{Type: "status_changed", From: "IN_PROGRESS", To: "DONE"} // the record was set back
+	state, err := o.WriteTask(t.Context(), store.TaskWrite{TaskID: task.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late})
+	if err != nil || state.State != lifecycle.TaskNew || state.Version != 1 {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
+
 // TestTaskStats counts a small history.
 func TestTaskStats(t *testing.T) {
 	t.Parallel()
@@ -401,9 +426,11 @@ func TestTaskStats(t *testing.T) {
 	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	o.move(made[1], lifecycle.TaskCancelled, nil)
-	for i, kind := range []string{"deadline_expired", "taken_over", "escalated"} {
+	for i, event := range []store.Event{
+		{Type: "deadline_expired", From: "NEW", To: "STUCK"}, {Type: "taken_over", From: "STUCK", To: "IN_PROGRESS"}, {Type: "escalated", From: "IN_PROGRESS", To: "BLOCKED"},
+	} {
 		_, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskStuck, At: time.Now(), Event: store.Event{Type: kind, To: "STUCK"},
+			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), At: time.Now(), AssigneeID: &o.bob.ID, Event: event,
 		})
 		o.must(err)
 	}

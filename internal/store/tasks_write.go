@@ -65,13 +65,17 @@ type TaskWrite struct {
 // wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an answer, which
 // shows the task as it is then, costs a second.
 func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error) {
+	if err := compare(lifecycle.Task, w.State, w.Event); err != nil {
+		return TaskSnapshot{}, err
+	}
+
 	statement := `WITH written AS (
 			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
 			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = 'STUCK' AND $4 = 'NEW' THEN releases + 1 ELSE releases END,
 			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
 			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN $6::timestamptz END
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 RETURNING t.*
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 RETURNING t.*
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written

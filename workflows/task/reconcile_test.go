@@ -24,10 +24,14 @@ func TestReconcile(t *testing.T) {
 	ctx := t.Context()
 	blocker := w.task(nil)
 	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
-	_, err := w.store.WriteTask(ctx, store.TaskWrite{ // as a worker does that dies before it can tell
-		TaskID: blocker.ID, Version: 2, State: lifecycle.TaskDone, AssigneeID: &w.creator.ID, At: time.Now(), Event: store.Event{Type: "status_changed", To: "DONE"},
-	})
-	w.must(err)
+	for i, event := range []store.Event{ // as a worker does that dies before it can tell
+		{Type: "status_changed", From: "NEW", To: "IN_PROGRESS"}, {Type: "status_changed", From: "IN_PROGRESS", To: "DONE"},
+	} {
+		_, err := w.store.WriteTask(ctx, store.TaskWrite{
+			TaskID: blocker.ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), AssigneeID: &w.creator.ID, At: time.Now(), Event: event,
+		})
+		w.must(err)
+	}
 	running, terminated := w.task(nil), w.task(nil)
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
