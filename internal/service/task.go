@@ -112,34 +112,14 @@ func (c *Tasks) act(ctx context.Context, user store.User, taskID int64, action l
 		return store.Task{}, err
 	}
 	r := store.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
-	var first store.TaskAnswer
-	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return taskTold(first, err)
-	}
-	task, err := c.decide(ctx, user, taskID, action, in, r.ID())
-	switch refusal := fault.As(err); {
-	case err == nil:
-		return taskTold(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Task: &task}))
-	case refusal != nil && !refusal.Retryable && !slices.Contains(unkept, refusal.Code):
-		return taskTold(store.KeepAnswer(ctx, c.Store, r, store.TaskAnswer{Refusal: refusal.WithCause(nil)}))
-	default: // nothing that would still be true for one who asks again
-		return store.Task{}, err
-	}
+	lasts := func(refusal *fault.Error) bool { return !refusal.Retryable && !slices.Contains(unkept, refusal.Code) }
+	return once(ctx, c.Store, r, store.TaskAnswerOf, lasts, func(id string) (store.Task, error) {
+		return c.decide(ctx, user, taskID, action, in, id)
+	})
 }
 
 // unkept are the refusals that may not be true for one who asks again.
 var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
-
-func taskTold(answer store.TaskAnswer, err error) (store.Task, error) {
-	switch {
-	case err != nil:
-		return store.Task{}, err
-	case answer.Refusal != nil:
-		return store.Task{}, answer.Refusal
-	default:
-		return *answer.Task, nil
-	}
-}
 
 // decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost a
 // claim is told so by the record, at once.

@@ -40,36 +40,19 @@ func (c *Transactions) WriteOff(ctx context.Context, user store.User, hash, comm
 	return c.act(ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
 }
 
-// transactionTold is what an answer says, whether kept now or before.
-func transactionTold(answer store.TransactionAnswer, err error) (store.Transaction, error) {
-	switch {
-	case err != nil:
-		return store.Transaction{}, err
-	case answer.Refusal != nil:
-		return store.Transaction{}, answer.Refusal
-	default:
-		return *answer.Transaction, nil
-	}
-}
-
 func (c *Transactions) act(ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string) (store.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
 		return store.Transaction{}, err
 	}
 	r := store.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
-	var first store.TransactionAnswer
-	if found, err := c.Store.Answered(ctx, r, &first); found || err != nil {
-		return transactionTold(first, err)
-	}
-	t, err := c.decide(ctx, hash, action, in, r.ID())
-	switch refusal := fault.As(err); {
-	case err == nil: // kept with what was done, unless it was done before it was asked for by this key
-		return transactionTold(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Transaction: &t}))
-	case refusal != nil && (refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided):
-		return transactionTold(store.KeepAnswer(ctx, c.Store, r, store.TransactionAnswer{Refusal: refusal.WithCause(nil)}))
-	default: // nothing that would still be true for one who asks again
-		return store.Transaction{}, err
-	}
+	return once(ctx, c.Store, r, store.TransactionAnswerOf, isDecided, func(id string) (store.Transaction, error) {
+		return c.decide(ctx, hash, action, in, id)
+	})
+}
+
+// isDecided reports whether a refusal is still true for one who asks again.
+func isDecided(refusal *fault.Error) bool {
+	return refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided
 }
 
 // decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started

@@ -150,3 +150,11 @@ func queueAnswer(batch *pgx.Batch, r Request, answer any) error {
 		r.UserID, r.keyInID(), r.Asked, text)
 	return err
 }
+
+// told gives what an answer holds: an entity or a refusal.
+func told[E any](entity *E, refusal *fault.Error) (none E, err error) {
+	if refusal != nil {
+		return none, refusal
+	}
+	return *entity, nil
+}

@@ -13,6 +13,14 @@ type TaskAnswer struct {
 	Refusal *fault.Error `json:"refusal,omitempty"`
 }
 
+// TaskAnswerOf makes the answer of a task, or of a refusal.
+func TaskAnswerOf(task *Task, refusal *fault.Error) TaskAnswer {
+	return TaskAnswer{Task: task, Refusal: refusal}
+}
+
+// Told is the answer as its request gets it.
+func (a TaskAnswer) Told() (Task, error) { return told(a.Task, a.Refusal) }
+
 // TaskRequest is a user's request for a transition. To is for the action status only.
 func TaskRequest(userID int64, key string, action lifecycle.TaskAction, taskID int64, to lifecycle.TaskState, comment string) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, to, comment)}

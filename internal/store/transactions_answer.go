@@ -18,6 +18,14 @@ type TransactionAnswer struct {
 	Refusal     *fault.Error `json:"refusal,omitempty"`
 }
 
+// TransactionAnswerOf makes the answer of a transaction, or of a refusal.
+func TransactionAnswerOf(t *Transaction, refusal *fault.Error) TransactionAnswer {
+	return TransactionAnswer{Transaction: t, Refusal: refusal}
+}
+
+// Told is the answer as its request gets it.
+func (a TransactionAnswer) Told() (Transaction, error) { return told(a.Transaction, a.Refusal) }
+
 // TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
 func TransactionAsked(userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment, comment string) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
