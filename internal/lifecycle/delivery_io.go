@@ -2,8 +2,9 @@ package lifecycle
 
 import (
 	"fmt"
-	"stagecoach/internal/fault"
 	"time"
+
+	"stagecoach/internal/fault"
 )
 
 // DeliveryView is what the state query answers.

@@ -85,6 +85,4 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 	},
 }
 
-var (
-	downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}
-)
+var downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}

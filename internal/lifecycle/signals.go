@@ -1,8 +1,9 @@
 package lifecycle
 
 import (
-	"stagecoach/internal/fault"
 	"time"
+
+	"stagecoach/internal/fault"
 )
 
 // Attempt tells the workflow of a delivery how its attempts stand, after one that has not ended the job.

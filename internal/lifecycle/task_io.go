@@ -3,10 +3,11 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"stagecoach/internal/fault"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"stagecoach/internal/fault"
 )
 
 // TaskInput is what an update brings. To is for the update status only.

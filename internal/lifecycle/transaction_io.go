@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"stagecoach/internal/fault"
 	"unicode/utf8"
+
+	"stagecoach/internal/fault"
 )
 
 var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Board is the one message in a chat that shows an entity and changes with it.

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"strconv"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"strconv"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Audience says who may see some events. It was asked for once, however many users there are, and answers from memory as the

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Difference is one thing on which two records disagree.

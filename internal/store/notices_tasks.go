@@ -3,9 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
-	"stagecoach/internal/lifecycle"
 	"strconv"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 
 	"github.com/jackc/pgx/v5"
 )

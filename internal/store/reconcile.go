@@ -2,10 +2,11 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"strconv"
 	"strings"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // DrivenRow is the row that a workflow drives, as the reconciler compares it with a workflow that it has found running.

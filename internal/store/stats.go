@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // ErrorCount is how often jobs met an error.

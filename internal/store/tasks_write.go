@@ -3,8 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 
 	"github.com/jackc/pgx/v5"
 )

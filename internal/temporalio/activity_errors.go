@@ -2,8 +2,10 @@ package temporalio
 
 import (
 	"context"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+
 	"stagecoach/internal/fault"
 )
 

@@ -3,8 +3,9 @@ package record
 import (
 	"context"
 	"errors"
-	"stagecoach/internal/lifecycle"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"

@@ -39,7 +39,7 @@ type Options struct {
 	Log      *slog.Logger  // default: none
 }
 
-// Pulse is safe for concurrent use.
+// Reporter is safe for concurrent use.
 type Reporter struct {
 	o       Options
 	started time.Time
