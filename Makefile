@@ -17,7 +17,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps chaos odd mutants lint fmt bench bench-scale soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night chaos odd mutants lint fmt bench bench-scale soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,13 @@ test: test-deps ## Run all tests with the race detector, end to end ones include
 
 test-short: ## Run the tests without the end to end ones (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
+
+night: ## Run what takes long: storms under load, a user who does their worst, random histories and requests, mutants (some two hours).
+	$(MAKE) --no-print-directory soak
+	$(MAKE) --no-print-directory soak-abuse
+	$(MAKE) --no-print-directory chaos
+	$(MAKE) --no-print-directory odd
+	$(MAKE) --no-print-directory mutants
 
 # Every run of the tests lives through a tenth of that, and always the same.
 CHAOS ?= 10000
