@@ -84,8 +84,8 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
 		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
 		{Action: DeliveryActionFindDelivered, From: deliveryLive, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "the workflow has ended so, and the record was set back since: the message is not known any more"},
-		{Action: DeliveryActionRequeue, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
-		{Action: DeliveryActionHandOver, From: deliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
+		{Action: DeliveryActionRequeue, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
+		{Action: DeliveryActionHandOver, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
 		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},
 		{Action: DeliveryActionCancel, From: deliveryLive, To: DeliveryCancelled, Who: []Role{Owner, Admin, System}, Event: "cancelled", Effect: "the stream stops within one heartbeat"},
 		{Action: DeliveryActionExpire, From: []DeliveryState{DeliveryQueued}, To: DeliveryExpired, Who: systemOnly, Event: "expired"},
@@ -93,6 +93,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 }
 
 var (
-	deliveryHeld = []DeliveryState{DeliveryClaimed, DeliveryDownloading, DeliveryStreaming}
-	deliveryLive = append([]DeliveryState{DeliveryQueued}, deliveryHeld...)
+	// DeliveryHeld are the states in which a worker has the job.
+	DeliveryHeld = []DeliveryState{DeliveryClaimed, DeliveryDownloading, DeliveryStreaming}
+	deliveryLive = append([]DeliveryState{DeliveryQueued}, DeliveryHeld...)
 )

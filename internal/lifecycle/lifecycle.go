@@ -132,6 +132,21 @@ func (t Table[S, A, F]) Terminal(state S) bool {
 	return slices.ContainsFunc(t.States, func(s State[S]) bool { return s.State == state && s.Terminal })
 }
 
+// Live lists the states that something leads out of, in the table's order; Ended lists the others.
+func (t Table[S, A, F]) Live() []S { return t.statesWhere(false) }
+
+// Ended lists the terminal states, in the table's order.
+func (t Table[S, A, F]) Ended() []S { return t.statesWhere(true) }
+
+func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
+	for _, s := range t.States {
+		if s.Terminal == terminal {
+			states = append(states, s.State)
+		}
+	}
+	return states
+}
+
 // impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else actions.
 func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
 	requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))

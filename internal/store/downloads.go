@@ -146,7 +146,7 @@ func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
 // ActiveDownload finds the one job that is not over for a user, book and medium.
 func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
 	return one[Download](ctx, s, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
-		AND d.status IN ('queued', 'downloading')`, userID, bookID, mediaType)
+		AND d.status IN `+liveDownloads, userID, bookID, mediaType)
 }
 
 // requestedDownload finds the job that a request of the user has made.
@@ -168,7 +168,7 @@ type DownloadFilter struct {
 // user, serve it.
 func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, error) {
 	return chosen[Download](ctx, s, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
-		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN ('queued', 'downloading')) AND ($5::bigint = 0 OR d.id < $5)
+		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
 		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
 }
 
@@ -237,6 +237,6 @@ func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
 
 // LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
-	return list[Download](ctx, s, downloadSelect+`WHERE d.status IN ('queued', 'downloading') AND d.id > $1
+	return list[Download](ctx, s, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1
 		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }

@@ -7,7 +7,7 @@ import "context"
 func (s *Store) RequestDownloadCancel(ctx context.Context, id int64, actor *int64, keepFiles bool) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()),
 		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL THEN $2 ELSE cancel_requested_by END,
-		keep_files = keep_files OR $3 WHERE id = $1 AND status IN ('queued', 'downloading')`, id, actor, keepFiles)
+		keep_files = keep_files OR $3 WHERE id = $1 AND status IN `+liveDownloads, id, actor, keepFiles)
 	return unavailable(err)
 }
 
@@ -21,7 +21,7 @@ func (s *Store) MarkDownloadCancelTold(ctx context.Context, id int64) error {
 // was given up, and writes late, changes nothing.
 func (s *Store) BeginDownloadRemoval(ctx context.Context, id int64) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET removing_at = coalesce(removing_at, now()),
-		cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1 AND status IN ('queued', 'downloading')`, id)
+		cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1 AND status IN `+liveDownloads, id)
 	return unavailable(err)
 }
 

@@ -19,7 +19,7 @@ func (s *Store) DownloadFile(ctx context.Context, id int64) (file []byte, err er
 // SaveDownloadFile keeps the .torrent file of an active job, and the infohashes that it tells.
 func (s *Store) SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
-		WHERE id = $1 AND status IN ('queued', 'downloading')`, id, file, v1, v2)
+		WHERE id = $1 AND status IN `+liveDownloads, id, file, v1, v2)
 	return unavailable(err)
 }
 
@@ -32,7 +32,7 @@ func (s *Store) PlaceDownload(ctx context.Context, id int64, savePath string) er
 // MarkDownloadAdded records that qBittorrent has taken an active job's torrent.
 func (s *Store) MarkDownloadAdded(ctx context.Context, id int64) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '', trouble_since = NULL,
-		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN ('queued', 'downloading')`, id)
+		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
 	return unavailable(err)
 }
 
@@ -59,14 +59,14 @@ const (
 // MarkDownloadResumed records that an active job's torrent was told to go on after an error.
 func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
-		AND status IN ('queued', 'downloading')`, id, observedResumed)
+		AND status IN `+liveDownloads, id, observedResumed)
 	return unavailable(err)
 }
 
 // MarkDownloadFound records that an active job's torrent, which was missing, is there.
 func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
-		AND status IN ('queued', 'downloading')`, id, observedFound)
+		AND status IN `+liveDownloads, id, observedFound)
 	return unavailable(err)
 }
 
@@ -74,7 +74,7 @@ func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
 // known here may be another installation's, and counts.
 func (s *Store) DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, `SELECT id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT EXISTS (
-		SELECT 1 FROM download_jobs d WHERE d.id = asked.id AND status IN ('failed', 'canceled'))`, ids)
+		SELECT 1 FROM download_jobs d WHERE d.id = asked.id AND status IN `+failedDownload+`)`, ids)
 	if err != nil {
 		return nil, unavailable(err)
 	}

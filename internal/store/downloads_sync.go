@@ -38,7 +38,7 @@ func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([
 	return list[WatchedDownload](ctx, s, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
 		now() - resumed_at AS resumed FROM download_jobs
-		WHERE status IN ('queued', 'downloading') AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // DownloadProgress is what the watcher has seen of one job.
@@ -72,7 +72,7 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []DownloadProgres
 			progress_at = CASE WHEN d.progress <> seen.progress THEN now() ELSE progress_at END, updated_at_utc = now()
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[])
 			AS seen (id, external, v1, v2, path, size, progress, speed, eta)
-		WHERE d.id = seen.id AND status IN ('queued', 'downloading')`, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
+		WHERE d.id = seen.id AND status IN `+liveDownloads, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
 	return tag.RowsAffected(), unavailable(err)
 }
 
@@ -90,7 +90,7 @@ func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) erro
 		ids, before, now = append(ids, t.ID), append(before, t.Before), append(now, t.Now)
 	}
 	_, err := s.pool.Exec(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
-		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN ('queued', 'downloading')`, ids, before, now)
+		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN `+liveDownloads, ids, before, now)
 	return unavailable(err)
 }
 
@@ -104,7 +104,7 @@ type EndedDownload struct {
 // EndedDownloads gives those of the jobs that are over.
 func (s *Store) EndedDownloads(ctx context.Context, ids []int64) ([]EndedDownload, error) {
 	return list[EndedDownload](ctx, s, `SELECT id, status, keep_files FROM download_jobs WHERE id = ANY ($1)
-		AND status IN ('completed', 'failed', 'canceled')`, ids)
+		AND status IN `+endedDownloads, ids)
 }
 
 // DownloadSync is how the polls of qBittorrent go.
@@ -127,7 +127,7 @@ func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
 	_, err := s.pool.Exec(ctx, `WITH pause AS (
 			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
-			WHERE polled_at < now() - $2::interval AND status IN ('queued', 'downloading') AND added_at IS NOT NULL
+			WHERE polled_at < now() - $2::interval AND status IN `+liveDownloads+` AND added_at IS NOT NULL
 		) UPDATE download_sync SET polled_at = now(), failure = '', reachable_since = CASE
 			WHEN $1 OR failure <> '' OR polled_at IS NULL OR polled_at < now() - $2::interval THEN now()
 			ELSE coalesce(reachable_since, now()) END`, restarted, gap)
@@ -157,6 +157,6 @@ func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (b
 
 // ForgetDownloadObserved forgets what an active job's workflow was told of its torrent: the watcher tells it all anew.
 func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN ('queued', 'downloading')`, id)
+	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
 	return unavailable(err)
 }

@@ -51,12 +51,12 @@ func queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, id)
 
 	batch.Queue(`UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now())
-		WHERE user_id = $1 AND state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING')`, id)
+		WHERE user_id = $1 AND state IN `+liveJobs, id)
 	batch.Queue(`UPDATE media_assets m SET owner_id = NULL, source_url = $2 FROM download_jobs d
 		WHERE d.user_id = $1 AND m.book_id = d.book_id AND m.media_type = d.media_type AND m.owner_id = $1`, id, removedText)
 	batch.Queue(`UPDATE download_jobs SET source_url = $3,
-		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN ('queued', 'downloading') THEN $2 ELSE cancel_requested_by END,
-		cancel_requested_at = CASE WHEN status IN ('queued', 'downloading') THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
+		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
+		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
 		WHERE user_id = $1 AND source_url <> $3`, id, by, removedText)
 
 	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, id)

@@ -123,7 +123,7 @@ type JobFilter struct {
 // Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one user, serve it.
 func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 	return chosen[Job](ctx, s, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
-		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING'))
+		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN `+liveJobs+`)
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
 }
 
@@ -165,7 +165,7 @@ func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job, events []Ev
 // BeatJob records a claim's progress. It is false when the claim is no longer the job's: the worker must let go.
 func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
 	tag, err := s.pool.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
-		WHERE id = $1 AND claim = $2 AND state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING')`, id, claim, bytesSent)
+		WHERE id = $1 AND claim = $2 AND state IN `+heldJobs, id, claim, bytesSent)
 	return tag.RowsAffected() == 1, unavailable(err)
 }
 
@@ -191,7 +191,7 @@ func (j SilentJob) WorkflowID() string { return Job{IdempotencyKey: j.Idempotenc
 // them at its beginning, so that this costs nothing for jobs whose workers are well.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]SilentJob, error) {
 	return list[SilentJob](ctx, s, `SELECT id, idempotency_key, claim FROM jobs
-		WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING') AND heartbeat_at < now() - $2::interval AND id > $1
+		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 

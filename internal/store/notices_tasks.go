@@ -74,7 +74,7 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 	if e.To == string(lifecycle.TaskDone) {
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
-			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN ('NEW', 'STUCK')
+			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN `+startableTasks+`
 				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+openBlocker+`
 			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, task, gather, NoticeReady)
 	}

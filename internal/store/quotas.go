@@ -30,15 +30,15 @@ type quota struct {
 }
 
 func (q Quotas) tasks() quota {
-	return quota{"tasks", q.Tasks, `FROM tasks WHERE creator_id = %s AND status NOT IN ('DONE', 'CANCELLED')`}
+	return quota{"tasks", q.Tasks, `FROM tasks WHERE creator_id = %s AND status NOT IN ` + endedTasks}
 }
 
 func (q Quotas) deliveries() quota {
-	return quota{"deliveries", q.Deliveries, `FROM jobs WHERE user_id = %s AND state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING')`}
+	return quota{"deliveries", q.Deliveries, `FROM jobs WHERE user_id = %s AND state IN ` + liveJobs}
 }
 
 func (q Quotas) downloads() quota {
-	return quota{"downloads", q.Downloads, `FROM download_jobs WHERE user_id = %s AND status IN ('queued', 'downloading')`}
+	return quota{"downloads", q.Downloads, `FROM download_jobs WHERE user_id = %s AND status IN ` + liveDownloads}
 }
 
 func (q Quotas) workspaces() quota {
@@ -127,9 +127,9 @@ func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota,
 		quota
 		counts string // user_id and count of those above $1, by the indexes that the quota's own check uses
 	}{
-		{q.tasks(), `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ('DONE', 'CANCELLED') GROUP BY 1 HAVING count(*) > $1`},
-		{q.deliveries(), `SELECT user_id, count(*) FROM jobs WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING') GROUP BY 1 HAVING count(*) > $1`},
-		{q.downloads(), `SELECT user_id, count(*) FROM download_jobs WHERE status IN ('queued', 'downloading') GROUP BY 1 HAVING count(*) > $1`},
+		{q.tasks(), `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ` + endedTasks + ` GROUP BY 1 HAVING count(*) > $1`},
+		{q.deliveries(), `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > $1`},
+		{q.downloads(), `SELECT user_id, count(*) FROM download_jobs WHERE status IN ` + liveDownloads + ` GROUP BY 1 HAVING count(*) > $1`},
 		{q.workspaces(), `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > $1`},
 		{q.members(), `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
 			GROUP BY 1 HAVING count(*) > $1) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`},

@@ -19,11 +19,11 @@ type DrivenRow struct {
 
 // drivenRows are the queries by workload: those rows whose workflows have one of these keys.
 var drivenRows = map[string]string{
-	lifecycle.WorkloadDelivery: `SELECT idempotency_key AS key, id::text AS entity, state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED') AS over,
+	lifecycle.WorkloadDelivery: `SELECT idempotency_key AS key, id::text AS entity, state IN ` + endedJobs + ` AS over,
 		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`,
-	lifecycle.WorkloadTask: `SELECT id::text AS key, id::text AS entity, status IN ('DONE', 'CANCELLED') AS over, now() - updated_at AS changed
+	lifecycle.WorkloadTask: `SELECT id::text AS key, id::text AS entity, status IN ` + endedTasks + ` AS over, now() - updated_at AS changed
 		FROM tasks WHERE id = ANY ($1::bigint[])`,
-	lifecycle.WorkloadDownload: `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN ('queued', 'downloading') AS over,
+	lifecycle.WorkloadDownload: `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN ` + liveDownloads + ` AS over,
 		now() - d.updated_at_utc AS changed
 		FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS asked (key, user_id, book_id, media_type)
 		JOIN download_jobs d ON d.user_id = asked.user_id AND d.book_id = asked.book_id AND d.media_type = asked.media_type

@@ -85,12 +85,12 @@ func eventsOf(workload, live string) shelf {
 
 var shelves = map[string]shelf{
 	"deliveries": {
-		page: `SELECT id, created_at AS made, state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED') AND updated_at < $3 AS old
+		page: `SELECT id, created_at AS made, state IN ` + endedJobs + ` AND updated_at < $3 AS old
 			FROM jobs WHERE id > $1 ORDER BY id LIMIT $2`,
 		drops: ofEntity(lifecycle.WorkloadDelivery, `DELETE FROM jobs WHERE id = ANY ($1)`),
 	},
 	"downloads": {
-		page: `SELECT id, created_at_utc AS made, status IN ('completed', 'failed', 'canceled') AND updated_at_utc < $3 AS old
+		page: `SELECT id, created_at_utc AS made, status IN ` + endedDownloads + ` AND updated_at_utc < $3 AS old
 			FROM download_jobs WHERE id > $1 ORDER BY id LIMIT $2`,
 		drops: ofEntity(lifecycle.WorkloadDownload, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
 	},
@@ -105,8 +105,8 @@ var shelves = map[string]shelf{
 			`DELETE FROM task_blockers WHERE task_id = ANY ($1) OR blocker_id = ANY ($1)`,
 			`DELETE FROM tasks WHERE id = ANY ($1)`),
 	},
-	"delivery_events": eventsOf(lifecycle.WorkloadDelivery, `jobs WHERE id = e.entity_id::bigint AND state NOT IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')`),
-	"download_events": eventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN ('queued', 'downloading')`),
+	"delivery_events": eventsOf(lifecycle.WorkloadDelivery, `jobs WHERE id = e.entity_id::bigint AND state NOT IN `+endedJobs),
+	"download_events": eventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN `+liveDownloads),
 	"task_events":     eventsOf(lifecycle.WorkloadTask, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
 	"book_events":     eventsOf(books, `(SELECT 1) kept WHERE false`), // a book does not end: its events are old by their age
 	"alerts": {

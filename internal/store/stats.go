@@ -28,14 +28,14 @@ const lastErrors = `(SELECT 'delivery' AS workload, comment AS code FROM job_eve
 
 // StuckJobs lists held jobs whose heartbeat is older than age.
 func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
-	return list[Job](ctx, s, jobSelect+`WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING')
+	return list[Job](ctx, s, jobSelect+`WHERE state IN `+heldJobs+`
 		AND heartbeat_at < now() - $1::interval ORDER BY heartbeat_at LIMIT $2`, age, limit)
 }
 
 // HeartbeatAge says how old the youngest heartbeat of a held job is, in seconds; nil when no job is held.
 func (s *Store) HeartbeatAge(ctx context.Context) (age *float64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 FROM jobs
-		WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING')`).Scan(&age)
+		WHERE state IN `+heldJobs).Scan(&age)
 	return age, unavailable(err)
 }
 
@@ -56,7 +56,7 @@ func (j LiveJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyK
 func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
 	return list[LiveJob](ctx, s, `SELECT id, idempotency_key, user_id, state, workflow_started_at,
 		extract(epoch FROM now() - heartbeat_at)::float8 AS heartbeat_age FROM jobs
-		WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING') AND id > $1 AND created_at < now() - $2::interval
+		WHERE state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 

@@ -124,12 +124,12 @@ type TaskFilter struct {
 	Limit       int
 }
 
-const (
+var (
 	// wantedTasks are the conditions of a TaskFilter besides the viewer.
 	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
 		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + openBlocker + `))
-		AND (NOT $7 OR status NOT IN ('DONE', 'CANCELLED'))`
+		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
 
 	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among these, and an index
 	// has each, while a search for whatever is visible may go through the whole table. The array and the order by two columns keep

@@ -27,7 +27,7 @@ const (
 func (b TaskTimes) clock(status, since string) string {
 	waits := status + ` = 'NEW' AND w.new_deadline_waits_for_blockers AND ` + openBlocker
 	return `clock_waits = (` + waits + `),
-		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ('NEW', 'IN_PROGRESS', 'BLOCKED')
+		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ` + timedTasks + `
 			THEN ` + since + ` + ` + b.limitOf(status) + ` END,
 		release_at = CASE WHEN ` + status + ` = 'STUCK' THEN ` + since + ` + ` + b.release() + ` END`
 }
@@ -75,7 +75,7 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
 			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = 'STUCK' AND $4 = 'NEW' THEN releases + 1 ELSE releases END,
 			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
-			finished_at = CASE WHEN $4 IN ('DONE', 'CANCELLED') THEN $6::timestamptz END
+			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 RETURNING t.*
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
@@ -168,5 +168,5 @@ func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 // LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
 	return list[LiveTask](ctx, s, `SELECT id, status, workflow_started_at IS NULL AS never_started, clock_waits AND NOT `+openBlocker+` AS unblocked FROM tasks t
-		WHERE status NOT IN ('DONE', 'CANCELLED') AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
+		WHERE status NOT IN `+endedTasks+` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

@@ -170,7 +170,7 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]Streame
 // were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
-			SELECT hash FROM transactions WHERE status IN ('pending', 'processing') OR refund_due_nano > 0
+			SELECT hash FROM transactions WHERE status IN `+openOrders+` OR refund_due_nano > 0
 			UNION SELECT hash FROM transactions WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL
 			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// stateSet matches a list of states of a workload in a statement: those are made from the tables, in states.go.
+var stateSet = regexp.MustCompile(`(state|status) (NOT )?IN \('(` + `QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE` +
+	`|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
+
+// stateWrite matches a statement that gives a row of a workload another state.
+var stateWrite = regexp.MustCompile(`(?s)UPDATE (jobs|tasks|download_jobs|transactions) [^` + "`" + `;]*?\b(state|status) = `)
+
+// TestStatesComeFromTheTables reads the sources of this package: no set of states is written a second time, and the state of a row is
+// written once for each workload, by what asks the table.
+func TestStatesComeFromTheTables(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 20 {
+		t.Fatal(len(files), err)
+	}
+
+	writes := map[string]string{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := stateSet.Find(source); found != nil {
+			t.Errorf("%s: %s: take the set from states.go", file, found)
+		}
+		for _, match := range stateWrite.FindAllSubmatch(source, -1) {
+			set, _, _ := strings.Cut(string(match[0]), "WHERE")
+			if strings.Contains(set, string(match[2])+" = ") {
+				writes[string(match[1])] += file + " "
+			}
+		}
+	}
+
+	want := map[string]string{"jobs": "jobs.go ", "download_jobs": "downloads.go ", "tasks": "tasks_write.go ", "transactions": "transactions_write.go "}
+	for table, places := range want {
+		if writes[table] != places {
+			t.Errorf("the state in %s is written in %q, want %q", table, writes[table], places)
+		}
+	}
+}
