@@ -139,8 +139,8 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Rules: []Rule[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a known hash changes nothing"},
 		{Action: TransactionActionLock, From: pending, To: TransactionProcessing, Who: systemOnly, Event: TransactionLocked, Effect: "attempt = 1"},
-		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{noReview, bought}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
-		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, nothingSpent}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
+		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{bought, noReview}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
+		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{nothingSpent, noReview}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: operator, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1; the system only at the time that was planned with the failure, and not under review"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: TransactionActionReview, From: pending, To: TransactionPending, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},

@@ -60,15 +60,15 @@ func transactionExpected(from TransactionState, action TransactionAction, to Tra
 		return fault.InvalidTransition
 	case !slices.Contains(who, role):
 		return fault.InsufficientAccess
+	case action == "finish" && !(f.Paid && f.Kept), action == "fail" && (f.Signed || f.Paid):
+		return fault.PaymentUndecided
 	case (action == "finish" || action == "fail") && f.NeedsReview:
 		return fault.InvalidTransition
-	case action == "finish" && !(f.Paid && f.Kept):
-		return fault.PaymentUndecided
 	case action == "retry" && f.Class == NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
 	case action == "resolve" && from == "processing" && to == "processing" && !f.Disputed:
 		return fault.InvalidTransition
-	case (action == "fail" || action == "retry") && (f.Signed || f.Paid), action == "resolve" && f.Signed:
+	case action == "retry" && (f.Signed || f.Paid), action == "resolve" && f.Signed:
 		return fault.PaymentUndecided
 	case action == "resolve" && from == "processing" && to == "processed" && !f.Paid:
 		return fault.InvalidTransition

@@ -192,13 +192,14 @@ func TestVersionedWrites(t *testing.T) {
 	if first.Version != 2 || !first.HeldBy(o.bob.ID) || first.DeadlineAt.Sub(first.Since) != 24*time.Hour {
 		t.Errorf("%+v", first)
 	}
-	for _, again := range []store.TaskSnapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskBlocked), write(1, "c", lifecycle.TaskDone)} {
+	for _, again := range []store.TaskSnapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskCancelled), write(1, "c", lifecycle.TaskCancelled)} {
 		if again.Version != 2 || again.RequestID != "a" || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
 			t.Errorf("a repeated or late write left %+v", again)
 		}
 	}
 	_, err := o.CommentTask(t.Context(), task.ID, "a comment between", store.Request{UserID: o.bob.ID})
 	o.must(err)
+	task.State = first.State
 	if done := write(3, "d", lifecycle.TaskDone); done.State != lifecycle.TaskDone || done.DeadlineAt != nil {
 		t.Errorf("%+v", done)
 	}
@@ -368,9 +369,15 @@ func TestAnswersOfTransitions(t *testing.T) {
 	request := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionClaim, wanted.ID, "", "c")
 	write := func(version int64, by int64, action lifecycle.TaskAction, to lifecycle.TaskState) {
 		o.t.Helper()
-		_, err := o.WriteTask(t.Context(), store.TaskWrite{
+		now, err := o.TaskByID(t.Context(), 0, wanted.ID)
+		o.must(err)
+		kind := "status_changed"
+		if action == lifecycle.TaskActionClaim {
+			kind = "claimed"
+		}
+		_, err = o.WriteTask(t.Context(), store.TaskWrite{
 			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, State: to, AssigneeID: &by,
-			At: time.Now(), Event: store.Event{Type: "claimed", To: string(to), ActorID: &by, Comment: "c"},
+			At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), ActorID: &by, Comment: "c"},
 		})
 		o.must(err)
 	}
@@ -380,8 +387,9 @@ func TestAnswersOfTransitions(t *testing.T) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	write(2, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress)
-	write(3, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
-	write(4, o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked)   // nor is this what the key asked for
+	write(3, o.ann.ID, lifecycle.TaskActionStatus, lifecycle.TaskNew)
+	write(4, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
+	write(5, o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked)   // nor is this what the key asked for
 	var first store.TaskAnswer
 	found, err := o.Answered(t.Context(), request, &first)
 	o.must(err)

@@ -93,9 +93,13 @@ func (o *office) write(id int64, from store.TaskSnapshot, to lifecycle.TaskState
 
 func (o *office) writeBy(id int64, from store.TaskSnapshot, to lifecycle.TaskState, assignee, actor *int64) store.TaskSnapshot {
 	o.t.Helper()
+	kind := "status_changed"
+	if to == lifecycle.TaskStuck {
+		kind = "deadline_expired"
+	}
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
 		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to, AssigneeID: assignee,
-		At: from.Since.Add(time.Hour), Event: store.Event{Type: "status_changed", From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
+		At: from.Since.Add(time.Hour), Event: store.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
 	})
 	o.must(err)
 	if state.Version != from.Version+1 {

@@ -238,7 +238,11 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		if !w.during(attempt) {
 			return nil
 		}
-		if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFinish}); err != nil {
+		err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFinish})
+		if fault.CodeOf(err) == fault.PaymentUndecided && w.purchase == nil {
+			return w.impossible(lifecycle.TransactionActionFinish, "nothing was bought")
+		}
+		if err != nil {
 			return passedOver(err)
 		}
 		w.FragmentTransactionHash = w.purchase.ChainHash
