@@ -8,10 +8,10 @@ import (
 )
 
 // RegisterDelivery adds the streaming activity to the worker of the delivery queue.
-func RegisterDelivery(w worker.Registry, courier *Courier) { w.RegisterActivity(courier) }
+func RegisterDelivery(w worker.Registry, courier *DeliveryActivities) { w.RegisterActivity(courier) }
 
 // RegisterQuotes adds what quotes orders to the worker of the queue where they wait for that.
-func RegisterQuotes(w worker.Registry, cashier *Cashier) {
+func RegisterQuotes(w worker.Registry, cashier *PaymentActivities) {
 	w.RegisterActivityWithOptions(cashier.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
 }
 
@@ -22,7 +22,7 @@ func RegisterFiles(w worker.Registry, downloads *Downloads) {
 }
 
 // RegisterPayments adds what needs the wallet's key or the shop's session to a worker of the queue where that waits.
-func RegisterPayments(w worker.ActivityRegistry, cashier *Cashier, monitor *TonMonitor) {
+func RegisterPayments(w worker.ActivityRegistry, cashier *PaymentActivities, monitor *TonMonitor) {
 	w.RegisterActivity(cashier)
 	w.RegisterActivity(monitor)
 }
@@ -34,7 +34,7 @@ type Main struct {
 	Downloads    *Downloads
 	DownloadSync *DownloadSync
 	Transactions *Transactions
-	Cashier      *Cashier
+	Payments     *PaymentActivities
 	Monitor      *TonMonitor
 }
 
@@ -45,7 +45,7 @@ func RegisterMain(w worker.Registry, m Main) {
 	w.RegisterActivity(m.Downloads)
 	w.RegisterActivity(m.DownloadSync)
 	w.RegisterActivity(m.Transactions)
-	w.RegisterActivity(m.Cashier)
+	w.RegisterActivity(m.Payments)
 	if m.Monitor == nil {
 		m.Monitor = &TonMonitor{}
 	}

@@ -30,8 +30,8 @@ type Storage interface {
 	Open(ctx context.Context, path string, offset int64) (*yandex.Download, error)
 }
 
-// Courier carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole ride.
-type Courier struct {
+// DeliveryActivities carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole attempt.
+type DeliveryActivities struct {
 	Store    *store.Store
 	Storage  Storage
 	Telegram *telego.Bot
@@ -39,13 +39,13 @@ type Courier struct {
 	Spool    *Spool // nil: stream
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
-	Settings CourierSettings
+	Settings DeliverySettings
 
 	healthy atomic.Bool // no alert of ours is open
 }
 
-// CourierSettings are a courier's limits.
-type CourierSettings struct {
+// DeliverySettings are the limits of delivery activities.
+type DeliverySettings struct {
 	TTL             time.Duration // for the first claim
 	JobTimeout      time.Duration // in workers' hands, over all tries
 	StorageTimeout  time.Duration // without a byte from the storage
@@ -54,10 +54,10 @@ type CourierSettings struct {
 	ShortRetryAfter time.Duration // a longer 429 ends the try
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
-	HandOverAfter   time.Duration // a ride goes on for no longer in a worker that was told to stop
+	HandOverAfter   time.Duration // a attempt goes on for no longer in a worker that was told to stop
 }
 
-// Receipt is how a ride ended: the job's final state. Everything else stands in the record.
+// Receipt is how a attempt ended: the job's final state. Everything else stands in the record.
 type Receipt struct {
 	State lifecycle.DeliveryState `json:"state"`
 }
@@ -66,8 +66,8 @@ type Receipt struct {
 // number of its claim, so that a worker that was given up can neither write nor send. Errors are ApplicationErrors
 // whose type is a fault code; those worth a retry put the job back into the queue first. Once the last bytes are let
 // go without an answer the outcome is unknown, and no later try sends again.
-func (c *Courier) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
-	ride := &ride{Courier: c, jobID: jobID}
+func (c *DeliveryActivities) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
+	ride := &deliveryAttempt{DeliveryActivities: c, jobID: jobID}
 	defer ride.beat(ctx)()
 	err := ride.claim(ctx)
 	if err == nil {
@@ -80,8 +80,8 @@ func (c *Courier) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
 var errEnded = errors.New("the job has ended")
 
 // claim takes the job for this try, in one transaction: what a lost worker left is settled, QUEUED becomes CLAIMED, and
-// the ride starts unless the rules forbid it.
-func (r *ride) claim(ctx context.Context) error {
+// the attempt starts unless the rules forbid it.
+func (r *deliveryAttempt) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
 	job, err := r.change(ctx, func(walk *store.JobWalk) error {
@@ -124,7 +124,7 @@ func (r *ride) claim(ctx context.Context) error {
 }
 
 // settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
-func (r *ride) settleLost(ctx context.Context, s service.DeliverySteps) error {
+func (r *deliveryAttempt) settleLost(ctx context.Context, s service.DeliverySteps) error {
 	var last lifecycle.DeliveryHeartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
 		last = lifecycle.DeliveryHeartbeat{} // what cannot be read proves nothing
@@ -135,8 +135,8 @@ func (r *ride) settleLost(ctx context.Context, s service.DeliverySteps) error {
 	return errEnded
 }
 
-// settle writes what a failed ride means for the job and tells Temporal.
-func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
+// settle writes what a failed attempt means for the job and tells Temporal.
+func (r *deliveryAttempt) settle(ctx context.Context, err error) (Receipt, error) {
 	if err == nil || errors.Is(err, errEnded) {
 		r.Metrics.JobAttempts.WithLabelValues("ok").Inc()
 		r.resolveAlerts(ctx)
@@ -164,7 +164,7 @@ func (r *ride) settle(ctx context.Context, err error) (Receipt, error) {
 }
 
 // settleInterrupted writes what it means that the activity was stopped from outside.
-func (r *ride) settleInterrupted(ctx context.Context) (Receipt, error) {
+func (r *deliveryAttempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, activity.ErrActivityPaused):
 		return r.handOver(ctx, fault.PausedByOperator)
@@ -187,7 +187,7 @@ func isNotFound(err error) bool {
 
 // wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a worker in a
 // later attempt only that it has ended.
-func (r *ride) wasReset(ctx context.Context) bool {
+func (r *deliveryAttempt) wasReset(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()
@@ -202,7 +202,7 @@ func (r *ride) wasReset(ctx context.Context) bool {
 
 // handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an operator has paused
 // or reset the activity: no try is lost by that.
-func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
+func (r *deliveryAttempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
 	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -225,8 +225,8 @@ func (r *ride) handOver(ctx context.Context, reason fault.Code) (Receipt, error)
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }
 
-// settleFenced lets go of a job that is no longer this ride's: whoever took it over writes what becomes of it.
-func (r *ride) settleFenced(ctx context.Context) (Receipt, error) {
+// settleFenced lets go of a job that is no longer this attempt's: whoever took it over writes what becomes of it.
+func (r *deliveryAttempt) settleFenced(ctx context.Context) (Receipt, error) {
 	r.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
 	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
 		return Receipt{State: job.State}, nil
@@ -234,13 +234,13 @@ func (r *ride) settleFenced(ctx context.Context) (Receipt, error) {
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
 }
 
-// tokenAlerts are the failures that only an administrator can mend.
+// tokenAlerts are the failures that only an administrator can repair.
 var tokenAlerts = map[fault.Code]string{
 	fault.YandexUnauthorized:   store.AlertStorageToken,
 	fault.TelegramUnauthorized: store.AlertTelegramToken,
 }
 
-func (c *Courier) raiseAlert(ctx context.Context, code fault.Code) {
+func (c *DeliveryActivities) raiseAlert(ctx context.Context, code fault.Code) {
 	kind, ok := tokenAlerts[code]
 	if !ok {
 		return
@@ -251,8 +251,8 @@ func (c *Courier) raiseAlert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// resolveAlerts closes open alerts after a ride that went well: both tokens work again.
-func (c *Courier) resolveAlerts(ctx context.Context) {
+// resolveAlerts closes open alerts after a attempt that went well: both tokens work again.
+func (c *DeliveryActivities) resolveAlerts(ctx context.Context) {
 	if c.healthy.Swap(true) {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // wantAlerts compares what the administrators have not been told yet.
-func (s *shelf) wantAlerts(when string, want ...store.Alert) {
+func (s *rig) wantAlerts(when string, want ...store.Alert) {
 	s.t.Helper()
 	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
 	s.must(err)
@@ -39,7 +39,7 @@ func TestLongOutageIsTold(t *testing.T) {
 	}
 	w.wantAlerts("for long", store.Alert{Kind: store.AlertDownloadsAway, Begun: true})
 	w.DownloadSync = &DownloadSync{
-		Store: w.shelf.Store, Torrents: w.shelf.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler), Settings: w.DownloadSync.Settings,
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler), Settings: w.DownloadSync.Settings,
 	}
 	w.qb.ClearFaults()
 	w.look()

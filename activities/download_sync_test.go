@@ -47,16 +47,16 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 
 // watcher polls when it is told to.
 type watcher struct {
-	*shelf
+	*rig
 	*DownloadSync
 	ears *ears
 }
 
 func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	t.Helper()
-	w := &watcher{shelf: newShelf(t, o), ears: &ears{}}
+	w := &watcher{rig: newRig(t, o), ears: &ears{}}
 	w.DownloadSync = &DownloadSync{
-		Store: w.shelf.Store, Torrents: w.shelf.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
 		Settings: DownloadSyncSettings{Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour},
 	}
 	return w
@@ -328,7 +328,7 @@ func TestMatching(t *testing.T) {
 	if *got.ExternalJobID == before || got.InfohashV2 == "" || got.InfohashV1 == "" || *w.reload(twin).ExternalJobID != *got.ExternalJobID {
 		t.Errorf("%+v", got)
 	}
-	w.must(w.shelf.Torrents.DeleteTags(t.Context(), hybrid.Tag(), twin.Tag()))
+	w.must(w.rig.Torrents.DeleteTags(t.Context(), hybrid.Tag(), twin.Tag()))
 	w.wantHeard("without marks")
 }
 

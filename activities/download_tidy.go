@@ -123,7 +123,7 @@ func (s *DownloadSync) sweepTags(ctx context.Context) {
 	if !s.tagsLeft {
 		return
 	}
-	stray, err := s.strayTags(ctx)
+	stray, err := s.orphanedTags(ctx)
 	if err == nil {
 		err = s.dropTags(ctx, stray)
 	}
@@ -143,8 +143,8 @@ func (s *DownloadSync) dropTags(ctx context.Context, tags []string) error {
 	return nil
 }
 
-// strayTags finds tags of such jobs that no torrent in the active category carries.
-func (s *DownloadSync) strayTags(ctx context.Context) (stray []string, err error) {
+// orphanedTags finds tags of such jobs that no torrent in the active category carries.
+func (s *DownloadSync) orphanedTags(ctx context.Context) (stray []string, err error) {
 	var tags []string
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		tags, err = s.Torrents.Tags(ctx)

@@ -22,7 +22,7 @@ import (
 // TestHandOver adds a magnet link and a .torrent file, which is fetched once however often it is added.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	byLink := s.added(magnet(1))
 	got := s.torrent(byLink.Tag())
 	if got == nil || got.Category != "active" || got.SavePath != "/books/"+byLink.Tag() || byLink.AddedAt == nil || byLink.SavePath != got.SavePath {
@@ -66,7 +66,7 @@ func TestHandOverFails(t *testing.T) {
 	t.Cleanup(site.Close)
 	for name, c := range map[string]struct {
 		link   string
-		set    func(*shelf)
+		set    func(*rig)
 		codes  []fault.Code // of one try after the other; those but the last are tried again
 		detail fault.Code
 	}{
@@ -74,34 +74,34 @@ func TestHandOverFails(t *testing.T) {
 		"a page":            {site.URL + "/page", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
 		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceTooBig},
 		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}, fault.SourceUnavailable},
-		"a private address": {site.URL + "/none", func(s *shelf) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
-		"busy for long": {site.URL + "/busy", func(s *shelf) {
+		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
+		"busy for long": {site.URL + "/busy", func(s *rig) {
 			s.Settings.EnqueuePatience = -1
 		}, []fault.Code{fault.EnqueueFailed}, fault.SourceUnavailable},
-		"refused": {magnet(1), func(s *shelf) {
+		"refused": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails"})
 		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, fault.EnqueueFailed}, fault.ProviderRejected},
-		"refused while it starts": {magnet(1), func(s *shelf) {
+		"refused while it starts": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails", Times: 2})
 		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, ""}, ""},
-		"away": {magnet(1), func(s *shelf) {
+		"away": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
 		}, []fault.Code{fault.ProviderUnavailable, fault.ProviderUnavailable, ""}, ""},
-		"away for long": {magnet(1), func(s *shelf) {
+		"away for long": {magnet(1), func(s *rig) {
 			s.Settings.EnqueuePatience = -1
 			s.qb.AddFault(sim.Fault{Kind: "503"})
 		}, []fault.Code{fault.EnqueueUnavailable}, fault.ProviderUnavailable},
-		"the answer is lost": {magnet(1), func(s *shelf) {
+		"the answer is lost": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "lost_answer", Times: 1})
 		}, []fault.Code{fault.ProviderUnavailable, ""}, ""},
-		"there, but not ours": {magnet(1), func(s *shelf) {
+		"there, but not ours": {magnet(1), func(s *rig) {
 			s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
 		}, []fault.Code{fault.EnqueueFailed}, fault.ProviderRejected},
-		"the book is gone": {magnet(1), func(s *shelf) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}, fault.BookGone},
+		"the book is gone": {magnet(1), func(s *rig) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}, fault.BookGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, torrentsim.QBittorrentOptions{})
+			s := newRig(t, torrentsim.QBittorrentOptions{})
 			job := s.job(c.link)
 			if c.set != nil {
 				c.set(s)
@@ -130,7 +130,7 @@ func TestHandOverFails(t *testing.T) {
 // TestNothingToHandOver leaves jobs alone that are over, or are to end.
 func TestNothingToHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
@@ -155,7 +155,7 @@ func TestNothingToHandOver(t *testing.T) {
 // TestFullDisk lets new jobs wait, tells the administrators, and goes on when there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
+	s := newRig(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
 	s.Settings.MinFree, s.Settings.EnqueuePatience = 5000, -1
 	job := s.job(magnet(1))
 	for range 3 {
@@ -183,7 +183,7 @@ func TestSharedTorrent(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprint("keep files ", keep), func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+			s := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 			first, second, third := s.added(magnet(1)), s.added(magnet(1)), s.added(magnet(1))
 			failed := s.added(magnet(1)) // holds nothing any more, although its mark is there
 			s.end(failed, lifecycle.DownloadActionFail)
@@ -208,7 +208,7 @@ func TestSharedTorrent(t *testing.T) {
 	}
 	t.Run("completed by another", func(t *testing.T) {
 		t.Parallel()
-		s := newShelf(t, torrentsim.QBittorrentOptions{})
+		s := newRig(t, torrentsim.QBittorrentOptions{})
 		first := s.added(magnet(1))
 		s.end(first, lifecycle.DownloadActionComplete)
 		s.must(s.Torrents.Finish(t.Context(), s.active()))
@@ -266,7 +266,7 @@ func TestFilesGone(t *testing.T) {
 // TestRemove looks at what is left of a torrent that is to go.
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	job := s.added(magnet(1))
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
 	for range 2 {
@@ -296,7 +296,7 @@ func TestRemove(t *testing.T) {
 // TestRemovalAndCompletion lets one come after the other: the first wins, whoever is late.
 func TestRemovalAndCompletion(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	completed, removed := s.added(magnet(1)), s.added(magnet(2))
 	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
 	s.move(completed, "complete", "")
@@ -317,7 +317,7 @@ func TestRemovalAndCompletion(t *testing.T) {
 }
 
 // active lists the active category.
-func (s *shelf) active() (listed []qbittorrent.Torrent) {
+func (s *rig) active() (listed []qbittorrent.Torrent) {
 	s.t.Helper()
 	listed, err := s.Torrents.List(s.t.Context())
 	s.must(err)
@@ -327,7 +327,7 @@ func (s *shelf) active() (listed []qbittorrent.Torrent) {
 // TestLook finds a torrent by its mark, by its hash, and in the done category, where it must not stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.added(magnet(1))
 	s.must(s.Store.NotePoll(ctx, false, time.Hour))
 	if look := s.look(job); !look.Found {
@@ -358,7 +358,7 @@ func TestLook(t *testing.T) {
 // TestMoves writes transitions, each once, and completes by way of downloading.
 func TestMoves(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.job(magnet(1))
 	_, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: "complete"})
 	s.wantFailure(err, fault.MediaNotReady, true)
@@ -393,7 +393,7 @@ func TestMoves(t *testing.T) {
 // TestNotes writes facts, each once.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	job := s.job(magnet(1))
 	for _, note := range []string{"found_again", "went_missing", "went_missing", "stalled", "stalled", "found_again", "recovered", "recovered", "nonsense"} {
 		_, err := s.env.ExecuteActivity(s.NoteDownload, DownloadNote{JobID: job.ID, Type: note})
@@ -416,7 +416,7 @@ func TestNotes(t *testing.T) {
 // TestCanceledHandOver stops while the source does not answer.
 func TestCanceledHandOver(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, torrentsim.QBittorrentOptions{})
+	s := newRig(t, torrentsim.QBittorrentOptions{})
 	s.qb.AddFault(sim.Fault{Kind: "timeout"})
 	job := s.job(magnet(1))
 	s.within(func(ctx context.Context) {

@@ -17,12 +17,12 @@ import (
 // QuoteOrder reads a transaction's order and finds out whom the Stars are for, how many, and at what price. It moves no
 // money. Errors have the failure's message, and its class as their type. When Fragment can answer nobody now, the order
 // is let through without a quote: it will have one when its turn comes.
-func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
+func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
-	err := store.Patiently(ctx, func() error {
+	err := store.RetryWhileUnavailable(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
 			_, err = c.quote(ctx, transaction)
@@ -49,7 +49,7 @@ func (c *Cashier) QuoteOrder(ctx context.Context, o Order) (Position, error) {
 
 // quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused, for
 // those who want to know what it asked for.
-func (c *Cashier) quote(ctx context.Context, t store.Transaction) (store.Quote, error) {
+func (c *PaymentActivities) quote(ctx context.Context, t store.Transaction) (store.Quote, error) {
 	quote := store.Quote{Hash: t.Hash, Attempt: t.Attempt}
 	order, err := stars.Parse(t.Comment, c.Settings.MaxStars)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Cashier) quote(ctx context.Context, t store.Transaction) (store.Quote, 
 }
 
 // price completes a quote.
-func (c *Cashier) price(ctx context.Context, t store.Transaction, quote *store.Quote) error {
+func (c *PaymentActivities) price(ctx context.Context, t store.Transaction, quote *store.Quote) error {
 	if quote.Stars == 0 {
 		unit, err := c.Fragment.Price(ctx, stars.Least)
 		if err != nil {
@@ -81,12 +81,12 @@ func (c *Cashier) price(ctx context.Context, t store.Transaction, quote *store.Q
 }
 
 // worth is what a transfer may spend on Stars.
-func (c *Cashier) worth(t store.Transaction) money.Nano {
+func (c *PaymentActivities) worth(t store.Transaction) money.Nano {
 	return money.Nano(t.AmountNano - c.Settings.Reserve)
 }
 
 // fit finds the receiver, and the price of so many Stars. With fewer their number may go down until the price fits.
-func (c *Cashier) fit(ctx context.Context, t store.Transaction, quote *store.Quote, fewer bool) error {
+func (c *PaymentActivities) fit(ctx context.Context, t store.Transaction, quote *store.Quote, fewer bool) error {
 	recipient, err := c.Fragment.Search(ctx, quote.Username, int(quote.Stars))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *Cashier) fit(ctx context.Context, t store.Transaction, quote *store.Quo
 const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
-func (c *Cashier) PayOrder(ctx context.Context, o Order) (Payment, error) {
+func (c *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, error) {
 	if c.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
@@ -125,7 +125,7 @@ func (c *Cashier) PayOrder(ctx context.Context, o Order) (Payment, error) {
 
 // buy asks Fragment for a payment and looks at it with suspicion. The price may have moved since the quote: then the order is
 // priced anew, once.
-func (c *Cashier) buy(ctx context.Context, t store.Transaction) (signature, error) {
+func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signature, error) {
 	quote := store.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
 	fresh := false
 	for {
@@ -151,7 +151,7 @@ func (c *Cashier) buy(ctx context.Context, t store.Transaction) (signature, erro
 }
 
 // link asks for the payment of a request and checks it.
-func (c *Cashier) link(ctx context.Context, request fragment.Request, quote store.Quote) (signature, error) {
+func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, quote store.Quote) (signature, error) {
 	link, err := c.Fragment.Link(ctx, request.ID)
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (c *Cashier) link(ctx context.Context, request fragment.Request, quote stor
 
 // ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are sent;
 // then the transaction is processed. Each try asks once.
-func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error) {
+func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Position, error) {
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
@@ -206,7 +206,7 @@ func (c *Cashier) ConfirmPurchase(ctx context.Context, o Order) (Position, error
 }
 
 // done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is this one.
-func (c *Cashier) done(ctx context.Context, payment store.Payment) (bool, error) {
+func (c *PaymentActivities) done(ctx context.Context, payment store.Payment) (bool, error) {
 	if payment.RequestID != "" {
 		if err := c.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
 			c.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too

@@ -175,7 +175,7 @@ func (d *Downloads) giveUp(problem *fault.Error, trouble store.DownloadTrouble) 
 	}
 }
 
-// downloadAlerts are the troubles that only an administrator can mend.
+// downloadAlerts are the troubles that only an administrator can repair.
 var downloadAlerts = map[fault.Code]string{
 	fault.ProviderUnauthorized: store.AlertDownloadsLogin,
 	fault.NoFreeSpace:          store.AlertDownloadsSpace,

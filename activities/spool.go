@@ -110,7 +110,7 @@ func (f *spooled) release() {
 }
 
 // sendSpooled fetches the whole file, then sends it.
-func (r *ride) sendSpooled(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
+func (r *deliveryAttempt) sendSpooled(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
 	file, err := r.Spool.take(ctx, item.Name, item.Size)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (r *ride) sendSpooled(ctx context.Context, item yandex.Item, chat telego.Ch
 }
 
 // fetch downloads the file, going on where it was cut as long as each go brings some bytes.
-func (r *ride) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
+func (r *deliveryAttempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
 	for have := int64(0); have < item.Size; {
 		n, err := r.fetchFrom(ctx, item, file, have)
 		if errors.Is(err, yandex.ErrNoResume) && have > 0 {
@@ -152,7 +152,7 @@ func (r *ride) fetch(ctx context.Context, item yandex.Item, file *spooled) error
 	return nil
 }
 
-func (r *ride) fetchFrom(ctx context.Context, item yandex.Item, file io.Writer, offset int64) (int64, error) {
+func (r *deliveryAttempt) fetchFrom(ctx context.Context, item yandex.Item, file io.Writer, offset int64) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	body, err := r.open(ctx, item, offset)

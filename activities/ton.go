@@ -19,9 +19,9 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// Cashier holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what they buy. Without
+// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what they buy. Without
 // a Wallet it leaves every order where it is.
-type Cashier struct {
+type PaymentActivities struct {
 	Store    *store.Store
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
@@ -59,7 +59,7 @@ type BroadcastOutcome struct {
 }
 
 // BroadcastPayment lets the bytes of a signed payment go, once more. Whatever is answered, only the chain knows the outcome.
-func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
+func (c *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
 	if c.Wallet == nil {
 		return BroadcastOutcome{}, refuseHere(ctx)
 	}
@@ -79,7 +79,7 @@ func (c *Cashier) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastO
 
 // broadcast lets a payment's bytes go. No answer means anything for the payment: an accepted message may never reach the
 // chain, a rejected one may be there already.
-func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
+func (c *PaymentActivities) broadcast(ctx context.Context, payment store.Payment) {
 	if err := c.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
 		c.Log.Warn("payment not broadcast", "payment", payment.ID, "error", err)
 		return
@@ -92,7 +92,7 @@ func (c *Cashier) broadcast(ctx context.Context, payment store.Payment) {
 }
 
 // PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
-func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
+func (c *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, error) {
 	if c.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
@@ -111,7 +111,7 @@ func (c *Cashier) PayRefund(ctx context.Context, o Order) (Payment, error) {
 const refundComment = "Refund: the order could not be carried out"
 
 // refund makes the order of a payment back to the sender.
-func (c *Cashier) refund(ctx context.Context, t store.Transaction) (signature, error) {
+func (c *PaymentActivities) refund(ctx context.Context, t store.Transaction) (signature, error) {
 	to, _, err := ton.ParseAddress(t.Sender)
 	if err != nil {
 		return signature{}, err
@@ -133,7 +133,7 @@ type signature struct {
 
 // pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds out
 // what is to be paid; it moves no money.
-func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
+func (c *PaymentActivities) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
 	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
 	if err != nil {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
@@ -159,12 +159,12 @@ func (c *Cashier) pay(ctx context.Context, o Order, kind store.PaymentKind, prep
 	return Payment{Position: position}, err
 }
 
-func (c *Cashier) hasTurn(p Position, o Order, kind store.PaymentKind) bool {
+func (c *PaymentActivities) hasTurn(p Position, o Order, kind store.PaymentKind) bool {
 	return p.Attempt == o.Attempt && p.Turn != nil && p.Turn.Kind == kind && p.Turn.Granted
 }
 
 // sign prepares a payment, checks that the wallet can afford it, and writes it down.
-func (c *Cashier) sign(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (*store.Payment, error) {
+func (c *PaymentActivities) sign(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (*store.Payment, error) {
 	if c.Wallet == nil {
 		return nil, notConfigured
 	}
@@ -224,7 +224,7 @@ const (
 )
 
 // checkLimits refuses what the limits will refuse before anybody outside is asked. Of an order without a price only its signature can tell.
-func (c *Cashier) checkLimits(ctx context.Context, t store.Transaction, kind store.PaymentKind) error {
+func (c *PaymentActivities) checkLimits(ctx context.Context, t store.Transaction, kind store.PaymentKind) error {
 	nano := t.QuoteNano
 	if kind == store.Refund {
 		nano = t.RefundDueNano - c.Settings.Reserve
@@ -235,7 +235,7 @@ func (c *Cashier) checkLimits(ctx context.Context, t store.Transaction, kind sto
 var notConfigured = fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 
 // stopped asks for the pause before anybody outside is bothered; what counts is the look at the signature.
-func (c *Cashier) stopped(ctx context.Context) error {
+func (c *PaymentActivities) stopped(ctx context.Context) error {
 	switches, err := c.Store.Switches(ctx)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (c *Cashier) stopped(ctx context.Context) error {
 }
 
 // unpaid decides what an error means for an order that was not signed.
-func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
+func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
 	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -310,7 +310,7 @@ func (c *Cashier) unpaid(ctx context.Context, o Order, kind store.PaymentKind, e
 
 // waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come first, and it
 // waits for a time only: what fails for one order alone would hold up all others for ever.
-func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
+func (c *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
 	if !fragment.Away(err) || attemptWithKey(ctx) < min(quickTries, c.Settings.Attempts) {
 		return false, nil
 	}
@@ -327,7 +327,7 @@ func (c *Cashier) waitsForFragment(ctx context.Context, o Order, err error) (boo
 }
 
 // waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may be the reason.
-func (c *Cashier) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+func (c *PaymentActivities) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.YieldTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -336,7 +336,7 @@ func (c *Cashier) waitLast(ctx context.Context, o Order, kind store.PaymentKind)
 }
 
 // waitAgain puts an order back to its old place in line: nothing of this was its fault.
-func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+func (c *PaymentActivities) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -345,7 +345,7 @@ func (c *Cashier) waitAgain(ctx context.Context, o Order, kind store.PaymentKind
 }
 
 // deferTurn lets others pass an order for which today's limit has no room.
-func (c *Cashier) deferTurn(ctx context.Context, o Order, kind store.PaymentKind, why error) (Payment, error) {
+func (c *PaymentActivities) deferTurn(ctx context.Context, o Order, kind store.PaymentKind, why error) (Payment, error) {
 	c.raise(ctx, store.AlertDailyLimit)
 	until := time.Now().Add(c.Settings.HoldRetry)
 	if full, ok := errors.AsType[*store.DayIsFull](why); ok {
@@ -371,14 +371,14 @@ var holdAlerts = map[fault.Code]string{
 }
 
 // hold stops purchases for a while and tells the administrators.
-func (c *Cashier) hold(ctx context.Context, why fault.Code) error {
+func (c *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	if alert := holdAlerts[why]; alert != "" {
 		c.raise(ctx, alert)
 	}
 	return c.Store.Hold(ctx, string(why), time.Now().Add(c.Settings.HoldRetry))
 }
 
-func (c *Cashier) raise(ctx context.Context, alert string) {
+func (c *PaymentActivities) raise(ctx context.Context, alert string) {
 	c.healthy.Store(false)
 	if err := c.Store.RaiseAlert(ctx, alert); err != nil {
 		c.Log.Error("alert not raised", "kind", alert, "error", err)
@@ -386,7 +386,7 @@ func (c *Cashier) raise(ctx context.Context, alert string) {
 }
 
 // resolveAlerts closes open alerts after a payment that was signed: nothing stands in the way any more.
-func (c *Cashier) resolveAlerts(ctx context.Context) {
+func (c *PaymentActivities) resolveAlerts(ctx context.Context) {
 	if c.healthy.Swap(true) {
 		return
 	}
@@ -400,7 +400,7 @@ func (c *Cashier) resolveAlerts(ctx context.Context) {
 	}
 }
 
-func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
+func (c *PaymentActivities) look(ctx context.Context, hash string) (Position, error) {
 	standing, err := c.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
 		return Position{}, temporalio.RetryUntilSeen(ctx, err)
@@ -409,7 +409,7 @@ func (c *Cashier) look(ctx context.Context, hash string) (Position, error) {
 }
 
 // ProveRefund waits until the sender has the money for good, or until it came back.
-func (c *Cashier) ProveRefund(ctx context.Context, hash string) (Position, error) {
+func (c *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Position, error) {
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}

@@ -39,13 +39,13 @@ type TonMonitor struct {
 }
 
 const (
-	historyPage  = 100
-	untoldPage   = 100 // of each kind
-	forsakenPage = 10
-	startsAtAll  = 10              // workflows that are started at a time
-	awayFor      = 5 * time.Minute // without a complete look at the chain: an alert
-	underWay     = time.Second     // between two looks while a payment is on its way, at most
-	lastLook     = time.Minute     // room for one look before the activity's time is over, however long the poll interval is
+	historyPage   = 100
+	untoldPage    = 100 // of each kind
+	abandonedPage = 10
+	startsAtAll   = 10              // workflows that are started at a time
+	awayFor       = 5 * time.Minute // without a complete look at the chain: an alert
+	underWay      = time.Second     // between two looks while a payment is on its way, at most
+	lastLook      = time.Minute     // room for one look before the activity's time is over, however long the poll interval is
 )
 
 // WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
@@ -73,7 +73,7 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 				complete = time.Now()
 			}
 			m.report(ctx, err, time.Since(complete))
-			if err := m.settleForsaken(ctx); err != nil && ctx.Err() == nil {
+			if err := m.settleAbandoned(ctx); err != nil && ctx.Err() == nil {
 				m.Log.Warn("a purchase that nobody asks for was not settled", "error", err) // the next look tries again
 			}
 			next.Reset(m.pause(ctx))
@@ -348,10 +348,10 @@ func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 	return err == nil && len(untold.Starts) == untoldPage, err
 }
 
-// settleForsaken finds out what became of purchases that no workflow asks for any more: an operator who decides without the Stars
+// settleAbandoned finds out what became of purchases that no workflow asks for any more: an operator who decides without the Stars
 // has no way to see that the money is on its way back.
-func (m *TonMonitor) settleForsaken(ctx context.Context) error {
-	forsaken, err := m.Store.ForsakenPurchases(ctx, m.Wallet.Raw(), forsakenPage)
+func (m *TonMonitor) settleAbandoned(ctx context.Context) error {
+	forsaken, err := m.Store.AbandonedPurchases(ctx, m.Wallet.Raw(), abandonedPage)
 	for _, payment := range forsaken {
 		_, failed := settleDestination(ctx, m.Chain, m.Store, payment, m.Settings.Refund)
 		err = errors.Join(err, failed)

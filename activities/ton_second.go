@@ -29,7 +29,7 @@ const askedAtOnce = 4
 
 // VerifyDeposit asks the second source for the very transfer that made a transaction, unless somebody has answered for it. It ends when the
 // two agree, which is written down, or disagree: then a person has to look. A source that cannot tell is asked again, by the retry policy.
-func (c *Cashier) VerifyDeposit(ctx context.Context, o Order) (Position, error) {
+func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Position, error) {
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
@@ -70,21 +70,21 @@ func (c *Cashier) VerifyDeposit(ctx context.Context, o Order) (Position, error) 
 
 // leaveUnconfirmed takes an order out of the line that got its turn without being checked, as the setting came meanwhile. The workflow is told
 // a moment later: one of 0.1.0, which does not know the check, must not ask again at once.
-func (c *Cashier) leaveUnconfirmed(ctx context.Context, o Order, kind store.PaymentKind) error {
+func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind store.PaymentKind) error {
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return temporalio.RetryUntilSeen(ctx, err)
 	}
 	return giveBack("the deposit is not confirmed", giveBackAfter)
 }
 
-func (c *Cashier) positionOf(ctx context.Context, standing store.TransactionSnapshot, err error) (Position, error) {
+func (c *PaymentActivities) positionOf(ctx context.Context, standing store.TransactionSnapshot, err error) (Position, error) {
 	if err != nil {
 		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.Settings.position(standing), nil
 }
 
-// later is again for an error of the second source. Whatever it is, time or an operator may mend it, and the order waits.
+// later is again for an error of the second source. Whatever it is, time or an operator may repair it, and the order waits.
 func later(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -23,11 +23,11 @@ func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (lifecycle.Do
 }
 
 // FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that. Temporal
-// counts the attempts, those of workers that were lost over a file too. What no later attempt mends is enqueue_failed.
+// counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is enqueue_failed.
 func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer keepBeating(ctx)()
 	var job store.Download
-	err = store.Patiently(ctx, func() (err error) { // an outage of the record costs no attempt
+	err = store.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
 		job, err = d.Store.DownloadByID(ctx, jobID)
 		return err
 	})
@@ -45,7 +45,7 @@ func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifec
 
 // file gives a job's .torrent file, which is fetched once.
 func (d *Downloads) file(ctx context.Context, job store.Download) (file []byte, identity torrent.Identity, err error) {
-	err = store.Patiently(ctx, func() (err error) {
+	err = store.RetryWhileUnavailable(ctx, func() (err error) {
 		file, err = d.Store.DownloadFile(ctx, job.ID)
 		return err
 	})
@@ -63,7 +63,7 @@ func (d *Downloads) file(ctx context.Context, job store.Download) (file []byte, 
 	if identity, err = torrent.Identify(file); err != nil {
 		return nil, identity, err
 	}
-	return file, identity, store.Patiently(ctx, func() error {
+	return file, identity, store.RetryWhileUnavailable(ctx, func() error {
 		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
 	})
 }
@@ -75,7 +75,7 @@ func (d *Downloads) notFetched(ctx context.Context, job store.Download, err erro
 	}
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	noteErr := store.Patiently(ctx, func() error {
+	noteErr := store.RetryWhileUnavailable(ctx, func() error {
 		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // carry brings the file over, waiting out short rate limits: they cost no try.
-func (r *ride) carry(ctx context.Context) error {
+func (r *deliveryAttempt) carry(ctx context.Context) error {
 	timeout := fault.New(fault.JobTimeout, "the job's time is used up")
 	left := r.Settings.JobTimeout - r.job().Busy
 	if left <= 0 {
@@ -25,9 +25,9 @@ func (r *ride) carry(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer time.AfterFunc(left, func() { stop(timeout) }).Stop()
-	defer r.heedStop(ctx, stop)()
+	defer r.cancelOnWorkerStop(ctx, stop)()
 	r.mu.Lock()
-	r.stopRide = stop
+	r.stop = stop
 	r.mu.Unlock()
 	for {
 		err := interruption(ctx, r.transfer(ctx))
@@ -45,7 +45,7 @@ func (r *ride) carry(ctx context.Context) error {
 
 // transfer makes one go at it: by file_id when Telegram has the content, else through the cache chat when there is
 // one, else straight to the user.
-func (r *ride) transfer(ctx context.Context) error {
+func (r *deliveryAttempt) transfer(ctx context.Context) error {
 	item, err := r.Storage.Stat(ctx, r.job().FilePath)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *ride) transfer(ctx context.Context) error {
 	return r.resend(ctx, item, fileID, item.Name)
 }
 
-func (r *ride) check(item yandex.Item) error {
+func (r *deliveryAttempt) check(item yandex.Item) error {
 	switch {
 	case item.Folder:
 		return fault.New(fault.FileIsFolder, "there is a folder now where the file was")
@@ -87,7 +87,7 @@ func (r *ride) check(item yandex.Item) error {
 	return nil
 }
 
-func (r *ride) sentBefore(ctx context.Context, item yandex.Item) (fileID, name string, err error) {
+func (r *deliveryAttempt) sentBefore(ctx context.Context, item yandex.Item) (fileID, name string, err error) {
 	if item.SHA256 == "" {
 		return "", "", nil
 	}
@@ -95,7 +95,7 @@ func (r *ride) sentBefore(ctx context.Context, item yandex.Item) (fileID, name s
 }
 
 // resend sends content that Telegram already has. A caption gives the name when it was sent under another one.
-func (r *ride) resend(ctx context.Context, item yandex.Item, fileID, sentAs string) error {
+func (r *deliveryAttempt) resend(ctx context.Context, item yandex.Item, fileID, sentAs string) error {
 	if err := r.passed(ctx, true, true); err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (r *ride) resend(ctx context.Context, item yandex.Item, fileID, sentAs stri
 }
 
 // upload sends the bytes to the user's chat.
-func (r *ride) upload(ctx context.Context, item yandex.Item) error {
+func (r *deliveryAttempt) upload(ctx context.Context, item yandex.Item) error {
 	message, err := r.stream(ctx, item, r.chat(), func(first, last bool) error { return r.passed(ctx, first, last) })
 	return r.conclude(ctx, item, message, err)
 }
 
 // uploadToCache sends the bytes to the cache chat and gives their file_id. Nobody sees a repeat there, so nothing has
 // to be known for sure.
-func (r *ride) uploadToCache(ctx context.Context, item yandex.Item) (fileID string, err error) {
+func (r *deliveryAttempt) uploadToCache(ctx context.Context, item yandex.Item) (fileID string, err error) {
 	message, err := r.stream(ctx, item, telego.ChatID{ID: r.Settings.CacheChat},
 		func(first, _ bool) error { return r.passed(ctx, first, false) })
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *ride) uploadToCache(ctx context.Context, item yandex.Item) (fileID stri
 
 // passed records that the first bytes flow (STREAMING), and, before the last ones go, that the file may arrive from
 // now on. The gate makes a cancel come either before this, and then nothing is sent, or after, and then it is too late.
-func (r *ride) passed(ctx context.Context, first, last bool) error {
+func (r *deliveryAttempt) passed(ctx context.Context, first, last bool) error {
 	if last {
 		r.gate.Lock()
 		defer r.gate.Unlock()
@@ -163,8 +163,8 @@ func (r *ride) passed(ctx context.Context, first, last bool) error {
 	return nil
 }
 
-func (r *ride) markAck(ctx context.Context, pending bool) error {
-	return store.Patiently(ctx, func() error {
+func (r *deliveryAttempt) markAck(ctx context.Context, pending bool) error {
+	return store.RetryWhileUnavailable(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
 		ours, err := r.Store.MarkAckPending(ctx, r.jobID, r.job().Claim, pending)
@@ -176,7 +176,7 @@ func (r *ride) markAck(ctx context.Context, pending bool) error {
 }
 
 // stream opens the file and sends it, directly or by way of a temporary file.
-func (r *ride) stream(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
+func (r *deliveryAttempt) stream(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if r.Spool != nil {
@@ -193,7 +193,7 @@ func (r *ride) stream(ctx context.Context, item yandex.Item, chat telego.ChatID,
 }
 
 // open opens the file from an offset and makes sure that it still is the file that was looked at.
-func (r *ride) open(ctx context.Context, item yandex.Item, offset int64) (io.ReadCloser, error) {
+func (r *deliveryAttempt) open(ctx context.Context, item yandex.Item, offset int64) (io.ReadCloser, error) {
 	defer func(start time.Time) { r.Metrics.DownloadLatency.Observe(time.Since(start).Seconds()) }(time.Now())
 	download, err := r.Storage.Open(ctx, r.job().FilePath, offset)
 	if err != nil {
@@ -207,7 +207,7 @@ func (r *ride) open(ctx context.Context, item yandex.Item, offset int64) (io.Rea
 }
 
 // send makes the request. A cancel stops it only while the file cannot have arrived; the job's deadline always does.
-func (r *ride) send(ctx context.Context, params *telego.SendDocumentParams, pipe *pipe) (*telego.Message, error) {
+func (r *deliveryAttempt) send(ctx context.Context, params *telego.SendDocumentParams, pipe *pipe) (*telego.Message, error) {
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -232,7 +232,7 @@ func (r *ride) send(ctx context.Context, params *telego.SendDocumentParams, pipe
 }
 
 // conclude turns what came of a send to the user into the job's record.
-func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.Message, err error) error {
+func (r *deliveryAttempt) conclude(ctx context.Context, item yandex.Item, message *telego.Message, err error) error {
 	// Whatever ended ctx meanwhile, what is known now has to be written.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Settings.JobTimeout)
 	defer cancel()
@@ -256,7 +256,7 @@ func (r *ride) conclude(ctx context.Context, item yandex.Item, message *telego.M
 	return err
 }
 
-func (r *ride) concludeFailure(ctx context.Context, err error) error {
+func (r *deliveryAttempt) concludeFailure(ctx context.Context, err error) error {
 	r.gate.Lock()
 	defer r.gate.Unlock()
 	if !r.letGo {
@@ -280,7 +280,7 @@ func sentFile(item yandex.Item, fileID string) *store.SentFile {
 	return &store.SentFile{SHA256: item.SHA256, Size: item.Size, FileID: fileID, Name: item.Name}
 }
 
-func (r *ride) chat() telego.ChatID {
+func (r *deliveryAttempt) chat() telego.ChatID {
 	if chat := r.job().ChatID; chat != nil {
 		return telego.ChatID{ID: *chat}
 	}

@@ -131,7 +131,7 @@ func TestHungDownloadSync(t *testing.T) {
 // TestHungMonitor does so with the watcher of the wallet.
 func TestHungMonitor(t *testing.T) {
 	t.Parallel()
-	s, h := newShelf(t, torrentsim.QBittorrentOptions{}), newHang()
+	s, h := newRig(t, torrentsim.QBittorrentOptions{}), newHang()
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = h.call(r.Context())
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -149,7 +149,7 @@ func TestHungMonitor(t *testing.T) {
 // TestHungReconciler does so with the reconciler.
 func TestHungReconciler(t *testing.T) {
 	t.Parallel()
-	s, h := newShelf(t, torrentsim.QBittorrentOptions{}), newHang()
+	s, h := newRig(t, torrentsim.QBittorrentOptions{}), newHang()
 	r := &reconcile.Reconciler{
 		Temporal: hungTemporal{hang: h}, Store: s.Store, Log: slog.New(slog.DiscardHandler), Every: 100 * time.Millisecond,
 		Workloads: []service.Workload{(&service.Tasks{Store: s.Store}).Workload()},

@@ -16,7 +16,7 @@ import (
 // TestWithoutKey gives every payment activity back at once, so that another process takes it: what no policy counts as the last attempt.
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
-	cashier, monitor := &activities.Cashier{}, &activities.TonMonitor{}
+	cashier, monitor := &activities.PaymentActivities{}, &activities.TonMonitor{}
 	order, payment := activities.Order{Hash: "h"}, activities.PaymentOf{Hash: "h", Kind: store.Purchase}
 	for name, call := range map[string]struct{ activity, in any }{
 		"QuoteOrder":       {cashier.QuoteOrder, order},
@@ -44,7 +44,7 @@ func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	activities.RegisterLeftPayments(env, &activities.Cashier{}, &activities.TonMonitor{})
+	activities.RegisterLeftPayments(env, &activities.PaymentActivities{}, &activities.TonMonitor{})
 	_, err := env.ExecuteActivity("AddTorrent", int64(1))
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok || refusal.NonRetryable() || refusal.NextRetryDelay() <= 0 || refusal.NextRetryDelay() > time.Second {

@@ -75,7 +75,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	Register(env, Settings{})
 
 	for _, acts := range []any{
-		&activities.Courier{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{}, &activities.TonMonitor{},
+		&activities.DeliveryActivities{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{}, &activities.TonMonitor{},
 		&reconcile.Reconciler{}, &cleanup.OldRows{},
 	} {
 		env.RegisterActivity(acts)

@@ -17,7 +17,7 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			w.options.ActivateAtOnce = false
 			w.catalog.add(t, "/a.txt", 10)
 			w.run(w.bot())
@@ -62,7 +62,7 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 
 func TestApprovalIsToldOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.ActivateAtOnce = false
 	w.run(w.bot())
 	w.writes(boss, "en", "/start")
@@ -92,7 +92,7 @@ func TestApprovalIsToldOnce(t *testing.T) {
 
 func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.writes(boss, "en", "/status")
 	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s ago", "STORAGE_TIMEOUT", "#7", "does not answer, last time: 12 min ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12",
@@ -123,7 +123,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 
 func TestGroupsAreTurnedDown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bot()
 	const group = int64(-500)
 	for i, words := range []string{"hello all", "/files"} {
@@ -144,7 +144,7 @@ func TestGroupsAreTurnedDown(t *testing.T) {
 
 func TestAlertsReachAdministratorsOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.writes(boss, "ru", "/start")
 	w.sees(boss, "Выберите файл")

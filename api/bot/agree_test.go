@@ -11,7 +11,7 @@ import (
 // she presses the button that her lists show.
 func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.known(boss, "en")
 	w.known(anna, "en")

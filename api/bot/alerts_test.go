@@ -12,7 +12,7 @@ import (
 // TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is over.
 func TestIncidentsAreToldOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.AlertCalm = 3 * time.Second
 	stop := w.run(w.bot())
 	w.writes(boss, "en", "/start")
@@ -59,7 +59,7 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 // TestServiceCutOff counts an outage from when serving is cut off: the next look at PostgreSQL comes after all that was begun has ended.
 func TestServiceCutOff(t *testing.T) {
 	t.Parallel()
-	b := newWorld(t).bot()
+	b := newRig(t).bot()
 	cut, stop := context.WithCancel(t.Context())
 	stop()
 	if _ = b.serve(cut); b.databaseAway.IsZero() {
@@ -70,7 +70,7 @@ func TestServiceCutOff(t *testing.T) {
 // TestDatabaseAway tells of an outage of PostgreSQL when it is over, and not of a short one.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bot()
 	b.databaseIsAway()
 	b.databaseIsBack(t.Context())

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// boardKind is how the entities of one workload are shown.
-type boardKind struct {
+// liveMessageKind is how the entities of one workload are shown.
+type liveMessageKind struct {
 	// draw shows the entity to the viewer as it is now.
 	draw func(ctx context.Context, viewer store.User, id int64) (face, error)
 	// ended says whether an entity in this state changes no more.
@@ -42,17 +42,17 @@ func (f face) hash() string {
 }
 
 const (
-	boardTick     = 300 * time.Millisecond
-	boardLease    = 30 * time.Second // longer than one board may take
-	boardsPerTick = 40
-	boardsAtOnce  = 8
-	longFlood     = 20 * time.Second // a wait of this length is meant for the whole bot
+	liveMessageTick     = 300 * time.Millisecond
+	liveMessageLease    = 30 * time.Second // longer than one board may take
+	liveMessagesPerTick = 40
+	liveMessagesAtOnce  = 8
+	longFlood           = 20 * time.Second // a wait of this length is meant for the whole bot
 )
 
-// keepBoards keeps every board up to date until ctx ends.
-func (b *Bot) keepBoards(ctx context.Context) {
+// keepLiveMessages keeps every board up to date until ctx ends.
+func (b *Bot) keepLiveMessages(ctx context.Context) {
 	events, err := b.store.EventsNow(ctx)
-	for sleep(ctx, boardTick) {
+	for sleep(ctx, liveMessageTick) {
 		if b.pace.silent() {
 			continue
 		}
@@ -63,7 +63,7 @@ func (b *Bot) keepBoards(ctx context.Context) {
 			events, err = b.hurryEnded(ctx, events)
 		}
 		if err == nil {
-			err = b.refreshBoards(ctx)
+			err = b.refreshLiveMessages(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: boards wait", "error", err)
@@ -79,10 +79,10 @@ func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor,
 		return after, err
 	}
 	for _, event := range events {
-		kind, shown := b.boards[event.Workload]
+		kind, shown := b.liveMessages[event.Workload]
 		id, notANumber := strconv.ParseInt(event.EntityID, 10, 64)
 		if shown && notANumber == nil && kind.ended(event.To) {
-			if err := b.store.HurryBoard(ctx, event.Workload, id); err != nil {
+			if err := b.store.HurryLiveMessage(ctx, event.Workload, id); err != nil {
 				return after, err
 			}
 		}
@@ -91,15 +91,15 @@ func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor,
 	return after, nil
 }
 
-// refreshBoards looks at the boards that are due.
-func (b *Bot) refreshBoards(ctx context.Context) error {
-	boards, err := b.store.ClaimBoards(ctx, boardsPerTick, boardLease)
+// refreshLiveMessages looks at the boards that are due.
+func (b *Bot) refreshLiveMessages(ctx context.Context) error {
+	boards, err := b.store.ClaimLiveMessages(ctx, liveMessagesPerTick, liveMessageLease)
 	if err != nil {
 		return err
 	}
 	work, done := withGrace(ctx)
 	defer done()
-	slots := make(chan struct{}, boardsAtOnce)
+	slots := make(chan struct{}, liveMessagesAtOnce)
 	var refreshing sync.WaitGroup
 	for _, board := range boards {
 		slots <- struct{}{}
@@ -115,27 +115,27 @@ func (b *Bot) refreshBoards(ctx context.Context) error {
 }
 
 // refresh brings one board up to date.
-func (b *Bot) refresh(ctx context.Context, board store.Board) error {
-	kind, known := b.boards[board.Workload]
+func (b *Bot) refresh(ctx context.Context, board store.LiveMessage) error {
+	kind, known := b.liveMessages[board.Workload]
 	if !known { // a newer version of the program made it
 		return fmt.Errorf("no board for workload %q", board.Workload)
 	}
 	now, err := b.draw(ctx, kind, board)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
-		board.State = store.BoardLost
-		return b.store.SaveBoard(ctx, board, kind.every)
+		board.State = store.LiveMessageLost
+		return b.store.SaveLiveMessage(ctx, board, kind.every)
 	}
 	if err != nil {
 		return err
 	}
-	silentPost := board.MessageID == nil && board.State == store.BoardSending && !now.ended
+	silentPost := board.MessageID == nil && board.State == store.LiveMessageSending && !now.ended
 	switch {
 	case silentPost: // the first message may have arrived, and a second one would show the same twice: wait for the end
-		return b.store.SaveBoard(ctx, board, kind.every)
+		return b.store.SaveLiveMessage(ctx, board, kind.every)
 	case board.ShownHash == now.hash():
-		return b.store.SaveBoard(ctx, board, kind.every)
+		return b.store.SaveLiveMessage(ctx, board, kind.every)
 	case !now.ended && !b.pace.turn(board.ChatID):
-		return b.store.SaveBoard(ctx, board, b.pace.inChat)
+		return b.store.SaveLiveMessage(ctx, board, b.pace.inChat)
 	}
 	if err := b.pace.limiter.Wait(ctx); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (b *Bot) refresh(ctx context.Context, board store.Board) error {
 	return b.first(ctx, board, now)
 }
 
-func (b *Bot) draw(ctx context.Context, kind boardKind, board store.Board) (face, error) {
+func (b *Bot) draw(ctx context.Context, kind liveMessageKind, board store.LiveMessage) (face, error) {
 	viewer, err := b.store.UserByTelegram(ctx, board.ChatID)
 	if err != nil {
 		return face{}, err
@@ -156,11 +156,11 @@ func (b *Bot) draw(ctx context.Context, kind boardKind, board store.Board) (face
 
 // first sends a board's message. That it is being sent is recorded before, so that whatever happens meanwhile no
 // second one follows while the entity lives. The end is worth a message even when the fate of the first is unknown.
-func (b *Bot) first(ctx context.Context, board store.Board, now face) error {
+func (b *Bot) first(ctx context.Context, board store.LiveMessage, now face) error {
 	before := board.State
 	if !now.ended {
-		board.State = store.BoardSending
-		if err := b.store.HoldBoard(ctx, board, boardLease); err != nil {
+		board.State = store.LiveMessageSending
+		if err := b.store.HoldLiveMessage(ctx, board, liveMessageLease); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (b *Bot) first(ctx context.Context, board store.Board, now face) error {
 	case outcome == done:
 		board.MessageID = &message
 	case outcome == unknown && now.ended: // said once, perhaps in vain
-		board.State = store.BoardFinal
+		board.State = store.LiveMessageFinal
 		return b.save(ctx, board)
 	case outcome == unknown:
 		b.log.Warn("bot: first message of a board without an answer", "workload", board.Workload, "entity", board.EntityID, "error", err)
@@ -181,12 +181,12 @@ func (b *Bot) first(ctx context.Context, board store.Board, now face) error {
 }
 
 // settle records what a request about a board led to.
-func (b *Bot) settle(ctx context.Context, board store.Board, now face, err error) error {
+func (b *Bot) settle(ctx context.Context, board store.LiveMessage, now face, err error) error {
 	switch outcome, wait := fateOf(err); outcome {
 	case done:
-		board.ShownHash, board.State = now.hash(), store.BoardShown
+		board.ShownHash, board.State = now.hash(), store.LiveMessageShown
 		if now.ended {
-			board.State = store.BoardFinal
+			board.State = store.LiveMessageFinal
 		}
 		return b.save(ctx, board)
 	case later, unknown: // an edit may be made twice
@@ -194,15 +194,15 @@ func (b *Bot) settle(ctx context.Context, board store.Board, now face, err error
 			b.pace.beSilent(wait)
 		}
 		b.log.Info("bot: board is held", "workload", board.Workload, "entity", board.EntityID, "wait", wait, "error", err)
-		return store.Patiently(ctx, func() error { return b.store.HoldBoard(ctx, board, wait) })
+		return store.RetryWhileUnavailable(ctx, func() error { return b.store.HoldLiveMessage(ctx, board, wait) })
 	default:
 		b.log.Info("bot: board is lost", "workload", board.Workload, "entity", board.EntityID, "error", err)
-		board.State = store.BoardLost
+		board.State = store.LiveMessageLost
 		return b.save(ctx, board)
 	}
 }
 
 // save records a board after something was sent: that must not be forgotten because PostgreSQL is away for a moment.
-func (b *Bot) save(ctx context.Context, board store.Board) error {
-	return store.Patiently(ctx, func() error { return b.store.SaveBoard(ctx, board, b.boards[board.Workload].every) })
+func (b *Bot) save(ctx context.Context, board store.LiveMessage) error {
+	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveLiveMessage(ctx, board, b.liveMessages[board.Workload].every) })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // known lets a person be somebody the bot may write to.
-func (w *world) known(person int64, language string) {
+func (w *rig) known(person int64, language string) {
 	w.t.Helper()
 	w.writes(person, language, "/help")
 	w.user(person)
@@ -25,7 +25,7 @@ func (w *world) known(person int64, language string) {
 }
 
 // board gives the messages about a job.
-func (w *world) board(person int64, name string) (found []telegramsim.Message) {
+func (w *rig) board(person int64, name string) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, name) {
 			found = append(found, m)
@@ -37,7 +37,7 @@ func (w *world) board(person int64, name string) (found []telegramsim.Message) {
 // TestTheEndIsShownAtOnce throttles edits to one an hour: the end does not wait for it.
 func TestTheEndIsShownAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.EditEvery = time.Hour
 	w.run(w.bot())
 	w.known(anna, "en")
@@ -49,7 +49,7 @@ func TestTheEndIsShownAtOnce(t *testing.T) {
 
 func TestABoardFollowsItsJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.EditEvery = 2 * time.Second
 	w.run(w.bot())
 	w.known(anna, "ru")
@@ -82,14 +82,14 @@ func TestABoardFollowsItsJob(t *testing.T) {
 		}
 	}
 	w.eventually("rest", func() bool {
-		due, err := w.store.ClaimBoards(t.Context(), 10, 0)
+		due, err := w.store.ClaimLiveMessages(t.Context(), 10, 0)
 		return err == nil && len(due) == 0
 	})
 }
 
 func TestHowBoardsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.known(anna, "en")
 	for name, end := range map[string]struct {
@@ -126,7 +126,7 @@ func TestHowBoardsEnd(t *testing.T) {
 
 func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	stop := w.run(w.bot())
 	w.known(anna, "en")
 	stop()
@@ -142,7 +142,7 @@ func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
 
 func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	stop := w.run(w.bot())
 	w.known(anna, "en")
 	stop()
@@ -168,7 +168,7 @@ func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 
 func TestFloodWaitIsObeyed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.known(anna, "en")
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 2, Times: 1})
@@ -199,7 +199,7 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 	for _, kind := range []string{"blocked", "deleted", "500", "lost_answer"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			w.run(w.bot())
 			w.known(anna, "en")
 			job := w.job(anna, "a.txt")
@@ -215,9 +215,9 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			switch kind {
 			case "500", "lost_answer":
 				w.sees(anna, "a.txt", "Delivered")
-				w.eventually("rest", func() bool { return w.boardState(job.ID) == store.BoardFinal })
+				w.eventually("rest", func() bool { return w.boardState(job.ID) == store.LiveMessageFinal })
 			default:
-				w.eventually("a lost board", func() bool { return w.boardState(job.ID) == store.BoardLost })
+				w.eventually("a lost board", func() bool { return w.boardState(job.ID) == store.LiveMessageLost })
 			}
 			if shown := w.board(anna, "a.txt"); len(shown) > 1 {
 				t.Errorf("the board: %+v", shown)

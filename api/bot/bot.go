@@ -87,11 +87,11 @@ type Bot struct {
 	alertCalm      time.Duration
 	pollTimeout    time.Duration
 
-	commands []command
-	buttons  []button
-	boards   map[string]boardKind  // by workload
-	notices  map[string]noticeKind // by workload
-	pace     *pace
+	commands     []command
+	buttons      []button
+	liveMessages map[string]liveMessageKind // by workload
+	notices      map[string]noticeKind      // by workload
+	pace         *pace
 
 	databaseAway time.Time // since when; zero: it is there
 }
@@ -115,7 +115,7 @@ func New(o Options) *Bot {
 	}
 	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(), b.adminCommands())
 	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons())
-	b.boards = map[string]boardKind{store.DeliveryBoards: b.deliveryBoard(), store.DownloadBoards: b.downloadBoard()}
+	b.liveMessages = map[string]liveMessageKind{store.DeliveryLiveMessages: b.deliveryLiveMessage(), store.DownloadLiveMessages: b.downloadLiveMessage()}
 	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews, store.SmallTransferNotices: b.smallTransferNews}
 	b.pace = newPace(b.editEvery)
 	return b
@@ -143,7 +143,7 @@ func (b *Bot) Run(ctx context.Context) error {
 func (b *Bot) serve(ctx context.Context) error {
 	b.databaseIsBack(ctx)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepBoards, b.keepNotices, b.sendAlerts, b.watch} {
+	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepLiveMessages, b.keepNotices, b.sendAlerts, b.watch} {
 		loops.Go(func() { loop(ctx) })
 	}
 	<-ctx.Done() // as when PostgreSQL goes: what was begun takes seconds to finish, and the outage does not wait for that

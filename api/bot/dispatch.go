@@ -107,7 +107,7 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 	}
 	if asked.admin || r.subject != "" {
 		// What is done is not done again because the audit log is away for a moment.
-		return store.Patiently(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
+		return store.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
 	}
 	return nil
 }

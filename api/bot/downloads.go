@@ -83,10 +83,10 @@ func (b *Bot) stopDownload(ctx context.Context, r *request, args []string) error
 	id := number(args, 0)
 	job, err := b.downloads.Cancel(ctx, r.user, id, false)
 	if job.ID != 0 && job.UserID != r.user.ID {
-		r.subject = store.DownloadBoards + "/" + strconv.FormatInt(job.ID, 10)
+		r.subject = store.DownloadLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
 	}
 	if job.CancelRequestedAt != nil { // also when qBittorrent cannot be reached now
-		if err := b.store.HurryBoard(ctx, store.DownloadBoards, id); err != nil {
+		if err := b.store.HurryLiveMessage(ctx, store.DownloadLiveMessages, id); err != nil {
 			b.log.Warn("bot: board is not hurried", "download", id, "error", err)
 		}
 	}

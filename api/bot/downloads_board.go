@@ -18,9 +18,9 @@ import (
 // take days.
 const downloadLooks = 4
 
-// downloadBoard shows download jobs.
-func (b *Bot) downloadBoard() boardKind {
-	return boardKind{
+// downloadLiveMessage shows download jobs.
+func (b *Bot) downloadLiveMessage() liveMessageKind {
+	return liveMessageKind{
 		draw: func(ctx context.Context, viewer store.User, id int64) (face, error) {
 			job, err := b.store.DownloadByID(ctx, id)
 			return downloadFace(viewer, job), err

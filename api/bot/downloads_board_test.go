@@ -16,7 +16,7 @@ import (
 )
 
 // sql changes the record behind everybody's back.
-func (w *world) sql(statement string, args ...any) {
+func (w *rig) sql(statement string, args ...any) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestABoardFollowsItsDownload(t *testing.T) {
 // TestADownloadIsLookedAtSeldom: its progress comes by the poll, and people may have many for days.
 func TestADownloadIsLookedAtSeldom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.EditEvery = 500 * time.Millisecond
 	w.run(w.bot())
 	w.known(anna, "en")

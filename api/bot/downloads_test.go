@@ -16,9 +16,9 @@ import (
 )
 
 // newReader is a world with a bot that runs, and people it knows.
-func newReader(t *testing.T) (*world, func()) {
+func newReader(t *testing.T) (*rig, func()) {
 	t.Helper()
-	w := newWorld(t)
+	w := newRig(t)
 	w.hearCancels()
 	stop := w.run(w.bot())
 	w.known(boss, "en")
@@ -257,7 +257,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 
 func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bot()
 	b.downloads.CancelPatience = 10e9
 	w.run(b)
@@ -283,7 +283,7 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 
 func TestDownloadsAreForActivePeople(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.ActivateAtOnce = false
 	w.run(w.bot())
 	w.known(boss, "en")
@@ -316,7 +316,7 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 
 func TestWhereThereAreNoDownloads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bot()
 	b.downloads.Off = true
 	w.run(b)
@@ -328,7 +328,7 @@ func TestWhereThereAreNoDownloads(t *testing.T) {
 
 func TestADownloadWaitsForTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.temporal.ExpectedCalls = slices.DeleteFunc(w.temporal.ExpectedCalls, func(c *mock.Call) bool { return c.Method == "ExecuteWorkflow" })
 	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("none"))
 	w.run(w.bot())

@@ -21,13 +21,13 @@ const (
 )
 
 // hearCancels lets Temporal take signals to workflows that are not there.
-func (w *world) hearCancels() {
+func (w *rig) hearCancels() {
 	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 		Return(serviceerror.NewNotFound("none")).Maybe()
 }
 
 // addsBook lets a person add a book through another door.
-func (w *world) addsBook(person int64, title, author string) store.Book {
+func (w *rig) addsBook(person int64, title, author string) store.Book {
 	w.t.Helper()
 	book, err := w.bot().downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
 	if err != nil {
@@ -37,7 +37,7 @@ func (w *world) addsBook(person int64, title, author string) store.Book {
 }
 
 // starts lets a person start a download through another door.
-func (w *world) starts(person int64, book store.Book) store.Download {
+func (w *rig) starts(person int64, book store.Book) store.Download {
 	w.t.Helper()
 	job, _, err := w.bot().downloads.Start(w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet})
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *world) starts(person int64, book store.Book) store.Download {
 }
 
 // becomes writes a transition, or a note, as a workflow would.
-func (w *world) becomes(job store.Download, event store.Event, change func(*store.Download)) {
+func (w *rig) becomes(job store.Download, event store.Event, change func(*store.Download)) {
 	w.t.Helper()
 	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(walk *store.DownloadWalk) error {
 		if change != nil {
@@ -64,27 +64,27 @@ func (w *world) becomes(job store.Download, event store.Event, change func(*stor
 	}
 }
 
-func (w *world) completes(job store.Download) {
+func (w *rig) completes(job store.Download) {
 	w.t.Helper()
 	w.becomes(job, store.Event{Type: "completed", To: string(lifecycle.DownloadCompleted)}, func(d *store.Download) {
 		d.CompletedAt, d.ContentPath, d.Progress = &d.Now, "/books/x", 1
 	})
 }
 
-func (w *world) fails(job store.Download, reason string) {
+func (w *rig) fails(job store.Download, reason string) {
 	w.t.Helper()
 	w.becomes(job, store.Event{Type: "failed", To: string(lifecycle.DownloadFailed), Comment: reason}, func(d *store.Download) {
 		d.FailureReason = &reason
 	})
 }
 
-func (w *world) cancels(job store.Download, actor *int64, reason string) {
+func (w *rig) cancels(job store.Download, actor *int64, reason string) {
 	w.t.Helper()
 	w.becomes(job, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil)
 }
 
 // progresses writes what a poll would.
-func (w *world) progresses(job store.Download, seen store.DownloadProgress) {
+func (w *rig) progresses(job store.Download, seen store.DownloadProgress) {
 	w.t.Helper()
 	seen.ID = job.ID
 	if _, err := w.store.SaveDownloadProgress(w.t.Context(), []store.DownloadProgress{seen}); err != nil {
@@ -92,7 +92,7 @@ func (w *world) progresses(job store.Download, seen store.DownloadProgress) {
 	}
 }
 
-func (w *world) downloads() []store.Download {
+func (w *rig) downloads() []store.Download {
 	w.t.Helper()
 	jobs, err := w.store.Downloads(w.t.Context(), store.DownloadFilter{Limit: 100})
 	if err != nil {
@@ -103,7 +103,7 @@ func (w *world) downloads() []store.Download {
 }
 
 // downloadNotices waits until nothing more is to be told, and gives the messages that tell of downloads.
-func (w *world) downloadNotices(person int64) (found []telegramsim.Message) {
+func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
 		return !slices.Contains(w.noticeStates(), store.NoticeDue) && !slices.Contains(w.noticeStates(), store.NoticeSending)
@@ -118,7 +118,7 @@ func (w *world) downloadNotices(person int64) (found []telegramsim.Message) {
 }
 
 // answersPress lets a bot handle a press that Telegram does not know, of a button that is nowhere: it is answered by a message.
-func (w *world) answersPress(press telego.Update, person int64, words string) {
+func (w *rig) answersPress(press telego.Update, person int64, words string) {
 	w.t.Helper()
 	before := len(w.messages(person))
 	if err := w.bot().handleBatch(w.t.Context(), []telego.Update{press}); err != nil {

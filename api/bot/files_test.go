@@ -11,7 +11,7 @@ import (
 
 func TestWalkingTheFolders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for i := range 20 {
 		w.catalog.add(t, fmt.Sprintf("/books/file %02d.pdf", i), int64(i)*1_000_000)
 	}
@@ -50,7 +50,7 @@ func TestWalkingTheFolders(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for i := range 10 {
 		w.catalog.add(t, fmt.Sprintf("/a/Report %d.doc", i), 100)
 	}
@@ -91,7 +91,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 		"line\nbreak\u202egpj.exe",
 		" ",
 	}
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	for i, name := range names {
 		file := w.catalog.add(t, fmt.Sprintf("/%d/%s", i, name), 5_000_000)
@@ -139,7 +139,7 @@ func TestSizes(t *testing.T) {
 
 func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	empty := w.catalog.add(t, "/empty.txt", 0)
 	w.catalog.add(t, "/big.iso", 3<<30)
 	w.run(w.bot())

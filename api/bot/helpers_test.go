@@ -12,7 +12,7 @@ import (
 func number64(n int64) string { return strconv.FormatInt(n, 10) }
 
 // remove deletes a message, as the person could.
-func (w *world) remove(b *Bot, chat, message int64) {
+func (w *rig) remove(b *Bot, chat, message int64) {
 	w.t.Helper()
 	err := b.telegram.DeleteMessage(w.t.Context(), &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: chat}, MessageID: int(message)})
 	if err != nil {
@@ -21,7 +21,7 @@ func (w *world) remove(b *Bot, chat, message int64) {
 }
 
 // boardState looks up what the record says of a job's board.
-func (w *world) boardState(job int64) (state string) {
+func (w *rig) boardState(job int64) (state string) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
 	if err != nil {

@@ -102,9 +102,9 @@ func (b *Bot) cancel(ctx context.Context, r *request, id int64) (said string, er
 		return "", err
 	}
 	if job.UserID != r.user.ID {
-		r.subject = store.DeliveryBoards + "/" + strconv.FormatInt(job.ID, 10)
+		r.subject = store.DeliveryLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
 	}
-	if err := b.store.HurryBoard(ctx, store.DeliveryBoards, job.ID); err != nil {
+	if err := b.store.HurryLiveMessage(ctx, store.DeliveryLiveMessages, job.ID); err != nil {
 		b.log.Warn("bot: board is not hurried", "job", job.ID, "error", err)
 	}
 	if lifecycle.Delivery.Terminal(job.State) {

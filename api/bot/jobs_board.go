@@ -13,9 +13,9 @@ import (
 	"stagecoach/internal/store"
 )
 
-// deliveryBoard shows delivery jobs.
-func (b *Bot) deliveryBoard() boardKind {
-	return boardKind{
+// deliveryLiveMessage shows delivery jobs.
+func (b *Bot) deliveryLiveMessage() liveMessageKind {
+	return liveMessageKind{
 		draw:  b.drawJob,
 		ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
 		every: b.editEvery,

@@ -15,7 +15,7 @@ import (
 
 func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.catalog.add(t, "/a.txt", 10)
 	stop := w.run(w.bot())
 	w.writes(anna, "en", "/files")
@@ -47,7 +47,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 
 func TestListingAndCancellingJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	// No workflow is there: the client cancels in the record alone.
 	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 		Return(serviceerror.NewNotFound("none")).Maybe()
@@ -96,7 +96,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 
 func TestACancelWaitsForTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	signal := func() *mock.Call {
 		return w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything)
 	}

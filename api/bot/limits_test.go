@@ -12,7 +12,7 @@ import (
 )
 
 // flood handles messages of Telegram accounts, each of its own chat, past the rate of getUpdates.
-func (w *world) flood(b *Bot, words string, accounts ...int64) {
+func (w *rig) flood(b *Bot, words string, accounts ...int64) {
 	w.t.Helper()
 	for _, account := range accounts {
 		if len(w.telegram.Chat(account).Messages) == 0 { // a chat exists once its user wrote
@@ -39,7 +39,7 @@ func repeated(account int64, n int) []int64 {
 // TestStrangersAreAuditedBySampling lets one who is not approved write two hundred times.
 func TestStrangersAreAuditedBySampling(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.ActivateAtOnce = false
 	b := w.bot()
 	w.flood(b, "/files", repeated(anna, 200)...)
@@ -56,7 +56,7 @@ func TestStrangersAreAuditedBySampling(t *testing.T) {
 // TestNewcomersAreBounded lets a hundred new accounts write at once.
 func TestNewcomersAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.ActivateAtOnce, w.options.Strangers = false, 10
 	b := w.bot()
 	var accounts []int64
@@ -96,7 +96,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 // TestRequestsToTheBotAreBounded lets an active user write fifty times, with one allowance for the bot and HTTP.
 func TestRequestsToTheBotAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.Requests = allowance.NewUsers(w.store, 1)
 	b := w.bot()
 	w.flood(b, "/jobs", repeated(anna, 50)...)
@@ -122,7 +122,7 @@ func TestTheBotTellsOfQuotas(t *testing.T) {
 	for language, words := range map[string]string{"en": "You have 1 deliveries under way", "ru": "У вас 1 доставок в работе"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			w.store.Quotas.Deliveries = 1
 			w.job(anna, "a.txt")
 			file := w.catalog.add(t, "/b.txt", 10)

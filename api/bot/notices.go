@@ -117,7 +117,7 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	if wait >= longFlood {
 		b.pace.beSilent(wait)
 	}
-	return store.Patiently(ctx, func() error { return b.store.SaveNotice(ctx, notice, state, wait) })
+	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, notice, state, wait) })
 }
 
 // noticeAfter gives what has become of a notice by the outcome of the request.

@@ -13,7 +13,7 @@ import (
 )
 
 // noticeStates lists what the record says of the notices.
-func (w *world) noticeStates() (states []string) {
+func (w *rig) noticeStates() (states []string) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestExpiryReleaseAndReadiness(t *testing.T) {
 
 func TestChangesAreGathered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.options.GatherNotices = 2 * time.Second
 	w.run(w.bot())
 	w.known(boss, "en")

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// boardRequests is how many requests a second the boards make over all chats. Telegram lets a bot make about 30; the
+// liveMessageRequests is how many requests a second the boards make over all chats. Telegram lets a bot make about 30; the
 // rest is for people who wait for an answer.
-const boardRequests = 25
+const liveMessageRequests = 25
 
 // pace keeps the boards within what Telegram allows: so many requests a second in all, a pause in each chat, and
 // silence when it is asked for.
@@ -24,7 +24,7 @@ type pace struct {
 
 func newPace(editEvery time.Duration) *pace {
 	return &pace{
-		limiter: rate.NewLimiter(boardRequests, 1),
+		limiter: rate.NewLimiter(liveMessageRequests, 1),
 		inChat:  min(time.Second, editEvery/3),
 		turns:   map[int64]time.Time{},
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // failsAgain fails a transaction's try under a policy, and lets the system retry it if it may.
-func (w *world) failsAgain(hash string, p store.RetryPolicy) {
+func (w *rig) failsAgain(hash string, p store.RetryPolicy) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	t, err := w.store.TransactionByHash(ctx, hash)
@@ -38,7 +38,7 @@ func TestRetriesAreToldOnce(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			w.run(w.bot())
 			w.opens()
 			w.calledSo(anna, language, "anna", "/start")

@@ -208,7 +208,7 @@ func (b *Bot) answerClick(ctx context.Context, r *request) {
 // tellAdmins sends each administrator who uses Telegram a message in their language, and says whether one got it.
 func (b *Bot) tellAdmins(ctx context.Context, draw func(admin store.User) view) (told bool) {
 	var admins []store.User
-	err := store.Patiently(ctx, func() (err error) {
+	err := store.RetryWhileUnavailable(ctx, func() (err error) {
 		admins, err = b.store.Admins(ctx)
 		return err
 	})

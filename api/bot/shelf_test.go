@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// shelf is a catalog of what tests put into it.
-type shelf struct {
+// downloadRig is a catalog of what tests put into it.
+type downloadRig struct {
 	store *store.Store
 	mu    sync.Mutex
 	files []store.File
@@ -25,7 +25,7 @@ type shelf struct {
 }
 
 // add puts a file at a path, and the folders above it.
-func (s *shelf) add(t *testing.T, path string, size int64) store.File {
+func (s *downloadRig) add(t *testing.T, path string, size int64) store.File {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,13 +50,13 @@ func (s *shelf) add(t *testing.T, path string, size int64) store.File {
 }
 
 // fail lets listings fail from now on.
-func (s *shelf) fail(err error) {
+func (s *downloadRig) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
 }
 
-func (s *shelf) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
+func (s *downloadRig) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panic {
@@ -83,11 +83,11 @@ func (s *shelf) FolderByID(_ context.Context, id int64, limit, offset int) (cata
 	return catalog.Listing{Folder: folder, Files: part(in, limit, offset), Total: len(in), Offset: offset}, nil
 }
 
-func (s *shelf) File(ctx context.Context, id int64) (store.File, error) {
+func (s *downloadRig) File(ctx context.Context, id int64) (store.File, error) {
 	return s.store.FileByID(ctx, id)
 }
 
-func (s *shelf) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
+func (s *downloadRig) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []store.File
@@ -113,7 +113,7 @@ func (steady) Now(context.Context) (status.Status, error) {
 		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
 		DownloadsInStatus: map[lifecycle.DownloadState]int64{lifecycle.DownloadDownloading: 12},
 		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
-		Whole: status.Whole{
+		Overview: status.Overview{
 			TemporalAnswers: true, TasksInStatus: map[lifecycle.TaskState]int64{lifecycle.TaskStuck: 2}, NeedsReview: 1, OpenFindings: 1,
 			Errors:  []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
 			Queues:  []status.Queue{{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"}},

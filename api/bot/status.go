@@ -46,7 +46,7 @@ func statusText(language string, s status.Status) string {
 		downloads += "\n" + torrentServer(language, *q)
 	}
 	lines = append(lines, downloads, textTransactionsIn.in(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus), "")
-	lines = append(lines, wholeLines(language, s.Whole)...)
+	lines = append(lines, overviewLines(language, s.Overview)...)
 	if len(s.Errors) > 0 {
 		lines = append(lines, "", textTopErrors.in(language))
 	}
@@ -77,8 +77,8 @@ func countsText[S ~string](states []S, counts map[S]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// wholeLines are about queues, workers, outside systems and what an administrator should look at.
-func wholeLines(language string, w status.Whole) []string {
+// overviewLines are about queues, workers, outside systems and what an administrator should look at.
+func overviewLines(language string, w status.Overview) []string {
 	var lines []string
 	if !w.TemporalAnswers {
 		lines = append(lines, textTemporalAway.in(language))

@@ -13,9 +13,9 @@ import (
 )
 
 // newTeam is a world with a bot that runs, and a workspace of the boss, Anna and Boris.
-func newTeam(t *testing.T) (*world, store.Workspace, func()) {
+func newTeam(t *testing.T) (*rig, store.Workspace, func()) {
 	t.Helper()
-	w := newWorld(t)
+	w := newRig(t)
 	stop := w.run(w.bot())
 	w.known(boss, "en")
 	w.known(anna, "en")

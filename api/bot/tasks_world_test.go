@@ -92,7 +92,7 @@ func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, ac
 }
 
 // space makes a workspace of the owner with members who have agreed; all of them have written to the bot.
-func (w *world) space(owner int64, members ...int64) store.Workspace {
+func (w *rig) space(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	made := w.letIn(owner, members...)
 	for _, member := range members {
@@ -104,7 +104,7 @@ func (w *world) space(owner int64, members ...int64) store.Workspace {
 }
 
 // letIn makes a workspace of the owner with members who have not agreed yet.
-func (w *world) letIn(owner int64, members ...int64) store.Workspace {
+func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
 	tasks := w.bot().tasks
@@ -120,7 +120,7 @@ func (w *world) letIn(owner int64, members ...int64) store.Workspace {
 	return made
 }
 
-func (w *world) task(creator int64, space store.Workspace, wanted store.NewTask) store.Task {
+func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) store.Task {
 	w.t.Helper()
 	made, err := w.bot().tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *world) task(creator int64, space store.Workspace, wanted store.NewTask)
 }
 
 // does lets a person act on a task through another door. What is a status there is one here.
-func (w *world) does(person int64, t store.Task, step, comment string) {
+func (w *rig) does(person int64, t store.Task, step, comment string) {
 	w.t.Helper()
 	tasks, user, ctx := w.bot().tasks, w.user(person), w.t.Context()
 	var err error
@@ -152,7 +152,7 @@ func (w *world) does(person int64, t store.Task, step, comment string) {
 }
 
 // expires lets the deadline of a task pass, as its workflow would see it.
-func (w *world) expires(t store.Task) {
+func (w *rig) expires(t store.Task) {
 	w.t.Helper()
 	now := w.reload(t)
 	_, err := w.store.WriteTask(w.t.Context(), store.TaskWrite{
@@ -167,7 +167,7 @@ func (w *world) expires(t store.Task) {
 	}
 }
 
-func (w *world) reload(t store.Task) store.Task {
+func (w *rig) reload(t store.Task) store.Task {
 	w.t.Helper()
 	now, err := w.store.TaskByID(w.t.Context(), 0, t.ID)
 	if err != nil {
@@ -177,7 +177,7 @@ func (w *world) reload(t store.Task) store.Task {
 }
 
 // events lists the types of a task's events.
-func (w *world) events(t store.Task) (types []string) {
+func (w *rig) events(t store.Task) (types []string) {
 	w.t.Helper()
 	events, err := w.store.EventsOfTask(w.t.Context(), t.ID, 0, 100)
 	if err != nil {
@@ -190,7 +190,7 @@ func (w *world) events(t store.Task) (types []string) {
 }
 
 // news gives the notices in a chat.
-func (w *world) news(person int64) (found []telegramsim.Message) {
+func (w *rig) news(person int64) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if findButton(m, "tn:") != "" {
 			found = append(found, m)
@@ -200,7 +200,7 @@ func (w *world) news(person int64) (found []telegramsim.Message) {
 }
 
 // told waits until nothing more is to be told, and gives the notices in a chat that have a word.
-func (w *world) told(person int64, word string) (found []telegramsim.Message) {
+func (w *rig) told(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
 		cursor, err := w.store.NoticeCursor(w.t.Context())

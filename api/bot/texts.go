@@ -207,7 +207,7 @@ var alertTexts = map[string]text{
 		"Транзакция требует разбора: до вашего решения её не купят повторно. Посмотрите: /tx",
 	},
 	store.AlertTransactionGivenUp: {
-		"An order could not be carried out, and is not tried again by itself any more. The payer waits: look at it with /tx, mend the reason, and retry it.",
+		"An order could not be carried out, and is not tried again by itself any more. The payer waits: look at it with /tx, remove the reason, and retry it.",
 		"Заказ не удалось выполнить, и сам он больше не повторяется. Плательщик ждёт: посмотрите в /tx, устраните причину и повторите.",
 	},
 	store.AlertRefund: {
@@ -255,7 +255,7 @@ var alertTexts = map[string]text{
 		"Fragment не отвечает уже несколько минут: покупки звёзд повторяются и могут не удаться.",
 	},
 	store.AlertFindings: {
-		"The record and the workflows differed somewhere: the reconciler mends it. See: starter findings",
+		"The record and the workflows differed somewhere: the reconciler repairs it. See: starter findings",
 		"Записи и процессы где-то разошлись: сверка исправляет это. Смотрите: starter findings",
 	},
 	store.AlertTemporalAway: {

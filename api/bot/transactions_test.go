@@ -30,7 +30,7 @@ func hashOf(of ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (w *world) price(context.Context, int64) (int64, error) {
+func (w *rig) price(context.Context, int64) (int64, error) {
 	if w.unpriced.Load() {
 		return 0, fault.New(fault.FragmentUnavailable, "Fragment is away").Retry()
 	}
@@ -61,7 +61,7 @@ type decided struct {
 func (d decided) Get(context.Context, any) error { return d.err }
 
 // opens begins the record of the wallet.
-func (w *world) opens() {
+func (w *rig) opens() {
 	w.t.Helper()
 	if _, err := w.store.OpenWallet(w.t.Context(), wallet, store.WalletStart{}); err != nil {
 		w.t.Fatal(err)
@@ -69,7 +69,7 @@ func (w *world) opens() {
 }
 
 // deposits makes the n-th transaction: half a TON for a username, priced and in processing.
-func (w *world) deposits(n int64, username string) (hash string) {
+func (w *rig) deposits(n int64, username string) (hash string) {
 	w.t.Helper()
 	chain := store.ChainTransaction{
 		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username,
@@ -91,7 +91,7 @@ func (w *world) deposits(n int64, username string) (hash string) {
 	return chain.Hash
 }
 
-func (w *world) failsWith(hash, message string, class lifecycle.ErrorClass, refund bool) {
+func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund bool) {
 	w.t.Helper()
 	t, err := w.store.TransactionByHash(w.t.Context(), hash)
 	if err == nil {
@@ -103,7 +103,7 @@ func (w *world) failsWith(hash, message string, class lifecycle.ErrorClass, refu
 }
 
 // calledSo lets a person write to the bot under a username.
-func (w *world) calledSo(person int64, language, username, words string) {
+func (w *rig) calledSo(person int64, language, username, words string) {
 	w.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language, "username": username})
 	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
@@ -113,7 +113,7 @@ func (w *world) calledSo(person int64, language, username, words string) {
 	_ = answer.Body.Close()
 }
 
-func (w *world) shows(person int64, part string) (n int) {
+func (w *rig) shows(person int64, part string) (n int) {
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, part) {
 			n++
@@ -124,7 +124,7 @@ func (w *world) shows(person int64, part string) (n int) {
 
 func TestHowToPayForStars(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.calledSo(anna, "en", "Anna_reads", "/stars")
 	w.sees(anna, "Stars are not sold here.")
@@ -145,7 +145,7 @@ func TestHowToPayForStars(t *testing.T) {
 
 func TestWhoIsToldOfStars(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.opens()
 	w.calledSo(anna, "en", "anna", "/start")
@@ -186,7 +186,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 // TestASmallTransferIsTold tells the person whom a transfer below the minimum names that nothing comes of it, in their language.
 func TestASmallTransferIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.opens()
 	w.calledSo(anna, "en", "anna", "/start")
@@ -209,7 +209,7 @@ func TestASmallTransferIsTold(t *testing.T) {
 }
 
 // pays takes a transaction in processing to its end, after the n-th transaction of the wallet.
-func (w *world) pays(hash string, n int64) {
+func (w *rig) pays(hash string, n int64) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	must := func(err error) {
@@ -240,7 +240,7 @@ func (w *world) pays(hash string, n int64) {
 
 func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.opens()
 	w.writes(boss, "en", "/tx")
@@ -307,7 +307,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 // TestOwedRefundsAreListed shows administrators, who hear that a refund could not be paid, which one that is.
 func TestOwedRefundsAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.run(w.bot())
 	w.opens()
 	hash := w.deposits(1, "nobody")

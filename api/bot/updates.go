@@ -92,7 +92,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 	if ctx.Err() != nil { // some are not handled
 		return ctx.Err()
 	}
-	return store.Patiently(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
+	return store.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
 }
 
 // handle lets one update have its effect, once.
@@ -128,7 +128,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 		return nil
 	}
 	r.conv.UpdateID = in.update
-	return store.Patiently(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
+	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
 }
 
 // endsQuestion says whether the menu's question is over after a request that came to err: the person has turned to a command, or

@@ -28,7 +28,7 @@ func pressOf(id int, person int64, data string, on int64) telego.Update {
 
 func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.catalog.add(t, "/a.txt", 10)
 	stop := w.run(w.bot())
 	w.writes(anna, "en", "/files")
@@ -91,7 +91,7 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 
 func TestNoClickIsLostWhilePostgresIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.catalog.add(t, "/a.txt", 10)
 	w.run(w.bot())
 	w.writes(anna, "en", "/files")
@@ -112,7 +112,7 @@ func TestNoClickIsLostWhilePostgresIsAway(t *testing.T) {
 
 func TestPollingGoesOnAfterTrouble(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for _, kind := range []string{"409", "500", "html_502", "lost_answer"} {
 		w.telegram.AddFault(sim.Fault{Match: "getUpdates", Kind: kind, Times: 1})
 	}
@@ -127,7 +127,7 @@ func TestPollingGoesOnAfterTrouble(t *testing.T) {
 
 func TestAnswersSurviveShortTrouble(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
 	w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: "lost_answer", Times: 1})
 	w.catalog.add(t, "/a/b.txt", 10)
@@ -142,7 +142,7 @@ func TestAnswersSurviveShortTrouble(t *testing.T) {
 
 func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.catalog.panic = true
 	w.run(w.bot())
 	w.writes(anna, "en", "/files")
@@ -156,7 +156,7 @@ func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 
 func TestOneBotPollsAndTheOtherTakesOver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var mu sync.Mutex
 	serving := 0
 	hold := func(ctx context.Context) error {
@@ -189,7 +189,7 @@ func TestOneBotPollsAndTheOtherTakesOver(t *testing.T) {
 
 func TestTwoBotsAnswerOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	stops := []func(){w.run(w.bot()), w.run(w.bot())}
 	w.writes(anna, "en", "/help")
 	w.sees(anna, "I send files")
@@ -208,7 +208,7 @@ func TestTwoBotsAnswerOnce(t *testing.T) {
 
 func TestALostLockEndsTheService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	holds, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -229,7 +229,7 @@ func TestALostLockEndsTheService(t *testing.T) {
 
 func TestACommandIsTheSameWhenItIsRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.catalog.fail(fault.New(fault.StoreUnavailable, "away").Retry())
 	w.run(w.bot())
 	w.writes(anna, "en", "/files")

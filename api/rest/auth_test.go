@@ -92,7 +92,7 @@ func endpoints() []endpoint {
 
 func TestWhoMayCallWhat(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for _, e := range endpoints() {
 		before := len(w.audited())
 		call := func(authorization string) reply {
@@ -125,7 +125,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 
 func TestTheMatrixKnowsEveryOperation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	known := []string{"get-health", "get-ready"} // for anyone
 	for _, e := range endpoints() {
 		known = append(known, e.id)
@@ -145,13 +145,13 @@ func TestTheMatrixKnowsEveryOperation(t *testing.T) {
 
 func TestSchemesHaveNoCase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.send("", "GET", "/v1/deliveries", nil, "Authorization", "bearer  "+w.adaToken).ok(http.StatusOK)
 }
 
 func TestWhoIsBlockedIsOutAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
 	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": store.UserBlocked}).ok(http.StatusOK)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusForbidden, fault.UserNotActive, "")

@@ -11,14 +11,14 @@ import (
 )
 
 // book adds a book and gives its id.
-func (w *world) book(title string) string {
+func (w *rig) book(title string) string {
 	w.t.Helper()
 	return w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": title}).ok(http.StatusCreated).body["id"].(string)
 }
 
 func TestABook(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	made := w.send(w.adaToken, "POST", "/v1/books", `{"title":" Wheels 🛞 ","author":" Ë. Cartwright"}`).ok(http.StatusCreated).body
 	for name, want := range map[string]any{
 		"title": "Wheels 🛞", "author": "Ë. Cartwright", "state": "Archive", "media": "[]", "creator_id": fmt.Sprint(w.ada.ID),
@@ -48,7 +48,7 @@ func TestABook(t *testing.T) {
 // TestAMediumIsMarked lets an administrator say that files are gone.
 func TestAMediumIsMarked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	id := w.book("Wheels")
 	for _, medium := range []string{"text", "audio"} {
 		w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', '/d/wheels', 'magnet:x')`, id, medium)
@@ -76,7 +76,7 @@ func TestAMediumIsMarked(t *testing.T) {
 
 func TestTheSameKeyIsTheSameBook(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	add := func(token, title string) reply {
 		return w.send(token, "POST", "/v1/books", map[string]any{"title": title}, "Idempotency-Key", "k")
 	}
@@ -92,7 +92,7 @@ func TestTheSameKeyIsTheSameBook(t *testing.T) {
 
 func TestListsOfBooks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var all []string
 	for i := range 7 {
 		all = append(all, w.book(fmt.Sprintf("Volume %d", i)))

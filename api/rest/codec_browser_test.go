@@ -29,7 +29,7 @@ fetch(%q, {method: "POST", credentials: "include", headers: {"Content-Type": "ap
 func TestCodecInABrowser(t *testing.T) {
 	browser := chromium(t)
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	body := encryptedBody(t)
 	api := httptest.NewUnstartedServer(nil)
 	decode := "http://" + api.Listener.Addr().String() + "/codec/decode"

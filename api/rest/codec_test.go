@@ -25,7 +25,7 @@ var payloads = func() *codec.Codec {
 }()
 
 // ask sends something to the codec's door.
-func (w *world) ask(method, path, body string, headers ...string) (*http.Response, string) {
+func (w *rig) ask(method, path, body string, headers ...string) (*http.Response, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -67,7 +67,7 @@ func encryptedBody(t *testing.T) string {
 // TestCodec lets administrators read payloads, by a token or by a browser's password, from the Web UI's pages only.
 func TestCodec(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	body, planted := encryptedBody(t), base64.StdEncoding.EncodeToString([]byte(`"planted"`))
 	bearer := "Bearer " + w.adminToken
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("anybody:"+w.adminToken))

@@ -11,14 +11,14 @@ import (
 	"stagecoach/internal/store"
 )
 
-func (w *world) deliver(token string, file store.File, key string) reply {
+func (w *rig) deliver(token string, file store.File, key string) reply {
 	w.t.Helper()
 	return w.send(token, "POST", "/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "Idempotency-Key", key)
 }
 
 func TestADelivery(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/films/a.mkv", 1000)
 	made := w.deliver(w.adaToken, file, "key-1").ok(http.StatusCreated).body
 	id := made["id"].(string)
@@ -69,7 +69,7 @@ func TestADelivery(t *testing.T) {
 
 func TestAnothersDeliveryIsNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
 	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
 		w.send(w.bobToken, call[0], "/v1/deliveries/"+id+call[1], nil).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
@@ -94,7 +94,7 @@ func TestAnothersDeliveryIsNotThere(t *testing.T) {
 
 func TestFilesThatCannotBeDelivered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	folder, err := w.store.SaveFiles(t.Context(), []store.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestFilesThatCannotBeDelivered(t *testing.T) {
 
 func TestADeliveryIsNotLostWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.temporal.setDown(true)
 	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
 	w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
@@ -127,7 +127,7 @@ func TestADeliveryIsNotLostWithoutTemporal(t *testing.T) {
 
 func TestListsOfDeliveries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/a", 1)
 	var adas, all []string
 	for i := range 23 {

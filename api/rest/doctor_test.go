@@ -13,7 +13,7 @@ import (
 // TestDoctor follows a request for checks from the administrator who asks to the last process that answers.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	starts := func(identity string) {
 		t.Helper()

@@ -16,13 +16,13 @@ import (
 const magnet = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=Wheels"
 
 // download asks for a torrent.
-func (w *world) download(token, book, medium string) reply {
+func (w *rig) download(token, book, medium string) reply {
 	w.t.Helper()
 	return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet})
 }
 
 // end moves a download to a status behind everybody's back.
-func (w *world) end(id string, status lifecycle.DownloadState) {
+func (w *rig) end(id string, status lifecycle.DownloadState) {
 	w.t.Helper()
 	w.exec(`UPDATE download_jobs SET status = $2, completed_at_utc = CASE WHEN $2 = 'completed' THEN now() END, content_path = '/d/x',
 		failure_reason = CASE WHEN $2 = 'failed' THEN 'missing_external_job' END WHERE id = $1`, id, string(status))
@@ -30,7 +30,7 @@ func (w *world) end(id string, status lifecycle.DownloadState) {
 
 func TestADownload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	made := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body
 	id := made["id"].(string)
@@ -112,7 +112,7 @@ func TestADownload(t *testing.T) {
 // key is given with else is refused.
 func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	ask := func(token, medium, key string) reply {
 		return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet}, "Idempotency-Key", key)
@@ -137,7 +137,7 @@ func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 
 func TestACancelThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	begin := func() (id int64, cancel func(body any) reply) {
 		path := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
 		id, err := strconv.ParseInt(path, 10, 64)
@@ -180,7 +180,7 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 
 func TestWithoutQBittorrent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	off := &service.Downloads{Temporal: w.torrents, Store: w.store, Off: true}
 	_, _, err := off.Start(t.Context(), w.ada, service.DownloadAsk{BookID: 1, MediaType: "text", SourceURL: magnet})
 	if fault.CodeOf(err) != fault.ProviderUnavailable {
@@ -190,7 +190,7 @@ func TestWithoutQBittorrent(t *testing.T) {
 
 func TestADownloadIsNotLostWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	w.temporal.setDown(true)
 	first := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"]
@@ -202,7 +202,7 @@ func TestADownloadIsNotLostWithoutTemporal(t *testing.T) {
 
 func TestAnothersDownloadIsNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
 	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
 		w.send(w.bobToken, call[0], "/v1/downloads/"+id+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
@@ -227,7 +227,7 @@ func TestAnothersDownloadIsNotThere(t *testing.T) {
 
 func TestListsOfDownloads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var all, adas []string
 	books := []string{w.book("One"), w.book("Two"), w.book("Three")}
 	for _, book := range books {
@@ -266,7 +266,7 @@ func TestListsOfDownloads(t *testing.T) {
 
 func TestTheStreamShowsDownloads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	w.download(w.bobToken, book, "text").ok(http.StatusCreated)
 	id := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
@@ -286,7 +286,7 @@ func TestTheStreamShowsDownloads(t *testing.T) {
 
 func TestDownloadBodiesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	long := func(n int) string { return strings.Repeat("x", n) }
 	right := func(more string) string {

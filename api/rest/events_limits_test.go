@@ -14,7 +14,7 @@ import (
 )
 
 // eventually waits until something has come true.
-func (w *world) eventually(what string, is func() bool) {
+func (w *rig) eventually(what string, is func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -24,14 +24,14 @@ func (w *world) eventually(what string, is func() bool) {
 }
 
 // write adds events of an owner, each of its own transaction of the record.
-func (w *world) write(owner store.User, entity, howMany int) {
+func (w *rig) write(owner store.User, entity, howMany int) {
 	w.t.Helper()
 	w.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
 		SELECT 'delivery', $2::bigint::text, n, $1, 'x', 'y' FROM generate_series(1, $3) n`, owner.ID, entity, howMany)
 }
 
 // statements counts what this database was asked until now.
-func (w *world) statements() (count int) {
+func (w *rig) statements() (count int) {
 	w.t.Helper()
 	time.Sleep(1500 * time.Millisecond) // PostgreSQL's processes tell their counts once a second
 	if err := w.db.QueryRow(w.t.Context(), `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&count); err != nil {
@@ -43,7 +43,7 @@ func (w *world) statements() (count int) {
 // TestManyStreamsCostTheRecordNoMoreThanOne follows the same events with one stream and with sixty.
 func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.write(w.bob, 1, 5000)
 	asked := func() int {
 		before := w.statements()
@@ -84,7 +84,7 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 // TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not look at it again.
 func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ada, admin := w.follow(w.adaToken, "0-0"), w.follow(w.adminToken, "0-0")
 	w.write(w.bob, 1, 3000)
 	for range 3000 {
@@ -104,7 +104,7 @@ func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 // TestAnOldCursorIsToldWhereToBegin asks for what retention has deleted, and for what is too far back.
 func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.write(w.ada, 1, 10)
 	early, _ := w.listen(w.adaToken, "0-0")
 	first := w.next(early)
@@ -126,7 +126,7 @@ func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 
 func TestStreamsAreLimitedPerUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var all []*followed
 	for range 10 {
 		all = append(all, w.follow(w.adaToken, ""))
@@ -141,7 +141,7 @@ func TestStreamsAreLimitedPerUser(t *testing.T) {
 }
 
 // open asks for a stream and leaves it at once: the answer is that of its beginning.
-func (w *world) open(token, after string) reply {
+func (w *rig) open(token, after string) reply {
 	w.t.Helper()
 	ctx, leave := context.WithCancel(w.t.Context())
 	defer leave()
@@ -168,7 +168,7 @@ func (w *world) open(token, after string) reply {
 // TestALongTransactionHoldsEventsBack keeps one open: what is held back is seen in the metrics, and comes when it ends.
 func TestALongTransactionHoldsEventsBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	events, _ := w.listen(w.adaToken, "")
 	long, err := w.db.Begin(t.Context())
 	if err != nil {
@@ -199,7 +199,7 @@ func TestALongTransactionHoldsEventsBack(t *testing.T) {
 }
 
 // gauge reads a metric without labels; -1: there is none.
-func (w *world) gauge(name string) float64 {
+func (w *rig) gauge(name string) float64 {
 	w.t.Helper()
 	value := -1.0
 	served := httptest.NewRecorder()

@@ -36,14 +36,14 @@ func (f *followed) cursor() string {
 }
 
 // listen opens a stream; it ends with the test, or by the function it gives.
-func (w *world) listen(token, after string) (<-chan streamed, func()) {
+func (w *rig) listen(token, after string) (<-chan streamed, func()) {
 	w.t.Helper()
 	f := w.follow(token, after)
 	return f.events, f.leave
 }
 
 // follow opens a stream; it ends with the test, or when one leaves it.
-func (w *world) follow(token, after string) *followed {
+func (w *rig) follow(token, after string) *followed {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.t.Cleanup(cancel)
@@ -94,7 +94,7 @@ func (w *world) follow(token, after string) *followed {
 	return f
 }
 
-func (w *world) next(events <-chan streamed) streamed {
+func (w *rig) next(events <-chan streamed) streamed {
 	w.t.Helper()
 	select {
 	case event, ok := <-events:
@@ -108,7 +108,7 @@ func (w *world) next(events <-chan streamed) streamed {
 	return streamed{}
 }
 
-func (w *world) ends(events <-chan streamed) {
+func (w *rig) ends(events <-chan streamed) {
 	w.t.Helper()
 	for deadline := time.After(time.Minute); ; {
 		select {
@@ -125,7 +125,7 @@ func (w *world) ends(events <-chan streamed) {
 
 func TestTheStreamShowsWhatOneMaySee(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/a", 1)
 	before := w.deliver(w.adaToken, file, "before").ok(http.StatusCreated).body["id"]
 	ada, _ := w.listen(w.adaToken, "")
@@ -173,7 +173,7 @@ func TestTheStreamShowsWhatOneMaySee(t *testing.T) {
 // TestNothingIsLostOrRepeated drops the stream again and again while many write, some of whom commit late.
 func TestNothingIsLostOrRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	const writers, each = 8, 60
 	var wg sync.WaitGroup
 	for n := range writers {
@@ -220,7 +220,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 
 func TestTheStreamEndsWithTheAccess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/a", 1)
 	events, _ := w.listen(w.adaToken, "")
 	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, store.UserChange{Status: store.UserBlocked}); err != nil {
@@ -238,7 +238,7 @@ func TestTheStreamEndsWithTheAccess(t *testing.T) {
 
 func TestARoleThatChangesChangesTheStream(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/a", 1)
 	events, _ := w.listen(w.adaToken, "")
 	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`).ok(http.StatusOK)
@@ -258,7 +258,7 @@ func TestARoleThatChangesChangesTheStream(t *testing.T) {
 
 func TestTheStreamEndsWithTheProcess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	events, _ := w.listen(w.adaToken, "")
 	w.stop()
 	w.ends(events)
@@ -266,7 +266,7 @@ func TestTheStreamEndsWithTheProcess(t *testing.T) {
 
 func TestASlowClientHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", w.url+"/v1/events?last_event_id=0-0", nil)
 	if err != nil {
 		t.Fatal(err)

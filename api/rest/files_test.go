@@ -14,7 +14,7 @@ import (
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.disk.put("/b.txt", 5)
 	w.disk.put("/z/deep/film.mkv", 7)
 	w.disk.put("/a.txt", 0)
@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 
 func TestOddNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	odd := []string{
 		`say "hi" & 'bye' <b>`, "😀🎬.mkv", "100%2F2%00.txt", "a+b=c?d#e;f", `back\slash`, " spaces ", "tab\there", strings.Repeat("я", 125) + "_.mkv",
 	}
@@ -73,7 +73,7 @@ func TestOddNames(t *testing.T) {
 
 func TestALargeFolder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	const entries = 10_000
 	for i := range entries {
 		w.disk.put(fmt.Sprintf("/big/%05d.txt", i), 1)
@@ -89,7 +89,7 @@ func TestALargeFolder(t *testing.T) {
 
 func TestSearchingFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for i := range 25 {
 		w.disk.put(fmt.Sprintf("/d%d/Film %02d.mkv", i%3, i), 1)
 	}

@@ -18,7 +18,7 @@ const (
 
 func TestQueriesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.bank()
 	lists := []string{"/v1/files", "/v1/deliveries", "/v1/workspaces", "/v1/tasks", "/v1/books", "/v1/downloads", "/v1/transactions", "/v1/users", "/v1/audit", "/v1/findings"}
 	for _, list := range lists {
@@ -60,7 +60,7 @@ func TestQueriesThatAreWrong(t *testing.T) {
 
 func TestBodiesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	user := fmt.Sprintf("/v1/users/%d", w.ada.ID)
 	type wrong struct {
 		body  string
@@ -146,7 +146,7 @@ func TestBodiesThatAreWrong(t *testing.T) {
 
 func TestTheIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/a", 1)
 	body := map[string]any{"file_id": fmt.Sprint(file.ID)}
 	w.send(w.adaToken, "POST", "/v1/deliveries", body).refused(unprocessable, fault.IdempotencyKey, "Idempotency-Key")
@@ -159,7 +159,7 @@ func TestTheIdempotencyKey(t *testing.T) {
 
 func TestBodiesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	const mib = 1 << 20
 	fill := func(size int) string {
 		const frame = `{"name":"x","role":"USER","x":""}`
@@ -181,7 +181,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 // TestBrokenHTTP sends what no client library would.
 func TestBrokenHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for _, body := range []string{"zz\r\n{}\r\n0\r\n\r\n", "2\r\n{}XX0\r\n\r\n"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
 		if err != nil {

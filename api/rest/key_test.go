@@ -10,7 +10,7 @@ import (
 // TestAKeyThatIsNotAllowed says which character or which length is wrong with it.
 func TestAKeyThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/films/a.mkv", 1000)
 	for key, want := range map[string]string{
 		"two words":              "character 4 is U+0020",

@@ -18,7 +18,7 @@ import (
 // TestRequestsOfAUserAreBounded floods the API as one user.
 func TestRequestsOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, 1) })
+	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, 1) })
 	var refused *reply
 	for range 200 {
 		if r := w.send(w.adaToken, "GET", "/v1/workspaces", nil); r.status == http.StatusTooManyRequests {
@@ -42,7 +42,7 @@ func TestRequestsOfAUserAreBounded(t *testing.T) {
 // TestWrongTokensAreRefusedBeforeTheyAreLookedUp guesses tokens from the address that all others of this test come from, too.
 func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, func(o *rest.Options) { o.Guesses = allowance.NewGuesses(1) })
+	w := newRigWith(t, func(o *rest.Options) { o.Guesses = allowance.NewGuesses(1) })
 	w.send(w.adaToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
 	limited := false
 	for i := range 200 {
@@ -63,7 +63,7 @@ func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 // TestQuotasOverHTTP makes one thing of each kind more than a user may have.
 func TestQuotasOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.store.Quotas = store.Quotas{Tasks: 2, Deliveries: 1, Downloads: 1, Workspaces: 1, Members: 2, Books: 2}
 	exceeded := func(r reply, limit string, maximum int) {
 		t.Helper()
@@ -128,7 +128,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	counted := map[string]int{}
-	w := newWorldWith(t, func(o *rest.Options) {
+	w := newRigWith(t, func(o *rest.Options) {
 		o.Requests, o.Guesses = allowance.NewUsers(o.Store, 1), allowance.NewGuesses(1)
 		o.OnRefused = func(limit string) {
 			mu.Lock()

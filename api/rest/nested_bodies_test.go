@@ -10,9 +10,9 @@ import (
 // that cannot be read.
 func TestNestedBodies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.callersOutOfReach()
-	o := &oddCaller{world: w, document: w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body}
+	o := &oddCaller{rig: w, document: w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body}
 
 	const levels = 100_000
 	bodies := map[string]string{

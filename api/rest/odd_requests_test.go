@@ -32,10 +32,10 @@ func TestOddRequests(t *testing.T) {
 	if testing.Short() {
 		requests /= 20
 	}
-	w := newWorld(t)
+	w := newRig(t)
 	w.callersOutOfReach()
 	w.oneOfEverything()
-	o := &oddCaller{world: w, rand: rand.New(rand.NewPCG(uint64(seed), 0)), answers: map[string]map[int]int{}}
+	o := &oddCaller{rig: w, rand: rand.New(rand.NewPCG(uint64(seed), 0)), answers: map[string]map[int]int{}}
 	o.document = w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	operations := o.operations()
 	for i := range requests {
@@ -65,7 +65,7 @@ func setting(t *testing.T, name string, standard int) int {
 }
 
 // callersOutOfReach makes users with ids that no request comes by: it would take away their rights or their tokens.
-func (w *world) callersOutOfReach() {
+func (w *rig) callersOutOfReach() {
 	w.t.Helper()
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 1000000`)
 	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 1000000`)
@@ -77,7 +77,7 @@ func (w *world) callersOutOfReach() {
 }
 
 // oneOfEverything fills the record, so that ids such as 1 and 2 name something.
-func (w *world) oneOfEverything() {
+func (w *rig) oneOfEverything() {
 	w.t.Helper()
 	for i := range 3 {
 		w.deliver(w.adaToken, w.file(fmt.Sprint("/file", i), 10), fmt.Sprint(i))
@@ -99,7 +99,7 @@ func (w *world) oneOfEverything() {
 
 // oddCaller makes one request after the other. Its numbers come from one source, so that the same seed makes the same requests.
 type oddCaller struct {
-	*world
+	*rig
 	rand     *rand.Rand
 	document map[string]any
 	number   int

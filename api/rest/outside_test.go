@@ -23,7 +23,7 @@ import (
 
 func TestHealthAndReadiness(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	if a := w.send("", "GET", "/health", nil).ok(http.StatusOK); strings.TrimSpace(a.raw) != `{"ok":true}` {
 		t.Errorf("health is %s", a.raw)
 	}
@@ -45,7 +45,7 @@ func TestHealthAndReadiness(t *testing.T) {
 }
 
 // becomesReady waits until /ready answers with a status: an answer is good for a second.
-func (w *world) becomesReady(status int) {
+func (w *rig) becomesReady(status int) {
 	w.t.Helper()
 	for patience := time.Now().Add(time.Minute); w.send("", "GET", "/ready", nil).status != status; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(patience) {
@@ -57,7 +57,7 @@ func (w *world) becomesReady(status int) {
 // TestAFloodOfReadyCostsNothing asks from many connections at once, without a token: both services are asked once a second at most.
 func TestAFloodOfReadyCostsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	began := time.Now()
 	var all sync.WaitGroup
 	for range 20 {
@@ -84,7 +84,7 @@ func TestWithoutTheDatabase(t *testing.T) {
 	t.Cleanup(s.Close)
 	server := httptest.NewServer(rest.New(rest.Options{Store: s}))
 	t.Cleanup(server.Close)
-	w := &world{t: t, url: server.URL}
+	w := &rig{t: t, url: server.URL}
 	for _, e := range endpoints() {
 		w.send("sc_any", e.method, e.target, e.body, "Idempotency-Key", "k").refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
 	}
@@ -92,7 +92,7 @@ func TestWithoutTheDatabase(t *testing.T) {
 
 func TestWhatFailsInsideStaysInside(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.exec(`ALTER TABLE users RENAME TO people`) // a statement fails: that is our own fault
 	a := w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusInternalServerError, fault.Internal, "")
 	if log := w.log.String(); !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, "SQLSTATE") {
@@ -102,7 +102,7 @@ func TestWhatFailsInsideStaysInside(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated)
 	w.download(w.adaToken, w.book("A book"), "text").ok(http.StatusCreated)
 	if err := w.store.NotePollFailure(t.Context(), string(fault.ProviderUnavailable)); err != nil {
@@ -135,7 +135,7 @@ func TestStatus(t *testing.T) {
 
 func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for _, path := range []string{"/", "/v1", "/v2/files", "/v1/deliveries/", "/v1/deliveries/1/nothing", "/openapi.yaml", "/docs/", "/schemas/User.json", "/%00", "/..%2f"} {
 		w.send(w.adminToken, "GET", path, nil).refused(http.StatusNotFound, fault.NotFound, "")
 	}
@@ -170,7 +170,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 
 func TestTheAccessLogTellsNothingPrivate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.disk.put("/private/diary.txt", 1)
 	w.send(w.adaToken, "GET", "/v1/files?path=/private", nil).ok(http.StatusOK)
 	w.send(w.adaToken, "GET", "/v1/files?path=/private/other", nil).refused(http.StatusNotFound, fault.FileNotFound, "path")
@@ -191,7 +191,7 @@ func TestTheAccessLogTellsNothingPrivate(t *testing.T) {
 
 func TestTheDocument(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	if version, _ := document["openapi"].(string); !strings.HasPrefix(version, "3.1") {
 		t.Errorf("version %q", version)
@@ -307,7 +307,7 @@ func TestThePageInABrowser(t *testing.T) {
 
 func TestExamplesInTheDocumentAreValid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for _, name := range []string{"Delivery", "File", "User", "Problem", "Event", "Status", "DeliveryRequest", "UserRequest"} {

@@ -13,7 +13,7 @@ import (
 // TestLinksAreForTheirOwners shows a medium's link to whose download brought it and to administrators, in the list and alone.
 func TestLinksAreForTheirOwners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	book := w.book("Wheels")
 	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:adas', $2)`, book, w.ada.ID)
 	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', '/d/b', 'magnet:nobodys')`, book)
@@ -40,7 +40,7 @@ func TestLinksAreForTheirOwners(t *testing.T) {
 }
 
 // metrics gives what the listener of the metrics would answer.
-func (w *world) metrics() string {
+func (w *rig) metrics() string {
 	answer := httptest.NewRecorder()
 	w.measures.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	return answer.Body.String()
@@ -49,7 +49,7 @@ func (w *world) metrics() string {
 // TestMetricsAreElsewhere and the old path says where.
 func TestMetricsAreElsewhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	a := w.send("", "GET", "/metrics", nil).refused(http.StatusGone, fault.MetricsMoved, "")
 	if !strings.Contains(a.raw, "STAGECOACH_API_METRICS_ADDR") || strings.Contains(a.raw, "go_goroutines") {
 		t.Errorf("the old path answers %s", a.raw)
@@ -59,7 +59,7 @@ func TestMetricsAreElsewhere(t *testing.T) {
 // TestMembersAreNamedOnceTheyAgree lets Bob in: others see his name only after he has agreed, himself and administrators before.
 func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := "/v1/workspaces/" + w.workspace()
 	shown := func(token string) (name, agreed any) {
 		member := w.send(token, "GET", space+"/members", nil).ok(http.StatusOK).items()[1]

@@ -60,7 +60,7 @@ func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody
 	body := statusBody{
 		At: utc(now.At), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, TopErrors: []errorCountBody{}, Stuck: now.Stuck(), StuckJobs: []string{},
-		DownloadsInStatus: now.DownloadsInStatus, WholeBody: wholeFrom(now.Whole),
+		DownloadsInStatus: now.DownloadsInStatus, WholeBody: wholeFrom(now.Overview),
 	}
 	if q := now.QBittorrent; q != nil {
 		body.QBittorrent = &qbittorrentBody{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: optional(q.Error)}

@@ -69,7 +69,7 @@ type stopBody struct {
 	RetryAt *time.Time `json:"retry_at" example:"2026-03-01T13:00:00Z" doc:"Of a hold: when one purchase may try"`
 }
 
-func wholeFrom(w status.Whole) WholeBody {
+func wholeFrom(w status.Overview) WholeBody {
 	body := WholeBody{
 		TasksInStatus: w.TasksInStatus, TransactionsInStatus: w.TransactionsInStatus, NeedsReview: w.NeedsReview, TemporalAnswers: w.TemporalAnswers,
 		OpenFindings: w.OpenFindings,

@@ -13,7 +13,7 @@ const conflict = http.StatusConflict
 
 func TestTheLifeOfATask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	id := w.task(w.adaToken, space, nil)["id"]
 	claimed := w.act(w.bobToken, id, "claim", "mine").ok(http.StatusOK).body
@@ -65,7 +65,7 @@ func TestTheLifeOfATask(t *testing.T) {
 
 func TestRefusalsOfActions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	detail := func(a reply, name string) string { return fmt.Sprint(a.body["details"].(map[string]any)[name]) }
 	free := w.task(w.adaToken, space, nil)["id"]
@@ -128,7 +128,7 @@ func TestRefusalsOfActions(t *testing.T) {
 // TestRepeatedRequestsGiveTheFirstAnswer repeats each changing request with its key after the world has moved on.
 func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	taken := w.task(w.adaToken, space, nil)["id"]
 	w.act(w.adaToken, taken, "claim", "mine").ok(http.StatusOK)
@@ -182,7 +182,7 @@ func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 
 func TestTasksWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	w.temporal.setDown(true)
 	id := w.task(w.adaToken, space, nil)["id"]
@@ -194,7 +194,7 @@ func TestTasksWithoutTemporal(t *testing.T) {
 
 func TestStatsOfTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	id := w.task(w.adaToken, space, nil)["id"]
 	w.act(w.bobToken, id, "claim", "x").ok(http.StatusOK)
@@ -222,7 +222,7 @@ func TestStatsOfTasks(t *testing.T) {
 
 func TestTheStreamShowsTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	_, eveToken := w.user("Eve", 105, "USER", "ACTIVE")
 	streams := map[string]<-chan streamed{}

@@ -11,7 +11,7 @@ import (
 
 func TestTaskBodiesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	id := fmt.Sprint(w.task(w.adaToken, space, nil)["id"])
 	type wrong struct{ body, field string }

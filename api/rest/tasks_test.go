@@ -11,7 +11,7 @@ import (
 )
 
 // task makes a task of a workspace; more are further fields.
-func (w *world) task(token, workspace string, more map[string]any) map[string]any {
+func (w *rig) task(token, workspace string, more map[string]any) map[string]any {
 	w.t.Helper()
 	body := map[string]any{"workspace_id": workspace, "title": "Write it down"}
 	for name, value := range more {
@@ -21,7 +21,7 @@ func (w *world) task(token, workspace string, more map[string]any) map[string]an
 }
 
 // act does something to a task.
-func (w *world) act(token string, task any, action, comment string, headers ...string) reply {
+func (w *rig) act(token string, task any, action, comment string, headers ...string) reply {
 	w.t.Helper()
 	body := map[string]any{"comment": comment}
 	if to, isStatus := strings.CutPrefix(action, "status "); isStatus {
@@ -32,7 +32,7 @@ func (w *world) act(token string, task any, action, comment string, headers ...s
 
 func TestATask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	first := w.task(w.adaToken, space, nil)
 	made := w.task(w.adaToken, space, map[string]any{
@@ -72,7 +72,7 @@ func TestATask(t *testing.T) {
 
 func TestABatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	old := w.task(w.adaToken, space, nil)["id"]
 	batch := func(tasks string, headers ...string) reply {
@@ -113,7 +113,7 @@ func TestABatch(t *testing.T) {
 
 func TestWhoSeesATask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space := w.workspace()
 	eve, eveToken := w.user("Eve", 105, "USER", "ACTIVE")
 	public := w.task(w.adaToken, space, nil)["id"]
@@ -162,7 +162,7 @@ func TestWhoSeesATask(t *testing.T) {
 
 func TestListsOfTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space, other := w.workspace(), w.workspace()
 	var all, here []string
 	for i := range 23 {

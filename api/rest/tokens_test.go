@@ -13,7 +13,7 @@ import (
 )
 
 // token makes a token of a user's, past the API.
-func (w *world) token(user store.User, scopes ...store.Scope) (secret, id string) {
+func (w *rig) token(user store.User, scopes ...store.Scope) (secret, id string) {
 	w.t.Helper()
 	secret = store.NewToken()
 	token, err := w.store.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
@@ -24,7 +24,7 @@ func (w *world) token(user store.User, scopes ...store.Scope) (secret, id string
 }
 
 // declaredScopes reads from the document which scope each operation needs; "" is one that any token opens.
-func (w *world) declaredScopes() map[string]store.Scope {
+func (w *rig) declaredScopes() map[string]store.Scope {
 	w.t.Helper()
 	declared := map[string]store.Scope{}
 	for _, item := range w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body["paths"].(map[string]any) {
@@ -47,7 +47,7 @@ func (w *world) declaredScopes() map[string]store.Scope {
 // TestEveryOperationNeedsItsScope calls each operation with a token of each scope.
 func TestEveryOperationNeedsItsScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	declared := w.declaredScopes()
 	secrets := map[store.Scope]string{}
 	for _, scope := range store.Scopes {
@@ -88,7 +88,7 @@ func empowers(id string) bool { return id == "create-user" || id == "renew-user-
 // TestTokens lives through the life of a token.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	made := w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"import","scopes":["read","files"]}`).ok(http.StatusCreated).body
 	secret, path := made["token"].(string), "/v1/tokens/"+made["id"].(string)
 	if fmt.Sprint(made["scopes"]) != "[read files]" || made["expires_at"] != nil || made["last_used_at"] != nil || made["current"] != false {
@@ -123,7 +123,7 @@ func TestTokens(t *testing.T) {
 // TestATokenGrantsNoMoreThanItsMaker in scopes, in time, and over others.
 func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	refused := func(a reply, missing string) {
 		t.Helper()
 		a.refused(http.StatusForbidden, fault.InsufficientScope, "")
@@ -175,7 +175,7 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 // TestAdministratorsLookAfterOthersTokens lists and revokes them.
 func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	narrow := w.send(w.adminToken, "POST", "/v1/users", `{"name":"agent","scopes":["read","tasks"]}`).ok(http.StatusCreated).body
 	w.send(w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["money"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
 	path := fmt.Sprintf("/v1/users/%s/tokens", narrow["id"])

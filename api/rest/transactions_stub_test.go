@@ -101,16 +101,16 @@ func hashOf(of ...any) string {
 
 // bank is a wallet's history.
 type bank struct {
-	*world
+	*rig
 	last store.ChainTransaction
 }
 
-func (w *world) bank() *bank {
+func (w *rig) bank() *bank {
 	w.t.Helper()
 	if _, err := w.store.OpenWallet(w.t.Context(), ourWallet, store.WalletStart{}); err != nil {
 		w.t.Fatal(err)
 	}
-	return &bank{world: w, last: store.ChainTransaction{At: time.Now().Truncate(time.Second)}}
+	return &bank{rig: w, last: store.ChainTransaction{At: time.Now().Truncate(time.Second)}}
 }
 
 func (b *bank) happens(t store.ChainTransaction) store.ChainTransaction {

@@ -15,7 +15,7 @@ import (
 
 func TestATransaction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	hash := b.processed()
 	got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
@@ -57,7 +57,7 @@ func TestATransaction(t *testing.T) {
 
 func TestRetryingATransaction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	retry := func(hash string, body any, headers ...string) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/retry", body, headers...)
@@ -99,7 +99,7 @@ func TestRetryingATransaction(t *testing.T) {
 
 func TestResolvingATransaction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	resolve := func(hash string, body any) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/resolve", body)
@@ -134,7 +134,7 @@ func TestResolvingATransaction(t *testing.T) {
 
 func TestWritingOffARefund(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	writeOff := func(hash string, body any) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/write-off", body)
@@ -166,7 +166,7 @@ func TestWritingOffARefund(t *testing.T) {
 // TestRetriesAreShown gives the time of the system's next try, or that it has given up.
 func TestRetriesAreShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	for name, c := range map[string]struct {
 		policy       store.RetryPolicy
@@ -187,7 +187,7 @@ func TestRetriesAreShown(t *testing.T) {
 
 func TestListsOfTransactions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	good, bad := b.processed(), b.failed("Username not found", lifecycle.NonRetryable)
 	may := b.failed("Failed to fetch: Network error", lifecycle.Retryable)
@@ -226,7 +226,7 @@ func TestListsOfTransactions(t *testing.T) {
 
 func TestStatsOfTransactions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	for range 2 {
 		b.processed()
@@ -261,7 +261,7 @@ func TestStatsOfTransactions(t *testing.T) {
 
 func TestPayments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	first, second := b.processing(), b.processing()
 	for _, hash := range []string{first, second} {
@@ -293,7 +293,7 @@ func TestPayments(t *testing.T) {
 
 func TestTheLedger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	b := w.bank()
 	hash := b.processed()
 	balances := map[string]float64{}
@@ -341,7 +341,7 @@ func TestTheLedger(t *testing.T) {
 
 func TestWithoutAWallet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for _, e := range endpoints() {
 		if strings.Contains(e.target, "transactions") || strings.Contains(e.target, "/payments") {
 			w.send(w.adminToken, e.method, e.target, e.body).refused(http.StatusServiceUnavailable, fault.NotConfigured, "")
@@ -351,7 +351,7 @@ func TestWithoutAWallet(t *testing.T) {
 
 func TestTheStreamShowsTransactions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	if err := w.store.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // TestAPersonIsForgotten looks for everything of Ada's after she was forgotten: no row of the record names her, and what she has running ends.
 func TestAPersonIsForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	space, ada := w.workspace(), fmt.Sprintf("/v1/users/%d", w.ada.ID)
 	w.exec(`UPDATE users SET name = 'Ada Lovelace', username = 'lovelace', telegram_id = 555101 WHERE id = $1`, w.ada.ID)
 	file := w.file("/ok.pdf", 5)
@@ -70,7 +70,7 @@ func TestAPersonIsForgotten(t *testing.T) {
 }
 
 // holding lists tables with a row in which one of the words stands.
-func (w *world) holding(words ...string) (tables []string) {
+func (w *rig) holding(words ...string) (tables []string) {
 	w.t.Helper()
 	rows, err := w.db.Query(w.t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *world) holding(words ...string) (tables []string) {
 // TestForgettingIsFinishedLater begins while Temporal is away: the record forgets at once, and the same request ends what runs.
 func TestForgettingIsFinishedLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	file := w.file("/ok.pdf", 5)
 	delivery := w.send(w.adaToken, "POST", "/v1/deliveries", fmt.Sprintf(`{"file_id":"%d"}`, file.ID), "Idempotency-Key", "adas").ok(http.StatusCreated).body["id"].(string)
 	forget := fmt.Sprintf("/v1/users/%d/forget", w.ada.ID)

@@ -11,7 +11,7 @@ import (
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	made := w.send(w.adminToken, "POST", "/v1/users", `{"name":"Eve \"🦊\"","telegram_id":777,"role":"USER","language":"ru"}`).ok(http.StatusCreated).body
 	id, token := made["id"].(string), made["token"].(string)
 	for name, want := range map[string]any{"name": `Eve "🦊"`, "telegram_id": "777", "role": "USER", "language": "ru", "status": "ACTIVE"} {
@@ -62,7 +62,7 @@ func TestUsers(t *testing.T) {
 
 func TestAdministratorsDoNotLockThemselvesOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	self := fmt.Sprintf("/v1/users/%d", w.admin.ID)
 	w.send(w.adminToken, "PATCH", self, `{"role":"USER"}`).refused(http.StatusConflict, fault.OwnAccess, "role")
 	w.send(w.adminToken, "PATCH", self, `{"status":"BLOCKED","name":"x"}`).refused(http.StatusConflict, fault.OwnAccess, "status")
@@ -75,7 +75,7 @@ func TestAdministratorsDoNotLockThemselvesOut(t *testing.T) {
 
 func TestListsOfUsersAndOfTheAudit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.exec(`INSERT INTO users (name) SELECT 'u' || n FROM generate_series(1, 30) n`)
 	w.exec(`INSERT INTO audit_log (actor_id, action, outcome, door) SELECT 1, 'a' || n, 'done', 'bot' FROM generate_series(1, 30) n`)
 	var ids []string

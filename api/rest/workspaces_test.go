@@ -10,7 +10,7 @@ import (
 )
 
 // workspace makes a workspace of Ada's with Bob as a member, and gives its id.
-func (w *world) workspace() string {
+func (w *rig) workspace() string {
 	w.t.Helper()
 	id := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Shop"}`).ok(http.StatusCreated).body["id"].(string)
 	w.send(w.adaToken, "PUT", fmt.Sprintf("/v1/workspaces/%s/members/%d", id, w.bob.ID), nil).ok(http.StatusNoContent)
@@ -19,7 +19,7 @@ func (w *world) workspace() string {
 
 func TestAWorkspace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	made := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":" Shop 🦊 ","status_deadlines":{"NEW":0.5,"BLOCKED":0},"stuck_release_after":7,"new_deadline_waits_for_blockers":true}`).
 		ok(http.StatusCreated).body
 	id := made["id"].(string)
@@ -76,7 +76,7 @@ func TestAWorkspace(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	id := w.workspace()
 	target := "/v1/workspaces/" + id + "/members"
 	ada, bob := fmt.Sprint(w.ada.ID), fmt.Sprint(w.bob.ID)
@@ -119,7 +119,7 @@ func TestMembers(t *testing.T) {
 
 func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	id := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Ada's"}`).ok(http.StatusCreated).body["id"].(string)
 	calls := [][3]string{
 		{"GET", "/v1/workspaces/%s", ""},
@@ -160,7 +160,7 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 
 func TestListsOfWorkspaces(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var adas, all []string
 	for i := range 7 {
 		token := w.adaToken

@@ -135,17 +135,17 @@ func (silentService) DescribeTaskQueue(context.Context, *workflowservice.Describ
 
 // showBoard does what the bot does with a live message: it takes one that is due, looks at what it shows and saves it.
 func showBoard(ctx context.Context, s *store.Store) error {
-	boards, err := s.ClaimBoards(ctx, 1, time.Minute)
+	boards, err := s.ClaimLiveMessages(ctx, 1, time.Minute)
 	if err != nil {
 		return err
 	}
 	for _, board := range boards {
-		if board.Workload == store.DeliveryBoards {
+		if board.Workload == store.DeliveryLiveMessages {
 			if _, err := s.PlacesInLine(ctx, []int64{board.EntityID}); err != nil {
 				return err
 			}
 		}
-		if err := s.SaveBoard(ctx, board, 0); err != nil {
+		if err := s.SaveLiveMessage(ctx, board, 0); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (ti
 	if err := r.await(ctx, job); err != nil {
 		return timing{}, err
 	}
-	events, err := r.store.EventsOf(ctx, store.DeliveryBoards, strconv.FormatInt(job.ID, 10))
+	events, err := r.store.EventsOf(ctx, store.DeliveryLiveMessages, strconv.FormatInt(job.ID, 10))
 	if err != nil {
 		return timing{}, err
 	}

@@ -15,7 +15,7 @@ import (
 // and nothing leaves for the outside world.
 func TestCancelBeforeBegun(t *testing.T) {
 	t.Parallel()
-	v := newVault(t, testdb.URL(t))
+	v := newRestoreRig(t, testdb.URL(t))
 	v.startAPI()
 	v.ann = v.member("Ann")
 	file, _ := v.file("file.bin", 3000)
@@ -53,7 +53,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 }
 
 // orderOfOld makes an order to a wallet that is not the worker's, so that its workflow can be started while no worker runs.
-func (v *vault) orderOfOld() string {
+func (v *restoreRig) orderOfOld() string {
 	v.Helper()
 	wallet, hash := "0:"+digest("an old wallet"), digest("an old order")
 	_, err := v.store.OpenWallet(v.Context(), wallet, store.WalletStart{})

@@ -17,7 +17,7 @@ import (
 // practice is a whole service as the compose file has it: a worker without the wallet's key, one for payments alone,
 // and an API with the bot.
 type practice struct {
-	*till
+	*paymentRig
 	torrents *standIn
 	key      string
 	payments *program
@@ -26,7 +26,7 @@ type practice struct {
 func newPractice(t *testing.T) *practice {
 	t.Helper()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
-	p := &practice{till: newTill(t, server, "practice"), torrents: newStandIn(t)}
+	p := &practice{paymentRig: newPaymentRig(t, server, "practice"), torrents: newStandIn(t)}
 	must(t, buildStarter())
 	p.key = p.env["STAGECOACH_TON_KEY"]
 	url, user, password := p.torrents.login()

@@ -220,7 +220,7 @@ func (l *library) launch(job store.Download) {
 // now reads a job again.
 func (l *library) now(job store.Download) store.Download {
 	l.Helper()
-	must(l, store.Patiently(l.Context(), func() error {
+	must(l, store.RetryWhileUnavailable(l.Context(), func() error {
 		found, err := l.store.DownloadByID(l.Context(), job.ID)
 		if err == nil {
 			job = found

@@ -38,7 +38,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	}))
 	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
 	torrents := newStandIn(t)
-	l := newTill(t, temporal, "beside-fetches")
+	l := newPaymentRig(t, temporal, "beside-fetches")
 	maps.Copy(l.env, map[string]string{
 		"STAGECOACH_QBITTORRENT_URL": torrents.url, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the longest: nobody gives up

@@ -29,7 +29,7 @@ func leftPayment(ctx workflow.Context, payment activities.PaymentOf) (outcome ac
 func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
-	l := newTill(t, server, "payments-alone")
+	l := newPaymentRig(t, server, "payments-alone")
 	key := l.env["STAGECOACH_TON_KEY"]
 
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents"

@@ -27,7 +27,7 @@ import (
 )
 
 // startWorker runs the real workflows with as much of their activities as a reset needs: no file moves, no torrent, no money.
-func (y *yard) startWorker() {
+func (y *reconcileRig) startWorker() {
 	y.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	w := worker.New(y.temporal, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
@@ -52,7 +52,7 @@ func (y *yard) startWorker() {
 }
 
 // shown gives a search attribute of a subject's newest run, and that run.
-func (y *yard) shown(s *subject, attribute string) (value, runID string) {
+func (y *reconcileRig) shown(s *subject, attribute string) (value, runID string) {
 	y.Helper()
 	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
 	must(y, err)
@@ -64,7 +64,7 @@ func (y *yard) shown(s *subject, attribute string) (value, runID string) {
 }
 
 // details gives what the Web UI shows of a subject.
-func (y *yard) details(s *subject) string {
+func (y *reconcileRig) details(s *subject) string {
 	y.Helper()
 	answer, err := y.temporal.QueryWorkflow(y.Context(), s.workflowID, "", "__temporal_workflow_metadata")
 	must(y, err)
@@ -74,7 +74,7 @@ func (y *yard) details(s *subject) string {
 }
 
 // reset takes a subject's workflow back to its beginning, and lets it forget all it was told since.
-func (y *yard) reset(s *subject) (runID string) {
+func (y *reconcileRig) reset(s *subject) (runID string) {
 	y.Helper()
 	_, runID = y.shown(s, "Stage")
 	answer, err := y.temporal.ResetWorkflowExecution(y.Context(), &workflowservice.ResetWorkflowExecutionRequest{
@@ -90,7 +90,7 @@ func (y *yard) reset(s *subject) (runID string) {
 // incident is listed.
 func TestReconcileReset(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newReconcileRig(t)
 	y.startWorker()
 	subjects := map[string]*subject{}
 	for _, workload := range lifecycle.Workloads {

@@ -30,8 +30,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// yard is a record and a Temporal server without any worker: what an operator does to workflows stays as it is until the reconciler comes.
-type yard struct {
+// reconcileRig is a record and a Temporal server without any worker: what an operator does to workflows stays as it is until the reconciler comes.
+type reconcileRig struct {
 	testing.TB
 	store        *store.Store
 	database     string
@@ -54,13 +54,13 @@ type yard struct {
 	counted map[string]int // findings as they were counted
 }
 
-func newYard(t testing.TB) *yard {
+func newReconcileRig(t testing.TB) *reconcileRig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
 	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
-	y := &yard{TB: t, database: testdb.URL(t), counted: map[string]int{}}
+	y := &reconcileRig{TB: t, database: testdb.URL(t), counted: map[string]int{}}
 	var err error
 	y.store, err = store.Open(ctx, y.database, testdb.Key)
 	must(t, err)
@@ -96,7 +96,7 @@ func digest(of ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (y *yard) exec(sql string, args ...any) {
+func (y *reconcileRig) exec(sql string, args ...any) {
 	y.Helper()
 	conn, err := pgx.Connect(y.Context(), y.database)
 	must(y, err)
@@ -105,7 +105,7 @@ func (y *yard) exec(sql string, args ...any) {
 	must(y, err)
 }
 
-func (y *yard) text(sql string, args ...any) (text string) {
+func (y *reconcileRig) text(sql string, args ...any) (text string) {
 	y.Helper()
 	conn, err := pgx.Connect(y.Context(), y.database)
 	must(y, err)
@@ -125,7 +125,7 @@ type subject struct {
 }
 
 // make makes a row of a workload without a workflow.
-func (y *yard) make(workload string, n int) *subject {
+func (y *reconcileRig) make(workload string, n int) *subject {
 	y.Helper()
 	ctx := y.Context()
 	switch workload {
@@ -183,7 +183,7 @@ func (y *yard) make(workload string, n int) *subject {
 }
 
 // timeOut starts a subject's workflow so that it is over at once, in a way that no workflow notices.
-func (y *yard) timeOut(s *subject) {
+func (y *reconcileRig) timeOut(s *subject) {
 	y.Helper()
 	must(y, s.start())
 	must(y, y.temporal.TerminateWorkflow(y.Context(), s.workflowID, "", "to start it with a time-out"))
@@ -195,7 +195,7 @@ func (y *yard) timeOut(s *subject) {
 }
 
 // forget deletes a subject's workflow from Temporal, as `temporal workflow delete` does.
-func (y *yard) forget(s *subject) {
+func (y *reconcileRig) forget(s *subject) {
 	y.Helper()
 	_, err := y.temporal.WorkflowService().DeleteWorkflowExecution(y.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID},
@@ -204,7 +204,7 @@ func (y *yard) forget(s *subject) {
 	y.eventually("the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED })
 }
 
-func (y *yard) status(s *subject) enumspb.WorkflowExecutionStatus {
+func (y *reconcileRig) status(s *subject) enumspb.WorkflowExecutionStatus {
 	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
 	if err != nil {
 		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
@@ -212,7 +212,7 @@ func (y *yard) status(s *subject) enumspb.WorkflowExecutionStatus {
 	return description.WorkflowExecutionInfo.Status
 }
 
-func (y *yard) eventually(what string, holds func() bool) {
+func (y *reconcileRig) eventually(what string, holds func() bool) {
 	y.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -221,7 +221,7 @@ func (y *yard) eventually(what string, holds func() bool) {
 	}
 }
 
-func (y *yard) reconciler() *reconcile.Reconciler {
+func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
 	return &reconcile.Reconciler{
 		Temporal: y.temporal, Store: y.store, Log: quiet, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
@@ -235,7 +235,7 @@ func (y *yard) reconciler() *reconcile.Reconciler {
 }
 
 // run lets a reconciler work until the function that it gives is called.
-func (y *yard) run(r *reconcile.Reconciler) (stop func()) {
+func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
@@ -255,7 +255,7 @@ func (y *yard) run(r *reconcile.Reconciler) (stop func()) {
 // settled, listed and counted once.
 func TestReconcileTable(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newReconcileRig(t)
 	type happening struct {
 		name          string
 		happens       func(*subject)

@@ -30,8 +30,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// vault is a stack with all four workloads, whose database can be backed up and set back.
-type vault struct {
+// restoreRig is a stack with all four workloads, whose database can be backed up and set back.
+type restoreRig struct {
 	*library
 	qbittorrent *standIn
 	chain       *tonsim.TonCenter
@@ -42,12 +42,12 @@ type vault struct {
 	reader      store.User
 }
 
-// newVault starts a vault without worker and API, on a migrated database of the test's own.
-func newVault(t *testing.T, database string) *vault {
+// newRestoreRig starts a vault without worker and API, on a migrated database of the test's own.
+func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(t, err)
-	v := &vault{qbittorrent: newStandIn(t)}
+	v := &restoreRig{qbittorrent: newStandIn(t)}
 	v.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
 	must(t, err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", v.chain)
@@ -83,7 +83,7 @@ func newVault(t *testing.T, database string) *vault {
 }
 
 // admin does statements on the server, past the database.
-func (v *vault) admin(statements ...string) {
+func (v *restoreRig) admin(statements ...string) {
 	v.Helper()
 	u, err := url.Parse(v.database)
 	must(v, err)
@@ -99,7 +99,7 @@ func (v *vault) admin(statements ...string) {
 }
 
 // crash kills the services as a power cut would, and lets go of the database.
-func (v *vault) crash() {
+func (v *restoreRig) crash() {
 	v.Helper()
 	for _, p := range []*program{v.worker, v.api} {
 		if p != nil && !p.ended() {
@@ -118,7 +118,7 @@ func must1[T any](value T, err error) T {
 }
 
 // reopen connects the test to the database again.
-func (v *vault) reopen() {
+func (v *restoreRig) reopen() {
 	v.Helper()
 	var err error
 	v.store, err = store.Open(v.Context(), v.database, testdb.Key)
@@ -128,7 +128,7 @@ func (v *vault) reopen() {
 }
 
 // restored runs the command for after a restore.
-func (v *vault) restored() string {
+func (v *restoreRig) restored() string {
 	v.Helper()
 	must(v, buildStarter())
 	command := exec.Command(filepath.Join(programs, "starter"), "restored")
@@ -143,19 +143,19 @@ func (v *vault) restored() string {
 }
 
 // pays sends TON with a comment to the wallet, and gives the hash of the order.
-func (v *vault) pays(comment string) string {
+func (v *restoreRig) pays(comment string) string {
 	v.Helper()
 	hash, err := v.chain.Deposit(tonsim.Deposit{AmountNano: 1_000_000_000, Comment: comment})
 	must(v, err)
 	return hash
 }
 
-func (v *vault) order(hash string) map[string]any {
+func (v *restoreRig) order(hash string) map[string]any {
 	v.Helper()
 	return v.call("GET", "/v1/transactions/"+hash, adminToken, nil).body
 }
 
-func (v *vault) orderIs(hash string, what string, is func(map[string]any) bool) {
+func (v *restoreRig) orderIs(hash string, what string, is func(map[string]any) bool) {
 	v.Helper()
 	var last map[string]any
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -168,13 +168,13 @@ func (v *vault) orderIs(hash string, what string, is func(map[string]any) bool) 
 	}
 }
 
-func (v *vault) processed(hash string) {
+func (v *restoreRig) processed(hash string) {
 	v.Helper()
 	v.orderIs(hash, "processed", func(o map[string]any) bool { return o["status"] == "processed" })
 }
 
 // bought lists what Fragment has sold, by username.
-func (v *vault) bought() map[string]tonsim.Purchase {
+func (v *restoreRig) bought() map[string]tonsim.Purchase {
 	v.Helper()
 	listed, strays, err := v.fragment.Purchases(v.Context())
 	must(v, err)
@@ -196,7 +196,7 @@ func (v *vault) bought() map[string]tonsim.Purchase {
 // the record.
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	v := newVault(t, testdb.URL(t))
+	v := newRestoreRig(t, testdb.URL(t))
 	v.startWorker()
 	v.startAPI()
 	v.ann = v.member("Ann")
@@ -335,7 +335,7 @@ func TestRestore(t *testing.T) {
 // sent again.
 func TestTemporalLost(t *testing.T) {
 	t.Parallel()
-	v := newVault(t, testdb.URL(t))
+	v := newRestoreRig(t, testdb.URL(t))
 	v.startWorker()
 	v.startAPI()
 	v.ann = v.member("Ann")

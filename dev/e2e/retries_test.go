@@ -15,7 +15,7 @@ import (
 func TestOrdersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
-	l := newTill(t, server, "retries")
+	l := newPaymentRig(t, server, "retries")
 	l.env["STAGECOACH_TX_RETRY_FOR"], l.env["STAGECOACH_TX_RETRY_PAUSE"] = "1h", "3s"
 	worker := l.startWorker()
 	refuse := func() { l.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }
@@ -61,7 +61,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 }
 
 // alerts says whether an alert is open.
-func (l *till) alerts(kind string) bool {
+func (l *paymentRig) alerts(kind string) bool {
 	l.Helper()
 	open, err := l.store.OpenAlerts(l.Context())
 	must(l, err)
@@ -69,7 +69,7 @@ func (l *till) alerts(kind string) bool {
 }
 
 // eventTypes lists the types of a transaction's events.
-func (l *till) eventTypes(hash string) string {
+func (l *paymentRig) eventTypes(hash string) string {
 	l.Helper()
 	events, err := l.store.EventsOfTransaction(l.Context(), hash)
 	must(l, err)

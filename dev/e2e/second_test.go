@@ -16,7 +16,7 @@ import (
 func TestSecondSource(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
-	l := newTill(t, server, "second-source")
+	l := newPaymentRig(t, server, "second-source")
 	second := tonsim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])
 	url, stop, err := sim.Start("127.0.0.1:0", second)
 	must(t, err)

@@ -23,7 +23,7 @@ import (
 
 // soak is a vault on a PostgreSQL of its own, and all that was asked of it.
 type soak struct {
-	*vault
+	*restoreRig
 	postgres *servers.Postgres
 	space    string
 	file     store.File
@@ -75,7 +75,7 @@ func newSoak(t *testing.T) *soak {
 	must(t, err)
 	must(t, record.Migrate(t.Context()))
 	record.Close()
-	s.vault = newVault(t, s.postgres.URL)
+	s.restoreRig = newRestoreRig(t, s.postgres.URL)
 	s.startWorker()
 	s.startAPI()
 	s.ann = s.member("Ann")
@@ -88,7 +88,7 @@ func newSoak(t *testing.T) *soak {
 func (s *soak) deliver() {
 	s.Helper()
 	user := s.user(int64(1000 + len(s.deliveries)))
-	s.deliveries = append(s.deliveries, s.vault.deliver(user, s.file))
+	s.deliveries = append(s.deliveries, s.restoreRig.deliver(user, s.file))
 }
 
 // task is made, claimed and done; who gets no answer asks again with the same key.
@@ -138,7 +138,7 @@ func (s *soak) restart() {
 			must(s, s.postgres.Stop())
 		}
 		must(s, s.postgres.Restart(s.Context()))
-		must(s, store.Patiently(s.Context(), func() error { return s.store.Ping(s.Context()) }))
+		must(s, store.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))
@@ -242,7 +242,7 @@ func (s *soak) compare() {
 		s.closes("transaction/"+hash, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
 	s.eventually(time.Minute, "the record is up to date with the chain", func() bool {
-		report, err := s.vault.orders.Reconcile(s.Context(), list)
+		report, err := s.restoreRig.orders.Reconcile(s.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {
 				s.differs("%+v", difference)

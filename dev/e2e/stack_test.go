@@ -322,7 +322,7 @@ func (s *stack) ended(job store.Job, patience time.Duration) store.Job {
 // reload reads a job again; an outage on purpose is waited out.
 func (s *stack) reload(job store.Job) store.Job {
 	s.Helper()
-	must(s, store.Patiently(s.Context(), func() error {
+	must(s, store.RetryWhileUnavailable(s.Context(), func() error {
 		found, err := s.store.JobByID(s.Context(), job.ID)
 		if err == nil {
 			job = found

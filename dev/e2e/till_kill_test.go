@@ -83,21 +83,21 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 	type loss struct {
 		step
 		comment string
-		check   func(*till, string)
+		check   func(*paymentRig, string)
 	}
 	losses := make(chan loss, len(lifeOfOrder)+len(lifeOfRefund))
 	for _, s := range lifeOfOrder {
-		losses <- loss{s, "durov 50", (*till).boughtOnce}
+		losses <- loss{s, "durov 50", (*paymentRig).boughtOnce}
 	}
 	for _, s := range lifeOfRefund {
 		s.name = "refund: " + s.name
-		losses <- loss{s, "no order at all", (*till).givenBackOnce}
+		losses <- loss{s, "no order at all", (*paymentRig).givenBackOnce}
 	}
 	close(losses)
 	var working sync.WaitGroup
 	for i := range tills {
 		working.Go(func() {
-			l := newTill(t, temporal, fmt.Sprintf("till-%d", i))
+			l := newPaymentRig(t, temporal, fmt.Sprintf("till-%d", i))
 			worker := l.startWorker()
 			for loss := range losses {
 				t.Run(loss.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 }
 
 // boughtOnce waits until an order is processed, by the one payment there is.
-func (l *till) boughtOnce(hash string) {
+func (l *paymentRig) boughtOnce(hash string) {
 	l.Helper()
 	got := l.becomes(hash, lifecycle.TransactionProcessed)
 	payments, states := l.payments(hash)
@@ -135,7 +135,7 @@ func (l *till) boughtOnce(hash string) {
 }
 
 // givenBackOnce waits until an order has failed, and its sender has the money again, by the one payment there is.
-func (l *till) givenBackOnce(hash string) {
+func (l *paymentRig) givenBackOnce(hash string) {
 	l.Helper()
 	got := l.becomes(hash, lifecycle.TransactionFailed)
 	if got.ErrorMessage != "Invalid comment format" || got.ErrorClass != lifecycle.NonRetryable {
@@ -153,7 +153,7 @@ func (l *till) givenBackOnce(hash string) {
 }
 
 // sent says how many payments the chain has carried out since it was asked last.
-func (l *till) sent(want int) {
+func (l *paymentRig) sent(want int) {
 	l.Helper()
 	now := l.outgoing()
 	if got := now - *l.before; got != want {
@@ -163,7 +163,7 @@ func (l *till) sent(want int) {
 }
 
 // hold lets a worker that comes to a step wait there. release lets nothing happen there any more.
-func (l *till) hold(s step) (release func()) {
+func (l *paymentRig) hold(s step) (release func()) {
 	l.Helper()
 	fault := sim.Fault{Match: s.chain + s.shop, Kind: "timeout", Applied: s.applied, Times: 1}
 	switch {
@@ -193,7 +193,7 @@ func (l *till) hold(s step) (release func()) {
 const waiting = `locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 // caught waits until a worker waits at a step.
-func (l *till) caught(s step) {
+func (l *paymentRig) caught(s step) {
 	l.Helper()
 	held := func(requests []sim.Request) bool {
 		return slices.ContainsFunc(requests, func(r sim.Request) bool { return r.Fault == "timeout" && !r.Done })
@@ -210,7 +210,7 @@ func (l *till) caught(s step) {
 	})
 }
 
-func (l *till) exec(sql string) {
+func (l *paymentRig) exec(sql string) {
 	l.Helper()
 	_, err := l.database.Exec(l.Context(), sql)
 	must(l, err)

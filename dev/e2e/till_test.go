@@ -27,8 +27,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// till is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
-type till struct {
+// paymentRig is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
+type paymentRig struct {
 	*stack
 	chain    *tonsim.TonCenter
 	fragment *tonsim.Fragment
@@ -39,12 +39,12 @@ type till struct {
 	before   *int      // payments that the chain had carried out when it was asked last
 }
 
-// newTill starts a till without a worker, in a namespace of its own.
-func newTill(t testing.TB, temporal *servers.Temporal, namespace string) *till {
+// newPaymentRig starts a till without a worker, in a namespace of its own.
+func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *paymentRig {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	must(t, err)
-	l := &till{before: new(int)}
+	l := &paymentRig{before: new(int)}
 	l.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
 	must(t, err)
 	chainURL, stopChain, err := sim.Start("127.0.0.1:0", l.chain)
@@ -101,7 +101,7 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 }
 
 // in gives the till to a part of its test.
-func (l *till) in(t testing.TB) *till {
+func (l *paymentRig) in(t testing.TB) *paymentRig {
 	part, stack := *l, *l.stack
 	stack.TB, part.stack = t, &stack
 	return &part
@@ -111,7 +111,7 @@ func (l *till) in(t testing.TB) *till {
 const patience = 3 * time.Minute
 
 // deposit pays one TON into the wallet, from a sender of its own.
-func (l *till) deposit(comment string) string {
+func (l *paymentRig) deposit(comment string) string {
 	l.Helper()
 	hash, err := l.chain.Deposit(tonsim.Deposit{From: rand.Text(), AmountNano: 1e9, Comment: comment})
 	must(l, err)
@@ -119,7 +119,7 @@ func (l *till) deposit(comment string) string {
 }
 
 // becomes waits until a transaction has a status.
-func (l *till) becomes(hash string, status lifecycle.TransactionState) (found store.Transaction) {
+func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found store.Transaction) {
 	l.Helper()
 	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
 		found, _ = l.store.TransactionByHash(l.Context(), hash)
@@ -129,7 +129,7 @@ func (l *till) becomes(hash string, status lifecycle.TransactionState) (found st
 }
 
 // find gives a transaction.
-func (l *till) find(hash string) store.Transaction {
+func (l *paymentRig) find(hash string) store.Transaction {
 	l.Helper()
 	found, err := l.store.TransactionByHash(l.Context(), hash)
 	must(l, err)
@@ -137,7 +137,7 @@ func (l *till) find(hash string) store.Transaction {
 }
 
 // outgoing counts the payments that the chain has carried out for the wallet.
-func (l *till) outgoing() (n int) {
+func (l *paymentRig) outgoing() (n int) {
 	l.Helper()
 	history, err := l.view.Transactions(l.Context(), toncenter.Page{Account: l.wallet.Address(), Limit: 1000})
 	must(l, err)
@@ -148,7 +148,7 @@ func (l *till) outgoing() (n int) {
 }
 
 // payments lists a transaction's payments, each as its kind and state.
-func (l *till) payments(hash string) (list []store.Payment, states string) {
+func (l *paymentRig) payments(hash string) (list []store.Payment, states string) {
 	l.Helper()
 	list, err := l.store.PaymentsOf(l.Context(), hash)
 	must(l, err)
@@ -160,7 +160,7 @@ func (l *till) payments(hash string) (list []store.Payment, states string) {
 }
 
 // sold lists what Fragment has sold, by the payment's hash. No payment went astray.
-func (l *till) sold() map[string]tonsim.Purchase {
+func (l *paymentRig) sold() map[string]tonsim.Purchase {
 	l.Helper()
 	bought, strays, err := l.fragment.Purchases(l.Context())
 	must(l, err)
@@ -178,7 +178,7 @@ func (l *till) sold() map[string]tonsim.Purchase {
 }
 
 // balances compares the ledger with the chain and with Fragment.
-func (l *till) balances() {
+func (l *paymentRig) balances() {
 	l.Helper()
 	list := []service.FragmentPurchase{}
 	for hash, p := range l.sold() {

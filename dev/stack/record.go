@@ -43,7 +43,7 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 		return oauth2.Token{}, err
 	}
 	s.RecordSince = user.CreatedAt
-	tokens, err := record.TokenVault("yandex").CurrentToken(ctx)
+	tokens, err := record.TokenStore("yandex").CurrentToken(ctx)
 	if err != nil {
 		return oauth2.Token{}, fmt.Errorf("the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w", err)
 	}

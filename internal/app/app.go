@@ -145,7 +145,7 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 	if err != nil {
 		return nil, err
 	}
-	vault := app.Store.TokenVault(yandexTokens)
+	vault := app.Store.TokenStore(yandexTokens)
 	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
 		return nil, err
 	}

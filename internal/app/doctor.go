@@ -32,5 +32,5 @@ func (a *Connections) GroundChecks() []doctor.Check {
 
 // StorageCheck checks the shared folder.
 func (a *Connections) StorageCheck() doctor.Check {
-	return doctor.OfYandex(a.Yandex, a.Store.TokenVault(yandexTokens), a.Config.Yandex.Root)
+	return doctor.OfYandex(a.Yandex, a.Store.TokenStore(yandexTokens), a.Config.Yandex.Root)
 }

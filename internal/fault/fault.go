@@ -59,7 +59,7 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// Retry returns a copy that a later attempt may mend.
+// Retry returns a copy that a later attempt may repair.
 func (e *Error) Retry() *Error {
 	c := *e
 	c.Retryable = true

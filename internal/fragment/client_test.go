@@ -24,8 +24,8 @@ import (
 
 const session = "stel_ssid=s3cr3t1; stel_dt=-180; stel_token=s3cr3t2; stel_ton_token=s3cr3t3"
 
-// world is a shop that sells Stars, a chain, and a wallet with 10 TON.
-type world struct {
+// rig is a shop that sells Stars, a chain, and a wallet with 10 TON.
+type rig struct {
 	*Client
 	t      *testing.T
 	shop   *tonsim.Fragment
@@ -36,13 +36,13 @@ type world struct {
 	ahead  time.Duration // of the chain, before the real time
 }
 
-func newWorld(t *testing.T, change func(*Options)) *world {
+func newRig(t *testing.T, change func(*Options)) *rig {
 	t.Helper()
 	key, err := ton.ParseKey(strings.Repeat("5e", 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t}
+	w := &rig{t: t}
 	if w.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 	return w
 }
 
-func (w *world) account() Account {
+func (w *rig) account() Account {
 	return Account{Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet}
 }
 
@@ -88,7 +88,7 @@ func cookies(t *testing.T) Cookies {
 }
 
 // link goes through a purchase up to its payment.
-func (w *world) link(username string, stars int) Link {
+func (w *rig) link(username string, stars int) Link {
 	w.t.Helper()
 	recipient, err := w.Search(w.t.Context(), username, stars)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *world) link(username string, stars int) Link {
 }
 
 // pay sends the payment of a link and gives the hash of our transaction.
-func (w *world) pay(link Link) string {
+func (w *rig) pay(link Link) string {
 	w.t.Helper()
 	signed, err := w.wallet.Sign(w.seqno, link.ValidUntil, ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce})
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *world) pay(link Link) string {
 	return found[0].Hash
 }
 
-func (w *world) state(mode string) State {
+func (w *rig) state(mode string) State {
 	w.t.Helper()
 	s, err := w.State(w.t.Context(), mode)
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *world) state(mode string) State {
 
 func TestPurchase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	var want []tonsim.Purchase
 	for _, stars := range []int{50, 51, 1234, 9_999, 10_000, 25_001} { // commas, both kinds of base64, one cell and two
 		price, err := w.Price(t.Context(), stars)
@@ -184,7 +184,7 @@ func toAddress(t *testing.T, text string) ton.Address {
 // From 10,000 Stars the text lies in two cells, and made anew from the text it would be another body.
 func TestBodyIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	link := w.link("durov", 10_000)
 	text, ok := ton.Comment(link.Body)
 	if !ok || !strings.HasPrefix(strings.ReplaceAll(text, ",", ""), "10000 Telegram Stars \n\nRef#") {
@@ -204,7 +204,7 @@ func TestBodyIsPassedOnAsItIs(t *testing.T) {
 
 func TestLatePaymentBuysNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	link := w.link("durov", 50)
 	w.ahead = 11 * time.Minute
 	if err := w.chain.Steer(tonsim.Steering{AdvanceMS: w.ahead.Milliseconds()}); err != nil {
@@ -224,7 +224,7 @@ func TestLatePaymentBuysNothing(t *testing.T) {
 // The amounts of a quote, a request and a link may differ: whoever pays compares them.
 func TestPriceMoves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	settings := w.shop.CurrentSettings()
 	settings.InitPercent, settings.LinkPercent = 110, 120
 	if err := w.shop.Set(settings); err != nil {
@@ -249,7 +249,7 @@ func TestPriceMoves(t *testing.T) {
 }
 
 // calls are all calls of the API, in the order of a purchase.
-func calls(w *world) map[string]func(context.Context) error {
+func calls(w *rig) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"searchStarsRecipient": func(ctx context.Context) error { _, err := w.Search(ctx, "durov", 50); return err },
 		"updateStarsPrices":    func(ctx context.Context) error { _, err := w.Price(ctx, 50); return err },
@@ -292,7 +292,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(o *Options) { o.CallTimeout = 300 * time.Millisecond })
+			w := newRig(t, func(o *Options) { o.CallTimeout = 300 * time.Millisecond })
 			if _, err := w.Price(t.Context(), 50); err != nil { // the page's hash is known
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func TestPageFailures(t *testing.T) {
 		"403": "Service unavailable: Fragment API returned 403", "503": "Service unavailable: Fragment API returned 503",
 		"cut": "Failed to fetch: Network error", "short_body": "Fragment API error: the answer makes no sense",
 	} {
-		w := newWorld(t, nil)
+		w := newRig(t, nil)
 		w.shop.AddFault(sim.Fault{Match: "GET /stars", Kind: kind, Times: 1})
 		_, err := w.Search(t.Context(), "durov", 50)
 		if f := fault.As(err); f == nil || f.Message != text {
@@ -354,7 +354,7 @@ func TestPageFailures(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for method, call := range calls(w) {
@@ -366,7 +366,7 @@ func TestCancelled(t *testing.T) {
 
 func TestKindsOfUsers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	for kind, code := range map[string]fault.Code{
 		"unknown": fault.FragmentNoUser, "channel": fault.FragmentNotAUser, "bot": fault.FragmentNotAUser, "not_giftable": fault.FragmentNoGift,
 		"user": "", "verify": "",
@@ -396,7 +396,7 @@ func TestKindsOfUsers(t *testing.T) {
 // With a session that is over the search still works, and nothing else does.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	settings := w.shop.CurrentSettings()
 	settings.SessionFailed = "AUTH_SESSION_EXPIRED"
 	if err := w.shop.Set(settings); err != nil {
@@ -413,7 +413,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.link("durov", 50)
-	other := newWorld(t, func(o *Options) { o.Cookies = Cookies{"stel_ssid": "a", "stel_token": "b", "stel_ton_token": "c"} })
+	other := newRig(t, func(o *Options) { o.Cookies = Cookies{"stel_ssid": "a", "stel_token": "b", "stel_ton_token": "c"} })
 	if err := calls(other)["initBuyStarsRequest"](t.Context()); ClassOf(err) != Hold {
 		t.Errorf("a wrong token: %v", err)
 	}
@@ -424,7 +424,7 @@ func TestHashIsRenewed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var told []string
-	w := newWorld(t, func(o *Options) {
+	w := newRig(t, func(o *Options) {
 		o.OnLatency = func(_ context.Context, method string, _ time.Duration) {
 			mu.Lock()
 			defer mu.Unlock()

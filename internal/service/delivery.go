@@ -32,7 +32,7 @@ type Deliveries struct {
 	Heartbeat   time.Duration                       // a held job whose heartbeat is older may have lost its worker
 	Payloads    converter.DataConverter             // of what Temporal keeps; nil: the SDK's own
 	OnEnqueued  func(source string)                 // counts new jobs
-	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no ride has written
+	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no attempt has written
 	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
 	CancelPatience time.Duration
 }

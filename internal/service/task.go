@@ -30,7 +30,7 @@ type Tasks struct {
 	// OnCreated, when set, is told how many tasks a request has made.
 	OnCreated func(n int)
 
-	gates limiter
+	limiter limiter
 }
 
 // askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
@@ -130,7 +130,7 @@ func (c *Tasks) decide(ctx context.Context, user store.User, taskID int64, actio
 	if err != nil {
 		return store.Task{}, err
 	}
-	leave, waited, err := c.gates.enter(ctx, taskID)
+	leave, waited, err := c.limiter.enter(ctx, taskID)
 	if err != nil {
 		return store.Task{}, temporalio.Unreachable(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Board is the one message in a chat that shows an entity and changes with it.
-type Board struct {
+// LiveMessage is the one message in a chat that shows an entity and changes with it.
+type LiveMessage struct {
 	Workload  string `db:"workload"`
 	EntityID  int64  `db:"entity_id"`
 	ChatID    int64  `db:"chat_id"`
@@ -19,22 +19,22 @@ type Board struct {
 
 // States of a board.
 const (
-	BoardNew     = "new"     // no message yet
-	BoardSending = "sending" // the first message is on its way; found so later, its fate is unknown
-	BoardShown   = "shown"
-	BoardFinal   = "final" // shows the end, never edited again
-	BoardLost    = "lost"  // the message cannot be edited any more, or the person cannot be reached
+	LiveMessageNew     = "new"     // no message yet
+	LiveMessageSending = "sending" // the first message is on its way; found so later, its fate is unknown
+	LiveMessageShown   = "shown"
+	LiveMessageFinal   = "final" // shows the end, never edited again
+	LiveMessageLost    = "lost"  // the message cannot be edited any more, or the person cannot be reached
 )
 
 // Workloads of the boards: what they show.
 const (
-	DeliveryBoards = lifecycle.WorkloadDelivery
-	DownloadBoards = lifecycle.WorkloadDownload
+	DeliveryLiveMessages = lifecycle.WorkloadDelivery
+	DownloadLiveMessages = lifecycle.WorkloadDownload
 )
 
-// ClaimBoards takes up to limit boards that are due, away from other processes until they are saved or lease is over.
-func (s *Store) ClaimBoards(ctx context.Context, limit int, lease time.Duration) ([]Board, error) {
-	return list[Board](ctx, s, `UPDATE boards b SET held_until = now() + $2::interval FROM (
+// ClaimLiveMessages takes up to limit boards that are due, away from other processes until they are saved or lease is over.
+func (s *Store) ClaimLiveMessages(ctx context.Context, limit int, lease time.Duration) ([]LiveMessage, error) {
+	return list[LiveMessage](ctx, s, `UPDATE boards b SET held_until = now() + $2::interval FROM (
 			SELECT workload, entity_id, chat_id FROM boards
 			WHERE state IN ('new', 'sending', 'shown') AND due_at <= now() AND held_until <= now()
 			ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
@@ -42,24 +42,24 @@ func (s *Store) ClaimBoards(ctx context.Context, limit int, lease time.Duration)
 		RETURNING b.workload, b.entity_id, b.chat_id, b.message_id, b.state, b.shown_hash`, limit, lease)
 }
 
-// SaveBoard records what a board shows now and lets go of it; it is due again after pause, or when it is hurried.
-func (s *Store) SaveBoard(ctx context.Context, b Board, pause time.Duration) error {
+// SaveLiveMessage records what a board shows now and lets go of it; it is due again after pause, or when it is hurried.
+func (s *Store) SaveLiveMessage(ctx context.Context, b LiveMessage, pause time.Duration) error {
 	_, err := s.pool.Exec(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now() + $7::interval,
 		held_until = '-infinity' WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, pause)
 	return unavailable(err)
 }
 
-// HoldBoard records a board that nobody may touch for a while, hurried or not.
-func (s *Store) HoldBoard(ctx context.Context, b Board, wait time.Duration) error {
+// HoldLiveMessage records a board that nobody may touch for a while, hurried or not.
+func (s *Store) HoldLiveMessage(ctx context.Context, b LiveMessage, wait time.Duration) error {
 	_, err := s.pool.Exec(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now(),
 		held_until = now() + $7::interval WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, wait)
 	return unavailable(err)
 }
 
-// HurryBoard makes an entity's boards due before all others.
-func (s *Store) HurryBoard(ctx context.Context, workload string, entity int64) error {
+// HurryLiveMessage makes an entity's boards due before all others.
+func (s *Store) HurryLiveMessage(ctx context.Context, workload string, entity int64) error {
 	_, err := s.pool.Exec(ctx, `UPDATE boards SET due_at = '-infinity' WHERE workload = $1 AND entity_id = $2
 		AND state IN ('new', 'sending', 'shown')`, workload, entity)
 	return unavailable(err)

@@ -87,7 +87,7 @@ func (s *Store) IngestChain(ctx context.Context, wallet string, page []ChainTran
 			return err
 		}
 		if !head.IsZero() {
-			if err := in.bury(ctx); err != nil {
+			if err := in.declareDead(ctx); err != nil {
 				return err
 			}
 		}

@@ -49,9 +49,9 @@ func (t ChainTransaction) carriedOut(p Payment) bool {
 		out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
 }
 
-// bury declares dead what can never come on the chain any more: not found in a history without a gap, up to a time at which
+// declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a time at which
 // it was not valid any more.
-func (in *ingest) bury(ctx context.Context) error {
+func (in *ingest) declareDead(ctx context.Context) error {
 	dead, err := listIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
 	if err != nil {

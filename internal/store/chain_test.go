@@ -16,12 +16,12 @@ import (
 )
 
 // exec does to the database what no method of the store does.
-func (w *world) exec(sql string, args ...any) {
+func (w *rig) exec(sql string, args ...any) {
 	w.t.Helper()
 	w.must(w.tryExec(sql, args...))
 }
 
-func (w *world) tryExec(sql string, args ...any) error {
+func (w *rig) tryExec(sql string, args ...any) error {
 	if w.conn == nil {
 		conn, err := pgx.Connect(w.t.Context(), w.url)
 		w.must(err)
@@ -181,7 +181,7 @@ func TestHeadNeverGoesBack(t *testing.T) {
 // TestRecordBeginsLater opens a wallet that has a past.
 func TestRecordBeginsLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	b := &bank{w, &chain{wallet: address("old wallet"), now: time.Now().Truncate(time.Second)}}
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 
 func TestChecksOfProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 
 	save := func(identity string, request int64, checks ...store.Check) {
@@ -53,7 +53,7 @@ func TestChecksOfProcesses(t *testing.T) {
 
 func TestCheckRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 
 	last := func(want int64) {
@@ -73,7 +73,7 @@ func TestCheckRequests(t *testing.T) {
 
 func TestAboutTheDatabase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	about, err := w.About(t.Context())
 	if err != nil || about.Version == "" || about.Database == "" || about.Role == "" || about.Schema < 29 {
 		t.Errorf("%+v, %v", about, err)

@@ -62,14 +62,14 @@ func TestCountsFollowTheRows(t *testing.T) {
 func TestLooksAddUpCounts(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
-	before, err := s.CountWhole(t.Context(), time.Now())
+	before, err := s.CountOverview(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	fillWith(t, url, `INSERT INTO count_changes SELECT 'delivery', 'QUEUED', 1 FROM generate_series(1, 25000)`)
 
 	for range 3 {
-		after, err := s.CountWhole(t.Context(), time.Now())
+		after, err := s.CountOverview(t.Context(), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,15 +19,15 @@ import (
 
 // shelf is a database with two readers and a book.
 type shelf struct {
-	*world
+	*rig
 	ann, bob store.User
 	book     store.Book
 }
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	w := newWorld(t)
-	s := &shelf{world: w, ann: w.user(1), bob: w.user(2)}
+	w := newRig(t)
+	s := &shelf{rig: w, ann: w.user(1), bob: w.user(2)}
 	s.book = s.addBook("War and Peace")
 	return s
 }
@@ -114,8 +114,8 @@ func TestOneActiveDownload(t *testing.T) {
 		}
 	}
 	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
-	boards, boardErr := s.ClaimBoards(t.Context(), 10, time.Minute)
-	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != store.DownloadBoards {
+	boards, boardErr := s.ClaimLiveMessages(t.Context(), 10, time.Minute)
+	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != store.DownloadLiveMessages {
 		t.Errorf("%+v %v, %+v %v", events, err, boards, boardErr)
 	}
 

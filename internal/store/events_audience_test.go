@@ -17,7 +17,7 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	w := newWorld(t)
+	w := newRig(t)
 	users, tasks := w.randomOffice(rand.New(rand.NewPCG(seed, 0)))
 	ids := make([]int64, len(users))
 	for i, user := range users {
@@ -63,7 +63,7 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 }
 
 // randomOffice makes users, workspaces, members and tasks, each with one event.
-func (w *world) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
+func (w *rig) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
 	w.t.Helper()
 	const people, spaces = 8, 5
 	tasks = 60

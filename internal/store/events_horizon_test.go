@@ -27,7 +27,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 // begins after them. One in this database holds back what is written after it. A role without privileges sees the same.
 func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	execIn(t, w.url, `DROP ROLE IF EXISTS follower; CREATE ROLE follower; GRANT SELECT ON events TO follower`)
 	plain, err := store.Open(t.Context(), w.url+roleOf(w.url), testdb.Key)
 	w.must(err)
@@ -90,7 +90,7 @@ func roleOf(url string) string {
 func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 	t.Parallel()
 	const writers, each = 4, 60
-	w := newWorld(t)
+	w := newRig(t)
 	other := testdb.Bare(t)
 	transact := func(url, sql string, args ...any) error {
 		conn, err := pgx.Connect(t.Context(), url)

@@ -13,7 +13,7 @@ import (
 // TestTheLastAdministratorIsNotForgotten and an administrator who is forgotten is none any more; the Telegram account begins anew.
 func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var admins []store.User
 	for i := range 2 {
 		telegram := int64(100 + i)
@@ -49,7 +49,7 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 // conversation is kept. The same account begins anew with a user of its own.
 func TestAForgottenChatStaysForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
 	w.must(err)
 	kept := func(chat int64) bool {
@@ -100,7 +100,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 }
 
 // waitForBlocked waits until a statement waits for the transaction, or has ended after all.
-func (w *world) waitForBlocked(tx pgx.Tx, ended <-chan error) {
+func (w *rig) waitForBlocked(tx pgx.Tx, ended <-chan error) {
 	w.t.Helper()
 	for waits := false; !waits && len(ended) == 0; time.Sleep(10 * time.Millisecond) {
 		w.must(tx.QueryRow(w.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks

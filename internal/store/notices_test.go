@@ -87,7 +87,7 @@ func TestDownloadNotices(t *testing.T) {
 func TestAdoptedNotices(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	s := &shelf{world: o.world, ann: o.ann, bob: o.bob}
+	s := &shelf{rig: o.rig, ann: o.ann, bob: o.bob}
 	task := o.made(store.NewTask{})[0]
 	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
 		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)
@@ -105,7 +105,7 @@ func TestAdoptedNotices(t *testing.T) {
 
 func TestAlertsBeginAndEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	want := func(when string, want ...store.Alert) {
 		t.Helper()

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// TokenVault keeps one provider's OAuth token, sealed at rest.
-type TokenVault struct {
+// TokenStore keeps one provider's OAuth token, sealed at rest.
+type TokenStore struct {
 	store    *Store
 	provider string
 }
 
-// TokenVault gives the vault of a provider.
-func (s *Store) TokenVault(provider string) *TokenVault { return &TokenVault{s, provider} }
+// TokenStore gives the tokens of a provider.
+func (s *Store) TokenStore(provider string) *TokenStore { return &TokenStore{s, provider} }
 
 type sealedToken struct {
 	AccessToken  []byte     `db:"access_token"`
@@ -27,7 +27,7 @@ type sealedToken struct {
 
 // Seed takes over a token of the configuration, once: a token that was never configured before replaces what is stored,
 // as an administrator who renews it expects; one that was (and has been rotated since) changes nothing.
-func (v *TokenVault) Seed(ctx context.Context, token oauth2.Token) error {
+func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 	if token.AccessToken == "" && token.RefreshToken == "" {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (v *TokenVault) Seed(ctx context.Context, token oauth2.Token) error {
 }
 
 // CurrentToken gives the stored token, zero when there is none.
-func (v *TokenVault) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
+func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
 	err = v.store.inTx(ctx, func(tx pgx.Tx) error {
 		token, err = v.read(ctx, tx, "")
 		return err
@@ -51,7 +51,7 @@ func (v *TokenVault) CurrentToken(ctx context.Context) (token oauth2.Token, err 
 
 // UpdateToken runs fn under an exclusive lock on the stored token and saves what it returns (nil: nothing) in the same
 // transaction: a rotated refresh token is on disk before anybody uses it. It gives the token as it is afterwards.
-func (v *TokenVault) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (token oauth2.Token, err error) {
+func (v *TokenStore) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (token oauth2.Token, err error) {
 	err = v.store.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO oauth_tokens (provider) VALUES ($1) ON CONFLICT DO NOTHING`, v.provider); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (v *TokenVault) UpdateToken(ctx context.Context, fn func(context.Context, o
 	return token, err
 }
 
-func (v *TokenVault) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
+func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
 	rows, err := tx.Query(ctx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
 		WHERE provider = $1 `+locking, v.provider)
 	if err != nil {

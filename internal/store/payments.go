@@ -102,9 +102,9 @@ func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Tim
 	return until, unavailable(err)
 }
 
-// ForsakenPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those of
+// AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those of
 // transactions in review, or that have ended.
-func (s *Store) ForsakenPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
+func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
 	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND kind = 'purchase' AND state = 'paid' AND kept_at IS NULL
 		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR status <> 'processing')) ORDER BY id LIMIT $2`, wallet, limit)
 }

@@ -16,7 +16,7 @@ import (
 // TestSigningIsRefused wants payments that must not be; each leaves everything as it was.
 func TestSigningIsRefused(t *testing.T) {
 	t.Parallel()
-	world := newWorld(t)
+	world := newRig(t)
 	errPen := errors.New("no ink")
 	for name, c := range map[string]struct {
 		before func(b *bank, hash string)
@@ -340,14 +340,14 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	b.balanced()
 }
 
-// TestForsakenPurchases lists what nobody else asks for: paid, not known to be kept, and no workflow waits for it.
-func TestForsakenPurchases(t *testing.T) {
+// TestAbandonedPurchases lists what nobody else asks for: paid, not known to be kept, and no workflow waits for it.
+func TestAbandonedPurchases(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
 	want := func(when string, n int) {
 		t.Helper()
-		if found, err := b.ForsakenPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
+		if found, err := b.AbandonedPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
 			t.Errorf("%s: %+v, %v", when, found, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // quotaRig is a database with users, a workspace and books that are an administrator's.
 type quotaRig struct {
-	*world
+	*rig
 	boss, anna, bob store.User
 	commons         int64
 	books           []int64
@@ -25,10 +25,10 @@ type quotaRig struct {
 
 func newQuotaRig(t *testing.T, books int) *quotaRig {
 	t.Helper()
-	w := newWorld(t)
+	w := newRig(t)
 	boss, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
 	w.must(err)
-	rig := &quotaRig{world: w, boss: boss, anna: w.user(200), bob: w.user(201)}
+	rig := &quotaRig{rig: w, boss: boss, anna: w.user(200), bob: w.user(201)}
 	rig.commons = rig.workspace(boss)
 	for range books {
 		book, err := w.CreateBook(t.Context(), "A book", "", store.Request{UserID: boss.ID})
@@ -120,7 +120,7 @@ func plainTask() store.NewTask {
 }
 
 // number asks the database for a number.
-func (w *world) number(sql string, args ...any) (n int) {
+func (w *rig) number(sql string, args ...any) (n int) {
 	w.t.Helper()
 	w.exec(`SELECT 1`) // connects
 	w.must(w.conn.QueryRow(w.t.Context(), sql, args...).Scan(&n))
@@ -317,7 +317,7 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 }
 
 // token makes a token of a user, which ends at a time.
-func (w *world) token(user store.User, ends *time.Time) error {
+func (w *rig) token(user store.User, ends *time.Time) error {
 	_, err := w.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "t", Scopes: []store.Scope{store.ScopeRead}, ExpiresAt: ends}, store.NewToken())
 	return err
 }

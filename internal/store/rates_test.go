@@ -15,7 +15,7 @@ import (
 // TestReserveHoldsOverAllProcesses lets two processes take from one allowance at once: together they get the burst and no more.
 func TestReserveHoldsOverAllProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	other, err := store.Open(t.Context(), w.url, testdb.Key)
 	w.must(err)
 	t.Cleanup(other.Close)
@@ -50,7 +50,7 @@ func TestReserveHoldsOverAllProcesses(t *testing.T) {
 // TestReserveQueuesThoseWithPatience checks that each reservation gets a later place, and that one beyond the patience takes nothing.
 func TestReserveQueuesThoseWithPatience(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	rate := store.Rate{PerSecond: 0.01, Burst: 1} // a place each 100 s
 	reserve := func(n int, patience time.Duration) (time.Duration, error) {
 		return w.Reserve(t.Context(), "k", rate, n, patience)
@@ -77,7 +77,7 @@ func TestReserveQueuesThoseWithPatience(t *testing.T) {
 // TestReserveMoreThanTheBurst takes at once what no burst allows: it is possible for one who finds the allowance whole.
 func TestReserveMoreThanTheBurst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	rate := store.Rate{PerSecond: 0.01, Burst: 1}
 	if wait, err := w.Reserve(t.Context(), "k", rate, 5, 0); err != nil || wait != 0 {
 		t.Errorf("five at once: %s, %v", wait, err)
@@ -90,7 +90,7 @@ func TestReserveMoreThanTheBurst(t *testing.T) {
 // TestOldRatesAreSwept deletes the rows whose allowance has been whole for a day.
 func TestOldRatesAreSwept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	for i := range 5 {
 		_, err := w.Reserve(t.Context(), fmt.Sprint(i), store.Rate{PerSecond: 1, Burst: 1}, 1, 0)
 		w.must(err)

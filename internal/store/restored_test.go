@@ -112,7 +112,7 @@ func TestRelayedPayment(t *testing.T) {
 func TestAfterRestore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	w := newWorld(t)
+	w := newRig(t)
 	user := w.user(1)
 	job := w.job(user)
 	w.exec(`UPDATE events SET xid = '900000000'`)
@@ -124,7 +124,7 @@ func TestAfterRestore(t *testing.T) {
 	if next := w.job(user); next.ID < job.ID+1_000_000 {
 		t.Errorf("job %d after job %d: its number may have been another one's", next.ID, job.ID)
 	}
-	boards, err := w.ClaimBoards(ctx, 10, time.Minute)
+	boards, err := w.ClaimLiveMessages(ctx, 10, time.Minute)
 	if err != nil || len(boards) != 1 {
 		t.Errorf("%+v, %v: want the board of the new job only", boards, err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // aged makes rows of a table as old as they would be after some days.
-func (w *world) aged(days int, table, where string, columns ...string) {
+func (w *rig) aged(days int, table, where string, columns ...string) {
 	w.t.Helper()
 	for _, column := range columns {
 		w.exec("UPDATE "+table+" SET "+column+" = "+column+" - $1::interval WHERE "+where, time.Duration(days)*24*time.Hour)
@@ -17,7 +17,7 @@ func (w *world) aged(days int, table, where string, columns ...string) {
 }
 
 // deleteOld deletes all that is old, a few rows at a time, and says how many of each kind.
-func (w *world) deleteOld(r store.Retention) map[string]int64 {
+func (w *rig) deleteOld(r store.Retention) map[string]int64 {
 	w.t.Helper()
 	total := map[string]int64{}
 	for _, old := range r.Kinds() {
@@ -36,7 +36,7 @@ func (w *world) deleteOld(r store.Retention) map[string]int64 {
 	return total
 }
 
-func (w *world) wantDeleted(got map[string]int64, want map[string]int64) {
+func (w *rig) wantDeleted(got map[string]int64, want map[string]int64) {
 	w.t.Helper()
 	for kind, n := range got {
 		if n != want[kind] {
@@ -46,7 +46,7 @@ func (w *world) wantDeleted(got map[string]int64, want map[string]int64) {
 }
 
 // end gives a job its end.
-func (w *world) end(job store.Job) {
+func (w *rig) end(job store.Job) {
 	w.t.Helper()
 	_, err := w.ChangeJob(w.t.Context(), job.ID, func(walk *store.JobWalk) error {
 		walk.Row.LastError = "FILE_NOT_FOUND"
@@ -58,7 +58,7 @@ func (w *world) end(job store.Job) {
 // TestOldDeliveries keeps what is young, and what has not ended, however old it is.
 func TestOldDeliveries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	user := w.user(1)
 	var old []store.Job
 	for range 5 {
@@ -193,7 +193,7 @@ func TestOldNotes(t *testing.T) {
 // TestOldFindings deletes what was settled long ago, not what is open or was met again of late.
 func TestOldFindings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	note := func(entity string, settled bool) {
 		f, fresh, err := w.NoteFinding(t.Context(), store.Finding{
 			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run", Finding: store.FindingStale,

@@ -26,14 +26,14 @@ func TestReseal(t *testing.T) {
 	}
 	read := func(s *store.Store) string {
 		t.Helper()
-		token, err := s.TokenVault("yandex").CurrentToken(ctx)
+		token, err := s.TokenStore("yandex").CurrentToken(ctx)
 		if err != nil {
 			return err.Error()
 		}
 		return token.AccessToken + " " + token.RefreshToken
 	}
 
-	if err := open(older).TokenVault("yandex").Seed(ctx, oauth2.Token{AccessToken: "a", RefreshToken: "r"}); err != nil {
+	if err := open(older).TokenStore("yandex").Seed(ctx, oauth2.Token{AccessToken: "a", RefreshToken: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	both := open(newer, older)

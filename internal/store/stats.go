@@ -60,8 +60,8 @@ func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, li
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// WholeCounts are what a status counts in one look.
-type WholeCounts struct {
+// OverviewCounts are what a status counts in one look.
+type OverviewCounts struct {
 	Jobs           map[lifecycle.DeliveryState]int64
 	Downloads      map[lifecycle.DownloadState]int64
 	Tasks          map[lifecycle.TaskState]int64
@@ -72,10 +72,10 @@ type WholeCounts struct {
 	RecentFindings int64 // the same
 }
 
-// CountWhole counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
+// CountOverview counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
 // those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes. While many
 // changes have not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each time.
-func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, error) {
+func (s *Store) CountOverview(ctx context.Context, since time.Time) (OverviewCounts, error) {
 	rows, err := list[Count](ctx, s, counted+`
 		UNION ALL SELECT 'changes', '', count(*) FROM (SELECT 1 FROM count_changes LIMIT `+maxCounted+`) c
 		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT `+maxCounted+`) r
@@ -83,7 +83,7 @@ func (s *Store) CountWhole(ctx context.Context, since time.Time) (WholeCounts, e
 		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT `+maxCounted+`) f`,
 		[]string{lifecycle.WorkloadDelivery, lifecycle.WorkloadDownload, lifecycle.WorkloadTask, lifecycle.WorkloadTransaction, countQueue}, since)
 
-	changes, counts := int64(0), WholeCounts{
+	changes, counts := int64(0), OverviewCounts{
 		Jobs: map[lifecycle.DeliveryState]int64{}, Downloads: map[lifecycle.DownloadState]int64{}, Tasks: map[lifecycle.TaskState]int64{}, Transactions: map[lifecycle.TransactionState]int64{},
 	}
 	for _, row := range rows {

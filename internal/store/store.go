@@ -128,9 +128,9 @@ func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write fun
 	}))
 }
 
-// Patiently repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a failure of
+// RetryWhileUnavailable repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a failure of
 // what it records.
-func Patiently(ctx context.Context, op func() error) error {
+func RetryWhileUnavailable(ctx context.Context, op func() error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := op()
 		if fault.CodeOf(err) != fault.StoreUnavailable {

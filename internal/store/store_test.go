@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(&checkedRun{M: m}) }
 
-// world is a database with a user and a file.
-type world struct {
+// rig is a database with a user and a file.
+type rig struct {
 	*store.Store
 	t    *testing.T
 	url  string
@@ -32,9 +32,9 @@ type world struct {
 	conn *pgx.Conn // past the store, where a test needs it
 }
 
-func newWorld(t *testing.T) *world {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	w := &world{t: t, url: testdb.URL(t)}
+	w := &rig{t: t, url: testdb.URL(t)}
 	var err error
 	w.Store, err = store.Open(t.Context(), w.url, testdb.Key)
 	w.must(err)
@@ -45,21 +45,21 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *rig) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) user(telegramID int64) store.User {
+func (w *rig) user(telegramID int64) store.User {
 	w.t.Helper()
 	user, err := w.CreateUser(w.t.Context(), store.User{TelegramID: &telegramID, Status: store.UserActive}, "")
 	w.must(err)
 	return user
 }
 
-func (w *world) job(user store.User) store.Job {
+func (w *rig) job(user store.User) store.Job {
 	w.t.Helper()
 	w.keys++
 	job, _, err := w.CreateJob(w.t.Context(), store.Job{
@@ -72,11 +72,11 @@ func (w *world) job(user store.User) store.Job {
 // TestTokensAreSealed looks for the tokens in the database itself, and opens them with the wrong key.
 func TestTokensAreSealed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	token := oauth2.Token{AccessToken: "plain-access", RefreshToken: "plain-refresh", Expiry: time.Now().Add(time.Hour)}
-	_, err := w.TokenVault("yandex").UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil })
+	_, err := w.TokenStore("yandex").UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil })
 	w.must(err)
-	got, err := w.TokenVault("yandex").CurrentToken(t.Context())
+	got, err := w.TokenStore("yandex").CurrentToken(t.Context())
 	if err != nil || got.AccessToken != token.AccessToken || got.RefreshToken != token.RefreshToken || got.Expiry.Sub(token.Expiry).Abs() > time.Millisecond {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -91,7 +91,7 @@ func TestTokensAreSealed(t *testing.T) {
 	other, err := store.Open(t.Context(), w.url, bytes.Repeat([]byte{8}, 32))
 	w.must(err)
 	defer other.Close()
-	if _, err := other.TokenVault("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
+	if _, err := other.TokenStore("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
 		t.Errorf("the wrong key gave %v", err)
 	}
 }
@@ -99,8 +99,8 @@ func TestTokensAreSealed(t *testing.T) {
 // TestSeedIsTakenOnce configures a token, rotates it, starts again with the same and then with a new configuration.
 func TestSeedIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	vault := w.TokenVault("yandex")
+	w := newRig(t)
+	vault := w.TokenStore("yandex")
 	for _, step := range []struct{ configured, rotated, want string }{
 		{configured: "first", want: "first"},
 		{rotated: "second", want: "second"},
@@ -125,12 +125,12 @@ func TestSeedIsTakenOnce(t *testing.T) {
 // TestTokenIsRenewedByOne lets many renew at once: each sees what the one before has saved.
 func TestTokenIsRenewedByOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	renewals := 0
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			_, err := w.TokenVault("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
+			_, err := w.TokenStore("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
 				if current.AccessToken != "" {
 					return nil, nil
 				}
@@ -151,7 +151,7 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 // TestOneAdminIsLeft lets administrators put each other out, all at once.
 func TestOneAdminIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	var admins []store.User
 	for range 5 {
 		admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
@@ -188,7 +188,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 // TestChangeJobIsAllOrNothing fails in the middle, and breaks the record's own rules.
 func TestChangeJobIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	job := w.job(w.user(1))
 	no := errors.New("no")
 	_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
@@ -236,7 +236,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 // TestSentFileComesWithTheReceipt keeps the file_id with the change that it belongs to, or not at all.
 func TestSentFileComesWithTheReceipt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	job := w.job(w.user(1))
 	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
 	for _, refusal := range []error{errors.New("no"), nil} {
@@ -259,7 +259,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 // TestPlacesInLine counts turns, not arrivals.
 func TestPlacesInLine(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ann, bob := w.user(1), w.user(2)
 	a1, a2, a3 := w.job(ann), w.job(ann), w.job(ann)
 	b1 := w.job(bob)
@@ -277,7 +277,7 @@ func TestPlacesInLine(t *testing.T) {
 // that can be resumed anywhere.
 func TestEventsHaveNoGap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	user := w.user(1)
 	const writers, jobs = 8, 25
 	keys := make(chan int, writers*jobs)
@@ -340,7 +340,7 @@ func TestUnavailable(t *testing.T) {
 	if err := s.Ping(t.Context()); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("no server: %v", err)
 	}
-	w := newWorld(t)
+	w := newRig(t)
 	if _, err := w.JobByID(t.Context(), 1); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no row: %v", err)
 	}

@@ -6,7 +6,7 @@ import "testing"
 func TestStreamLeases(t *testing.T) {
 	t.Parallel()
 	const user, maximum = 7, 3
-	w := newWorld(t)
+	w := newRig(t)
 	lease := func(process string, streams int) bool {
 		t.Helper()
 		granted, err := w.LeaseStreams(t.Context(), process, user, streams, maximum)

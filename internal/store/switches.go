@@ -75,7 +75,7 @@ func (s *Store) Resume(ctx context.Context) error {
 
 const switchOff = `UPDATE switches SET since = NULL, reason = '', by_user = NULL, retry_at = NULL WHERE `
 
-// Hold stops purchases for a reason that only time or a person can mend, but for one that may try at retryAt. A hold that is on renews
+// Hold stops purchases for a reason that only time or a person can repair, but for one that may try at retryAt. A hold that is on renews
 // the reason; the next try comes when the one that was planned has failed, after a pause as long as the hold has lasted, up to an hour.
 func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
 	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE

@@ -17,14 +17,14 @@ import (
 
 // office is a world with a workspace and two of its members.
 type office struct {
-	*world
+	*rig
 	store.Workspace
 	ann, bob, stranger store.User
 }
 
 func newOffice(t *testing.T, change func(*store.Workspace)) *office {
 	t.Helper()
-	o := &office{world: newWorld(t)}
+	o := &office{rig: newRig(t)}
 	o.ann, o.bob, o.stranger = o.user(1), o.user(2), o.user(3)
 	wanted := store.Workspace{Name: "office", OwnerID: o.ann.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
 	if change != nil {
@@ -76,7 +76,7 @@ func (o *office) move(task store.Task, to lifecycle.TaskState, assignee *int64) 
 	return state
 }
 
-func (w *world) count(table string) (n int) {
+func (w *rig) count(table string) (n int) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.url)
 	w.must(err)

@@ -24,7 +24,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	w := &world{Store: s, t: t, url: url}
+	w := &rig{Store: s, t: t, url: url}
 	w.must(s.MigrateTo(t.Context(), lastOf010))
 
 	old := []struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // admits says whether a secret opens the API, and for whom.
-func (w *world) admits(secret string) (user int64, admitted bool) {
+func (w *rig) admits(secret string) (user int64, admitted bool) {
 	w.t.Helper()
 	found, _, err := w.Authenticate(w.t.Context(), secret)
 	if err != nil && fault.CodeOf(err) != fault.Unauthenticated {
@@ -25,7 +25,7 @@ func (w *world) admits(secret string) (user int64, admitted bool) {
 // TestConfiguredTokenReplacesItsPredecessor through changes, a way back, a block and a revocation by a person.
 func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	want := func(open string, closed ...string) (user int64) {
 		t.Helper()
@@ -67,7 +67,7 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 // TestBlockedAdministratorsStayBlocked at a restart, whoever the configuration names.
 func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
 	blocked, err := w.UserByTelegram(ctx, 1)
@@ -94,7 +94,7 @@ func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 // TestTokensOfTheReleaseBefore writes what a process of 0.1.0 writes, and reads what it would read.
 func TestTokensOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	hash := func(secret string) []byte { sum := sha256.Sum256([]byte(secret)); return sum[:] }
 	known := func(secret string) (known bool) {
 		t.Helper()
@@ -134,7 +134,7 @@ func TestTokensOfTheReleaseBefore(t *testing.T) {
 // TestRotation with and without grace.
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	user := w.user(1)
 	token, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
 	w.must(err)
@@ -157,7 +157,7 @@ func TestRotation(t *testing.T) {
 // TestLastUseIsWrittenOnceAMinute counts the versions of the row.
 func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	user := w.user(1)
 	made, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
 	w.must(err)
@@ -187,7 +187,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 }
 
 // scan reads one value past the store.
-func (w *world) scan(sql string, into any, args ...any) {
+func (w *rig) scan(sql string, into any, args ...any) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.url)
 	w.must(err)
@@ -198,7 +198,7 @@ func (w *world) scan(sql string, into any, args ...any) {
 // TestFirstTokenWithScopes opens with these alone.
 func TestFirstTokenWithScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	secret := store.NewToken()
 	made, err := w.CreateUser(t.Context(), store.User{Name: "Ann", Status: store.UserActive}, secret, store.ScopeRead, store.ScopeTasks)
 	w.must(err)

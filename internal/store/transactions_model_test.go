@@ -17,7 +17,7 @@ import (
 // balance, and nobody's Stars were bought twice, or bought and the money given back.
 func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
-	world := newWorld(t)
+	world := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		life := &life{rt: rt, bank: world.bank(), class: map[string]lifecycle.ErrorClass{}}
 		life.must(life.Resume(t.Context()))

@@ -88,16 +88,16 @@ func (c *chain) accept(p store.Payment) bool {
 
 // bank is a wallet on such a chain, and its record.
 type bank struct {
-	*world
+	*rig
 	*chain
 }
 
 func newBank(t *testing.T) *bank {
 	t.Helper()
-	return newWorld(t).bank()
+	return newRig(t).bank()
 }
 
-func (w *world) bank() *bank {
+func (w *rig) bank() *bank {
 	w.t.Helper()
 	b := &bank{w, &chain{wallet: address(fmt.Sprint("wallet", serials.Add(1))), now: time.Now().Truncate(time.Second)}}
 	_, err := b.OpenWallet(w.t.Context(), b.wallet, store.WalletStart{})

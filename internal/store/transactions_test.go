@@ -350,7 +350,7 @@ func TestLists(t *testing.T) {
 // TestUsernames moves a name from one user to another, from many sides.
 func TestUsernames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	ann, bob := w.user(1), w.user(2)
 	if ann.Username != "" {

@@ -21,15 +21,15 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// world is a wallet with 10 TON on a chain of its own.
-type world struct {
+// rig is a wallet with 10 TON on a chain of its own.
+type rig struct {
 	*Client
 	sim    *tonsim.TonCenter
 	wallet *ton.Wallet
 	shop   ton.Address
 }
 
-func newWorld(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *world {
+func newRig(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *rig {
 	t.Helper()
 	key, err := ton.ParseKey(strings.Repeat("5e", 32))
 	if err != nil {
@@ -54,7 +54,7 @@ func newWorld(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *wo
 	}
 	t.Cleanup(stop)
 	o.URL = url
-	w := &world{Client: New(o), sim: chain, wallet: wallet}
+	w := &rig{Client: New(o), sim: chain, wallet: wallet}
 	w.shop = address(t, chain.Shop())
 	if got := address(t, chain.Wallet()); got != wallet.Address() {
 		t.Fatalf("the chain's wallet is %s, ours %s", got.Raw(), wallet.Address().Raw())
@@ -71,7 +71,7 @@ func address(t *testing.T, text string) ton.Address {
 	return a
 }
 
-func (w *world) sign(t *testing.T, seqno uint32, p ton.Payment) ton.Signed {
+func (w *rig) sign(t *testing.T, seqno uint32, p ton.Payment) ton.Signed {
 	t.Helper()
 	if p.To == (ton.Address{}) {
 		p.To = w.shop
@@ -83,7 +83,7 @@ func (w *world) sign(t *testing.T, seqno uint32, p ton.Payment) ton.Signed {
 	return signed
 }
 
-func (w *world) history(t *testing.T) []Transaction {
+func (w *rig) history(t *testing.T) []Transaction {
 	t.Helper()
 	all, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()})
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *world) history(t *testing.T) []Transaction {
 
 func TestPayment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *tonsim.TonCenterOptions, _ *Options) { o.Undeployed = true })
+	w := newRig(t, func(o *tonsim.TonCenterOptions, _ *Options) { o.Undeployed = true })
 	deposit, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 2e9, Comment: "@durov 50"})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestPayment(t *testing.T) {
 
 func TestNothingPaid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	signed := w.sign(t, 0, ton.Payment{Amount: 11 * money.TON})
 	if receipt, err := w.Broadcast(t.Context(), signed.BoC); err != nil || receipt.Outcome != Accepted {
 		t.Fatalf("%+v %v", receipt, err)
@@ -170,7 +170,7 @@ func TestNothingPaid(t *testing.T) {
 
 func TestBounce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	nobody := address(t, "0:"+strings.Repeat("9", 64))
 	signed := w.sign(t, 0, ton.Payment{To: nobody, Amount: money.TON, Bounce: true})
 	if receipt, err := w.Broadcast(t.Context(), signed.BoC); err != nil || receipt.Outcome != Accepted {
@@ -189,7 +189,7 @@ func TestBounce(t *testing.T) {
 func TestHeadAndFinality(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1_800_000_000, 0)
-	w := newWorld(t, func(o *tonsim.TonCenterOptions, c *Options) {
+	w := newRig(t, func(o *tonsim.TonCenterOptions, c *Options) {
 		o.Clock, o.Finality = func() time.Time { return start }, 10*time.Second
 		c.Now = o.Clock
 	})
@@ -213,7 +213,7 @@ func TestHeadAndFinality(t *testing.T) {
 
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newRig(t, nil)
 	w.sim.AddFault(sim.Fault{Match: "message", Kind: "lost_answer", Times: 1})
 	signed := w.sign(t, 0, ton.Payment{Amount: money.TON})
 	receipt, err := w.Broadcast(t.Context(), signed.BoC)
@@ -349,7 +349,7 @@ func TestFailures(t *testing.T) {
 				err := call(t.Context(), gateway(t, status, "{}"))
 				wantFault(t, err, code, status == 429 || status >= 500)
 			}
-			w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" })
+			w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" })
 			w.sim.AddFault(sim.Fault{Kind: "timeout"})
 			wantFault(t, call(t.Context(), w.Client), fault.ChainTimeout, true)
 			w.sim.ClearFaults()
@@ -397,7 +397,7 @@ func TestClock(t *testing.T) {
 		}
 	}
 
-	w := newWorld(t, func(o *tonsim.TonCenterOptions, _ *Options) {
+	w := newRig(t, func(o *tonsim.TonCenterOptions, _ *Options) {
 		o.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	})
 	if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1}); err != nil {
@@ -410,7 +410,7 @@ func TestClock(t *testing.T) {
 
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
+	w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
 	began := time.Now()
 	for range 25 { // 20 at once, and the rest at 20 a second
 		if _, err := w.Head(t.Context()); err != nil {
@@ -420,7 +420,7 @@ func TestRateIsKept(t *testing.T) {
 	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("25 requests in %s", took)
 	}
-	w = newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
+	w = newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
 	_, _ = w.Head(t.Context()) // the only one for long
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -432,7 +432,7 @@ func TestRateIsKept(t *testing.T) {
 func TestLatencyIsTold(t *testing.T) {
 	t.Parallel()
 	var told []string
-	w := newWorld(t, func(_ *tonsim.TonCenterOptions, o *Options) {
+	w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) {
 		o.OnLatency = func(_ context.Context, op string, _ time.Duration) { told = append(told, op) }
 	})
 	_, _ = w.Head(t.Context())

@@ -18,7 +18,7 @@ func (a process) workerChecks(shop activities.Main) []doctor.Check {
 		checks = append(checks, torrentsCheck(c.QBittorrent, shop.Downloads))
 	}
 	if serves(c, lifecycle.PaymentQueue) {
-		checks = append(checks, paymentChecks(c, shop.Cashier)...)
+		checks = append(checks, paymentChecks(c, shop.Payments)...)
 	}
 	return checks
 }
@@ -42,7 +42,7 @@ func torrentsCheck(c config.QBittorrent, downloads *activities.Downloads) doctor
 }
 
 // paymentChecks are what a process needs that pays.
-func paymentChecks(c config.Config, cashier *activities.Cashier) []doctor.Check {
+func paymentChecks(c config.Config, cashier *activities.PaymentActivities) []doctor.Check {
 	if cashier.Wallet == nil {
 		return []doctor.Check{doctor.Off(doctor.Wallet, "there is no key", doctor.AboutWallet)}
 	}

@@ -103,7 +103,7 @@ func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 	return o
 }
 
-// handOverAfter is how long a ride goes on in a worker that was told to stop: it is given up in time to say so.
+// handOverAfter is how long a attempt goes on in a worker that was told to stop: it is given up in time to say so.
 func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }

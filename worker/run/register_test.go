@@ -28,18 +28,18 @@ func TestNamesAreUnique(t *testing.T) {
 	workflows.Register(w, workflows.Settings{})
 	activities.RegisterMain(w, activities.Main{
 		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
-		Transactions: &activities.Transactions{}, Cashier: &activities.Cashier{},
+		Transactions: &activities.Transactions{}, Payments: &activities.PaymentActivities{},
 		Monitor: &activities.TonMonitor{},
 	})
 	w.RegisterActivity(&reconcile.Reconciler{})
 	w.RegisterActivity(&cleanup.OldRows{})
-	activities.RegisterDelivery(w, &activities.Courier{})
+	activities.RegisterDelivery(w, &activities.DeliveryActivities{})
 	quotes := worker.New(temporal, "quotes", worker.Options{})
-	activities.RegisterQuotes(quotes, &activities.Cashier{})
+	activities.RegisterQuotes(quotes, &activities.PaymentActivities{})
 	files := worker.New(temporal, "torrents", worker.Options{})
 	activities.RegisterFiles(files, &activities.Downloads{})
 	payments := worker.New(temporal, "payments", worker.Options{})
-	activities.RegisterPayments(payments, &activities.Cashier{}, &activities.TonMonitor{})
+	activities.RegisterPayments(payments, &activities.PaymentActivities{}, &activities.TonMonitor{})
 }
 
 // TestQueuesAreKnown compares the queues that settings may name with those that there are.

@@ -87,7 +87,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 // parts are what the workers of a process run.
 type parts struct {
 	activities.Main
-	courier      *activities.Courier // nil: this process does not serve the queue of deliveries
+	delivery     *activities.DeliveryActivities // nil: this process does not serve the queue of deliveries
 	reconciler   *reconcile.Reconciler
 	cleanup      *cleanup.OldRows
 	transactions *service.Transactions
@@ -96,7 +96,7 @@ type parts struct {
 // parts makes what the workers run.
 func (a process) parts() (p parts, err error) {
 	if serves(a.Config, lifecycle.DeliveryQueue) {
-		if p.courier, err = a.courier(); err != nil {
+		if p.delivery, err = a.deliveryActivities(); err != nil {
 			return p, err
 		}
 	}
@@ -147,19 +147,19 @@ func (a process) workers(p parts) (all []worker.Worker) {
 		main.RegisterActivity(p.reconciler)
 		main.RegisterActivity(p.cleanup)
 	case pays: // for this release: payments that 0.1.0 has left on the main queue
-		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.Config, each)), p.Cashier, p.Monitor)
+		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.Config, each)), p.Payments, p.Monitor)
 	}
 	if serves(a.Config, lifecycle.DeliveryQueue) {
-		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.Config, each)), p.courier)
+		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.Config, each)), p.delivery)
 	}
 	if serves(a.Config, lifecycle.TorrentQueue) {
 		activities.RegisterFiles(add(lifecycle.TorrentQueue, filesOptions(a.Config, each)), p.Downloads)
 	}
 	if p.Monitor != nil && serves(a.Config, lifecycle.QuoteQueue) {
-		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.Config, each)), p.Cashier)
+		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.Config, each)), p.Payments)
 	}
 	if pays {
-		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.Config, each)), p.Cashier, p.Monitor)
+		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.Config, each)), p.Payments, p.Monitor)
 	}
 	return all
 }
@@ -194,12 +194,12 @@ func workflowSettings(c config.Config) workflows.Settings {
 	}
 }
 
-func (a process) courier() (*activities.Courier, error) {
+func (a process) deliveryActivities() (*activities.DeliveryActivities, error) {
 	c := a.Config
-	courier := &activities.Courier{
+	courier := &activities.DeliveryActivities{
 		Store: a.Store, Storage: a.Yandex, Telegram: a.Telegram, Temporal: a.Temporal,
 		Metrics: a.Metrics, Log: a.Log,
-		Settings: activities.CourierSettings{
+		Settings: activities.DeliverySettings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
 			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,

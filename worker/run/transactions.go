@@ -30,10 +30,10 @@ func (a process) shop(keeper *service.Transactions) (activities.Main, error) {
 	if err != nil {
 		return activities.Main{}, err
 	}
-	cashier := &activities.Cashier{
+	cashier := &activities.PaymentActivities{
 		Store: a.Store, Wallet: wallet, Chain: a.Chain(), Second: a.secondSource(), Settings: settings, Metrics: a.Metrics, Log: a.Log,
 	}
-	shop := activities.Main{Transactions: &activities.Transactions{Store: a.Store, Settings: settings, Orders: keeper, Metrics: a.Metrics, Log: a.Log}, Cashier: cashier}
+	shop := activities.Main{Transactions: &activities.Transactions{Store: a.Store, Settings: settings, Orders: keeper, Metrics: a.Metrics, Log: a.Log}, Payments: cashier}
 	if wallet == nil {
 		cashier.Fragment = a.Fragment(fragment.Options{})
 		return shop, nil

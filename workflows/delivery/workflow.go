@@ -32,7 +32,7 @@ type Settings struct {
 	RetryInterval    time.Duration // before the second try; doubled for the third
 }
 
-// maximumAttempts is more than a job's tries, which the courier counts in the record: a frozen or cut-off worker's polls
+// maximumAttempts is more than a job's tries, which the activity counts in the record: a frozen or cut-off worker's polls
 // can swallow attempts that never became a try, and those must not cost the job its life.
 const maximumAttempts = 4 * lifecycle.DeliveryTries
 
@@ -41,8 +41,8 @@ type Workflow struct{ Settings Settings }
 
 // Activities by name only: the worker has the real ones.
 var (
-	courier *activities.Courier
-	records *activities.Records
+	deliveries *activities.DeliveryActivities
+	records    *activities.Records
 )
 
 // Run drives one job to its end. It completes when the file was delivered, is cancelled when a person stopped it, and
@@ -56,7 +56,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 
 	riding, cancel := workflow.WithCancel(ctx)
 	job.listen(ctx, cancel)
-	outcome, err := job.finish(ctx, w.ride(riding, jobID))
+	outcome, err := job.finish(ctx, w.deliver(riding, jobID))
 	if err != nil {
 		return outcome, err
 	}
@@ -64,23 +64,23 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	return outcome, ending(outcome)
 }
 
-// ride puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting must
+// deliver puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting must
 // never decide between commands, or a change of it would break running workflows: a job whose time is up goes in line
-// all the same, and the courier refuses it.
-func (w *Workflow) ride(ctx workflow.Context, jobID int64) workflow.Future {
-	options := w.rideOptions()
+// all the same, and the activity refuses it.
+func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
+	options := w.deliverOptions()
 	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
 	options.ScheduleToStartTimeout = max(options.ScheduleToStartTimeout-waited, time.Second)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), courier.Deliver, jobID)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), deliveries.Deliver, jobID)
 }
 
-// rideOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
+// deliverOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
 // users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its heartbeat, tries are counted.
-func (w *Workflow) rideOptions() workflow.ActivityOptions {
+func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:              lifecycle.DeliveryQueue,
 		ScheduleToStartTimeout: w.Settings.TTL,
-		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // the courier keeps the exact limit itself
+		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // the activity keeps the exact limit itself
 		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -147,7 +147,7 @@ func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
 	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(stage)))
 }
 
-// finish waits for the ride's end and writes it, unless the courier has.
+// finish waits for the attempt's end and writes it, unless the activity has.
 func (r *run) finish(ctx workflow.Context, ride workflow.Future) (lifecycle.DeliveryOutcome, error) {
 	var receipt activities.Receipt
 	err := ride.Get(ctx, &receipt)

@@ -28,9 +28,9 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType})
-	env.RegisterActivity(&activities.Courier{})
+	env.RegisterActivity(&activities.DeliveryActivities{})
 	env.RegisterActivity(&activities.Records{})
-	env.OnActivity(courier.Deliver, mock.Anything, jobID).Return(deliver)
+	env.OnActivity(deliveries.Deliver, mock.Anything, jobID).Return(deliver)
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	return env
 }

@@ -15,7 +15,7 @@ import (
 // TestAsks asks for what is refused, and names the field at fault.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	good := service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaAudio, SourceURL: magnet(1)}
 	for name, c := range map[string]struct {

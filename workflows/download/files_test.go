@@ -24,7 +24,7 @@ func bomb() []byte {
 // qBittorrent is given it.
 func TestBomb(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{}, time.Minute)
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		_, _ = rw.Write(bomb())
 	}))
@@ -42,7 +42,7 @@ func TestBomb(t *testing.T) {
 // the main queue, as payments do, goes on: here another's download, from its start to its end.
 func TestHundredFetches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{}, time.Minute)
 	var mu sync.Mutex
 	now, most := 0, 0
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

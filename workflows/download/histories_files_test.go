@@ -19,7 +19,7 @@ import (
 func TestRecordHistoriesOfFiles(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newWorldOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(bomb()) }))
 	t.Cleanup(site.Close)
 	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")

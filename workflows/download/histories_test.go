@@ -23,7 +23,7 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newWorldOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	ctx := t.Context()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(job store.Download) []*historypb.HistoryEvent {

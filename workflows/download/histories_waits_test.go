@@ -15,7 +15,7 @@ import (
 func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newWorldOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	ctx := t.Context()
 	cancel := func(job store.Download, times int) {
 		for range times {

@@ -22,7 +22,7 @@ import (
 // TestLife follows downloads of a minute and of ten hours: they cost the same.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30}}, time.Minute)
 	lengths := map[time.Duration]int{}
 	for i, takes := range []time.Duration{time.Minute, 10 * time.Hour} {
 		w.book = w.newBook()
@@ -61,7 +61,7 @@ func TestLife(t *testing.T) {
 // TestParallelStarts asks for the same download 50 times at once: one job, one workflow, one torrent.
 func TestParallelStarts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	var all sync.WaitGroup
 	ids, made := make([]int64, 50), make([]bool, 50)
 	for i := range ids {
@@ -92,7 +92,7 @@ func TestParallelStarts(t *testing.T) {
 func TestCancelAgainstCompletion(t *testing.T) {
 	t.Parallel()
 	const races = 200
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	w.exec(`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID, races)
 	books, err := w.jobs.Books(ctx, store.BookFilter{Limit: races})
@@ -157,7 +157,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 // TestCancels cancels by the client, twice, by an operator, and while qBittorrent is away.
 func TestCancels(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx, admin, stranger := t.Context(), w.user(store.RoleAdmin), w.user(store.RoleUser)
 
 	job := w.start(magnet(1))
@@ -223,7 +223,7 @@ func TestCancels(t *testing.T) {
 // TestMissing removes torrents behind our back: by hand, which ends the job, and by a restart, which does not.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
 	job := w.start(magnet(1))
 	w.becomes(job, lifecycle.DownloadDownloading)
 	w.must(w.qb.Remove(job.Tag()))
@@ -252,7 +252,7 @@ func TestMissing(t *testing.T) {
 // TestFailures ends jobs with each reason.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	fails := func(job store.Download, reason fault.Code) store.Download {
 		t.Helper()
 		got := w.becomes(job, lifecycle.DownloadFailed)
@@ -292,7 +292,7 @@ func TestFailures(t *testing.T) {
 // TestNobodyPollsTwice runs two watchers: one polls, the other takes over when it stops.
 func TestNobodyPollsTwice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{}, time.Minute)
 	polls := func() (n int) {
 		for _, r := range w.qb.Requests() {
 			if r.Path == "/api/v2/torrents/info" {

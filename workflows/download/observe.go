@@ -38,7 +38,7 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	case lifecycle.ObservedComplete:
 		return r.move(life, lifecycle.DownloadActionComplete, "")
 	case lifecycle.ObservedBroken:
-		return r.mend(life, seen.Resumed)
+		return r.repair(life, seen.Resumed)
 	case lifecycle.ObservedLost:
 		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
 	default:
@@ -107,8 +107,8 @@ func (r *run) lookAgain(life workflow.Context) error {
 	}
 }
 
-// mend lets a torrent go on after its first error; the next one is the end.
-func (r *run) mend(life workflow.Context, again bool) error {
+// repair lets a torrent go on after its first error; the next one is the end.
+func (r *run) repair(life workflow.Context, again bool) error {
 	switch {
 	case r.Resumed && again:
 		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)

@@ -17,7 +17,7 @@ import (
 // that was never told of its cancel, and leave one alone that runs.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
+	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	begin := func(n int64) store.Download {
 		w.book = w.newBook()
@@ -69,7 +69,7 @@ func TestReconcile(t *testing.T) {
 // watched is the workload with a watcher of the test's own.
 type watched struct {
 	service.Workload
-	rig *world
+	rig *rig
 }
 
 func (w watched) Prepare(ctx context.Context) error { return w.rig.startSync(ctx) }

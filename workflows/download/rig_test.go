@@ -33,8 +33,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// world is a library, a qBittorrent that is played, and a worker that polls it several times a second.
-type world struct {
+// rig is a library, a qBittorrent that is played, and a worker that polls it several times a second.
+type rig struct {
 	*testing.T
 	server     *testtemporal.Server
 	client     client.Client
@@ -53,18 +53,18 @@ type world struct {
 // pollEvery is often enough for tests.
 const pollEvery = 200 * time.Millisecond
 
-func newWorld(t *testing.T, o torrentsim.QBittorrentOptions, grace time.Duration) *world {
+func newRig(t *testing.T, o torrentsim.QBittorrentOptions, grace time.Duration) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	return newWorldOn(t, testtemporal.Take(t), o, grace)
+	return newRigOn(t, testtemporal.Take(t), o, grace)
 }
 
-// newWorldOn uses a server that no other test uses.
-func newWorldOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorrentOptions, grace time.Duration) *world {
+// newRigOn uses a server that no other test uses.
+func newRigOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorrentOptions, grace time.Duration) *rig {
 	t.Helper()
-	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
+	w := &rig{T: t, server: server, client: server.Client, database: testdb.URL(t)}
 	var err error
 	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
 	w.must(err)
@@ -97,17 +97,17 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorr
 
 var firstID atomic.Int64
 
-func (w *world) syncID() string { return lifecycle.DownloadSyncID + "/" + w.Name() }
+func (w *rig) syncID() string { return lifecycle.DownloadSyncID + "/" + w.Name() }
 
 // startSync starts the watcher, unless it runs.
-func (w *world) startSync(ctx context.Context) error {
+func (w *rig) startSync(ctx context.Context) error {
 	_, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: w.syncID(), TaskQueue: lifecycle.MainQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, lifecycle.DownloadSyncType)
 	return err
 }
 
-func (w *world) startWorker() {
+func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{
 		WorkerStopTimeout: 2 * time.Second,
@@ -132,21 +132,21 @@ func (w *world) startWorker() {
 	w.Cleanup(stop)
 }
 
-func (w *world) user(role string) store.User {
+func (w *rig) user(role string) store.User {
 	w.Helper()
 	user, err := w.store.CreateUser(w.Context(), store.User{Role: role, Status: store.UserActive}, store.NewToken())
 	w.must(err)
 	return user
 }
 
-func (w *world) newBook() store.Book {
+func (w *rig) newBook() store.Book {
 	w.Helper()
 	book, err := w.jobs.CreateBook(w.Context(), w.reader, "A book of a test", "Nobody", "")
 	w.must(err)
 	return book
 }
 
-func (w *world) exec(sql string, args ...any) {
+func (w *rig) exec(sql string, args ...any) {
 	w.Helper()
 	conn, err := pgx.Connect(w.Context(), w.database)
 	w.must(err)
@@ -156,7 +156,7 @@ func (w *world) exec(sql string, args ...any) {
 }
 
 // start asks for a download of the world's book.
-func (w *world) start(link string) store.Download {
+func (w *rig) start(link string) store.Download {
 	w.Helper()
 	job, created, err := w.jobs.Start(w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link})
 	w.must(err)
@@ -168,7 +168,7 @@ func (w *world) start(link string) store.Download {
 
 func magnet(n int64) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
 
-func (w *world) reload(job store.Download) store.Download {
+func (w *rig) reload(job store.Download) store.Download {
 	w.Helper()
 	found, err := w.store.DownloadByID(w.Context(), job.ID)
 	w.must(err)
@@ -176,7 +176,7 @@ func (w *world) reload(job store.Download) store.Download {
 }
 
 // becomes waits for a status, and gives the job as it is then.
-func (w *world) becomes(job store.Download, status lifecycle.DownloadState) (got store.Download) {
+func (w *rig) becomes(job store.Download, status lifecycle.DownloadState) (got store.Download) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("download %d is %s", job.ID, status), func() bool {
 		got = w.reload(job)
@@ -186,7 +186,7 @@ func (w *world) becomes(job store.Download, status lifecycle.DownloadState) (got
 }
 
 // torrent gives the only torrent with the job's mark; nil: there is none.
-func (w *world) torrent(job store.Download) *torrentsim.Torrent {
+func (w *rig) torrent(job store.Download) *torrentsim.Torrent {
 	for _, t := range w.qb.Torrents() {
 		for _, tag := range t.Tags {
 			if tag == job.Tag() {
@@ -198,7 +198,7 @@ func (w *world) torrent(job store.Download) *torrentsim.Torrent {
 }
 
 // closed waits for the end of a job's workflow, and gives how it is: "Completed", "Canceled", "Failed" …
-func (w *world) closed(job store.Download) string {
+func (w *rig) closed(job store.Download) string {
 	w.Helper()
 	var status enumspb.WorkflowExecutionStatus
 	w.eventually("the workflow has ended", func() bool {
@@ -211,7 +211,7 @@ func (w *world) closed(job store.Download) string {
 }
 
 // events lists the types of a job's events.
-func (w *world) events(job store.Download) (types []string) {
+func (w *rig) events(job store.Download) (types []string) {
 	w.Helper()
 	events, err := w.store.EventsOf(w.Context(), "download", fmt.Sprint(job.ID))
 	w.must(err)
@@ -222,12 +222,12 @@ func (w *world) events(job store.Download) (types []string) {
 }
 
 // history gives the events of a workflow's newest run.
-func (w *world) history(workflowID, runID string) []*historypb.HistoryEvent {
+func (w *rig) history(workflowID, runID string) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, workflowID, runID)
 }
 
-func (w *world) eventually(what string, holds func() bool) {
+func (w *rig) eventually(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -236,7 +236,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	}
 }
 
-func (w *world) must(err error) {
+func (w *rig) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatalf("%v %v", err, cause(err))
@@ -250,7 +250,7 @@ func cause(err error) error {
 	return nil
 }
 
-func (w *world) wantCode(err error, code fault.Code) {
+func (w *rig) wantCode(err error, code fault.Code) {
 	w.Helper()
 	if fault.CodeOf(err) != code {
 		w.Errorf("got %v %v, want %s", err, cause(err), code)

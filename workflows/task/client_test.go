@@ -27,7 +27,7 @@ import (
 func TestSixFaults(t *testing.T) {
 	t.Parallel()
 	seconds := func(n float64) float64 { return n / 60 }
-	w := newWorld(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: seconds(3), lifecycle.TaskBlocked: 0}})
+	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: seconds(3), lifecycle.TaskBlocked: 0}})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 
 	// 1. Who loses a claim is told so, not that the transition is impossible.
@@ -99,7 +99,7 @@ func TestSixFaults(t *testing.T) {
 // TestDeadlineOnTime lets one deadline pass on a real server: not early, and once.
 func TestDeadlineOnTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60}})
+	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60}})
 	due := w.task(nil)
 	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).State == lifecycle.TaskStuck })
 	events, err := w.store.EventsOfTask(t.Context(), due.ID, 0, 10)
@@ -114,7 +114,7 @@ func TestDeadlineOnTime(t *testing.T) {
 // TestSameKeySameAnswer repeats requests by their key, after success, refusal and the task's end.
 func TestSameKeySameAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	wanted := w.task(nil)
 	first, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a")
@@ -145,7 +145,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 // taken over, and finished, by somebody else: the first answer stands all the same.
 func TestRepeatAfterTheDoorDied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 0.5 / 60}})
+	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 0.5 / 60}})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	wanted := w.task(nil)
 	request := store.Request{UserID: ann.ID, Key: "a/key"}
@@ -174,7 +174,7 @@ func TestRepeatAfterTheDoorDied(t *testing.T) {
 // TestAnswersTellTheWholeTask compares what a step answers with what the record has then.
 func TestAnswersTellTheWholeTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	for _, key := range []string{"", "k"} {
 		wanted := w.task(nil)
@@ -199,7 +199,7 @@ func TestAnswersTellTheWholeTask(t *testing.T) {
 // task waits, and is not lost.
 func TestBrokenRecord(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 1.0 / 60}})
+	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 1.0 / 60}})
 	ctx := t.Context()
 	claimed, asked := w.task(nil), w.task(func(n *store.NewTask) { n.Title = "cannot change" })
 	_, err := w.tasks.Claim(ctx, w.creator, claimed.ID, "c", "")
@@ -224,7 +224,7 @@ func TestBrokenRecord(t *testing.T) {
 // TestClosedTasks asks for things of tasks whose workflows are over: the record answers.
 func TestClosedTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	done, cancelled := w.task(nil), w.task(nil)
 	_, err := w.tasks.Claim(ctx, w.creator, done.ID, "c", "")
@@ -251,7 +251,7 @@ func TestClosedTasks(t *testing.T) {
 // TestEventsPerLife counts what a task costs: created, claimed, blocked, resumed, done.
 func TestEventsPerLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	whole := w.task(nil)
 	_, err := w.tasks.Claim(ctx, ann, whole.ID, "c", "")
@@ -280,7 +280,7 @@ func TestEventsPerLife(t *testing.T) {
 // TestBatchWithoutTemporal makes a batch while Temporal takes connections and says nothing: the tasks are there, soon.
 func TestBatchWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)
 	defer silent.Close()
@@ -303,7 +303,7 @@ func TestBatchWithoutTemporal(t *testing.T) {
 // TestLateWorkflow acts on a task whose workflow could not be started when it was made.
 func TestLateWorkflow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx := t.Context()
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
@@ -318,7 +318,7 @@ func TestLateWorkflow(t *testing.T) {
 // TestWorkerAway asks while no worker runs: the outcome is unknown, and the same key tells it later.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	wanted := w.task(nil)
 	_, err := w.tasks.Claim(ctx, w.creator, wanted.ID, "c", "")
@@ -350,7 +350,7 @@ func TestWorkerAway(t *testing.T) {
 // then, and acting on it stays as fast as on a task without a past.
 func TestManyTransitionsAndComments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	assigned := func(n *store.NewTask) { n.AssigneeID = &ann.ID }
 	long := w.task(assigned)
@@ -393,7 +393,7 @@ func TestManyTransitionsAndComments(t *testing.T) {
 // TestWorkspaceRules asks for what workspaces refuse.
 func TestWorkspaceRules(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann, stranger := t.Context(), w.member(), w.user(store.RoleUser)
 	_, err := w.tasks.Workspace(ctx, stranger, w.workspace.ID)
 	w.wantCode(err, fault.WorkspaceNotFound)
@@ -423,7 +423,7 @@ func TestWorkspaceRules(t *testing.T) {
 // TestOperatorEnds terminates and cancels workflows behind the record's back.
 func TestOperatorEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx := t.Context()
 	cancelled, terminated, running := w.task(nil), w.task(nil), w.task(nil)
 	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")

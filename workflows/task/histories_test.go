@@ -18,7 +18,7 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	waits, release := true, 2.0/60
-	w := newWorldOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), service.WorkspaceChange{
+	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), service.WorkspaceChange{
 		StatusDeadlines:             map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60, lifecycle.TaskInProgress: 1.0 / 60, lifecycle.TaskBlocked: 0},
 		NewDeadlineWaitsForBlockers: &waits, StuckReleaseAfter: &release,
 	})

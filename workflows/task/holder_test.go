@@ -13,7 +13,7 @@ import (
 // TestClaimByTheAssignee begins the work on a NEW task by a claim, claims it again, and in the statuses in which that is not possible.
 func TestClaimByTheAssignee(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	given := w.task(func(n *store.NewTask) { n.AssigneeID, n.Visibility = &ann.ID, store.TaskPrivate })
 	claim := func(comment, key string) (store.Task, error) { return w.tasks.Claim(ctx, ann, given.ID, comment, key) }
@@ -60,7 +60,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 // TestClaimByTheAssigneeWaitsForBlockers claims one's own task before those that it waits for are done.
 func TestClaimByTheAssigneeWaitsForBlockers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ann := w.member()
 	blocker := w.task(nil)
 	given := w.task(func(n *store.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(blocker.ID)} })

@@ -16,7 +16,7 @@ import (
 // Temporal takes. They work as all others do, and the answer is kept with the transition.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	for _, length := range []int{252, 253, 254, 255} {
 		wanted, key := w.task(nil), strings.Repeat("~", length)
@@ -37,7 +37,7 @@ func TestLongKeys(t *testing.T) {
 // TestInvalidForTemporal sends what the server refuses as invalid: this is answered at once, and not as an outage.
 func TestInvalidForTemporal(t *testing.T) {
 	t.Parallel()
-	w := newWorldOn(t, testtemporal.Own(t, "limit.maxIDLength=100"), service.WorkspaceChange{})
+	w := newRigOn(t, testtemporal.Own(t, "limit.maxIDLength=100"), service.WorkspaceChange{})
 	w.tasks.Patience = time.Hour
 	wanted := w.task(nil)
 	for range 2 { // it is no answer to be kept

@@ -82,8 +82,8 @@ func (m *memory) clock(_ context.Context, c activities.TaskClock) (activities.Ta
 	return activities.TaskWritten{State: m.state}, nil
 }
 
-// life is one run of the workflow with skipped time.
-type life struct {
+// envRig is one run of the workflow with skipped time.
+type envRig struct {
 	*testsuite.TestWorkflowEnvironment
 	t      tester
 	memory *memory
@@ -98,10 +98,10 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-func newLife(t tester, m *memory) *life {
+func newEnvRig(t tester, m *memory) *envRig {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
-	l := &life{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, memory: m}
+	l := &envRig{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, memory: m}
 	// Never in the past: the SDK measures the time-outs of local activities by the real clock.
 	l.begin = time.Now().Add(time.Hour).Truncate(time.Minute).UTC()
 	l.SetStartTime(l.begin)
@@ -123,15 +123,15 @@ func newLife(t tester, m *memory) *life {
 }
 
 // at does something when the workflow has run for so long.
-func (l *life) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
+func (l *envRig) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
 
 // ask sends an update and lets check look at its outcome.
-func (l *life) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
+func (l *envRig) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.asked++
 	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)
 }
 
-func (l *life) askAs(id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
+func (l *envRig) askAs(id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
 		OnReject: func(err error) { check(lifecycle.TaskView{}, err) },
 		OnComplete: func(result any, err error) {
@@ -142,7 +142,7 @@ func (l *life) askAs(id string, action lifecycle.TaskAction, in lifecycle.TaskIn
 }
 
 // must sends an update that has to succeed.
-func (l *life) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
+func (l *envRig) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 	l.t.Helper()
 	l.ask(action, in, func(_ lifecycle.TaskView, err error) {
 		if err != nil {
@@ -151,10 +151,10 @@ func (l *life) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 	})
 }
 
-func (l *life) run() { l.ExecuteWorkflow(lifecycle.TaskType, int64(9), (*Carried)(nil)) }
+func (l *envRig) run() { l.ExecuteWorkflow(lifecycle.TaskType, int64(9), (*Carried)(nil)) }
 
 // state asks the workflow itself.
-func (l *life) state() (view lifecycle.TaskView) {
+func (l *envRig) state() (view lifecycle.TaskView) {
 	l.t.Helper()
 	value, err := l.QueryWorkflow(lifecycle.StateQuery)
 	if err == nil {

@@ -14,7 +14,7 @@ func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	t.Parallel()
 	const tiny, watched, most = 1e-9, 10 * time.Second, 100
 	release := tiny
-	w := newWorld(t, service.WorkspaceChange{
+	w := newRig(t, service.WorkspaceChange{
 		StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: tiny, lifecycle.TaskInProgress: tiny, lifecycle.TaskBlocked: tiny}, StuckReleaseAfter: &release,
 	})
 	endless := w.task(nil)

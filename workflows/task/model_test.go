@@ -143,7 +143,7 @@ func TestModel(t *testing.T) {
 		record.release = m.release
 		asked := commands().Draw(rt, "commands")
 
-		l := newLife(rt, record)
+		l := newEnvRig(rt, record)
 		m.entered = l.begin
 		after := time.Duration(0)
 		for _, c := range asked {
@@ -167,7 +167,7 @@ func TestModel(t *testing.T) {
 }
 
 // compare does one command both in the workflow and in the model.
-func (l *life) compare(m *model, c command) {
+func (l *envRig) compare(m *model, c command) {
 	if lifecycle.Task.Terminal(l.memory.state.State) {
 		return // the workflow is over; the client's tests see to what comes later
 	}
@@ -190,7 +190,7 @@ func (l *life) compare(m *model, c command) {
 }
 
 // invariants hold whenever nothing is under way: workflow, record and model agree, and a deadline runs where one must.
-func (l *life) invariants(m *model) {
+func (l *envRig) invariants(m *model) {
 	record, view := l.memory.state, l.state()
 	if string(record.State) != m.status || view.State != m.status || view.Version != record.Version || !record.HeldBy(people[m.holder].ID) && m.holder != "" {
 		l.t.Errorf("record %+v, workflow %+v, model %s held by %q", record, view, m.status, m.holder)
@@ -201,7 +201,7 @@ func (l *life) invariants(m *model) {
 }
 
 // settle compares what is left in the end; the events, folded, are the state.
-func (l *life) settle(m *model) {
+func (l *envRig) settle(m *model) {
 	status := "NEW"
 	var got []string
 	for _, event := range l.memory.events {

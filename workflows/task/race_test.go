@@ -44,7 +44,7 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 // same through HTTP, with servers that are killed, and shows that it catches a handler that does not look again.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	const agents, contested = 20, 12
 	blocker := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
@@ -89,7 +89,7 @@ func TestClaimRace(t *testing.T) {
 // TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's events.
 func TestRefusalsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, service.WorkspaceChange{})
+	w := newRig(t, service.WorkspaceChange{})
 	holder, other := w.member(), w.member()
 	wanted := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), holder, wanted.ID, "mine", "")

@@ -20,7 +20,7 @@ import (
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	waits := true
-	w := newWorld(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
+	w := newRig(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
 	ctx := t.Context()
 	blocker := w.task(nil)
 	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
@@ -63,7 +63,7 @@ func TestReconcile(t *testing.T) {
 // TestEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
-	w := newWorldOn(t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), service.WorkspaceChange{})
+	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), service.WorkspaceChange{})
 	ctx := t.Context()
 	long := w.task(nil)
 	w.eventually(time.Minute, "the server ends its run", func() bool {

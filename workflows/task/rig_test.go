@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// world is a workspace with people, and the client through which they act.
-type world struct {
+// rig is a workspace with people, and the client through which they act.
+type rig struct {
 	*testing.T
 	server    *testtemporal.Server
 	client    client.Client
@@ -42,18 +42,18 @@ type world struct {
 	keys      atomic.Int64
 }
 
-func newWorld(t *testing.T, change service.WorkspaceChange) *world {
+func newRig(t *testing.T, change service.WorkspaceChange) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
-	return newWorldOn(t, testtemporal.Take(t), change)
+	return newRigOn(t, testtemporal.Take(t), change)
 }
 
-// newWorldOn uses a server that no other test uses.
-func newWorldOn(t *testing.T, server *testtemporal.Server, change service.WorkspaceChange) *world {
+// newRigOn uses a server that no other test uses.
+func newRigOn(t *testing.T, server *testtemporal.Server, change service.WorkspaceChange) *rig {
 	t.Helper()
-	w := &world{T: t, server: server, client: server.Client, database: testdb.URL(t)}
+	w := &rig{T: t, server: server, client: server.Client, database: testdb.URL(t)}
 	var err error
 	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
 	w.must(err)
@@ -73,7 +73,7 @@ func newWorldOn(t *testing.T, server *testtemporal.Server, change service.Worksp
 
 var firstID atomic.Int64
 
-func (w *world) startWorker() {
+func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
@@ -82,7 +82,7 @@ func (w *world) startWorker() {
 	w.Cleanup(w.worker.Stop)
 }
 
-func (w *world) user(role string) store.User {
+func (w *rig) user(role string) store.User {
 	w.Helper()
 	user, err := w.store.CreateUser(w.Context(), store.User{Name: "agent", Role: role, Status: store.UserActive}, store.NewToken())
 	w.must(err)
@@ -90,7 +90,7 @@ func (w *world) user(role string) store.User {
 }
 
 // member makes an agent of the workspace.
-func (w *world) member() store.User {
+func (w *rig) member() store.User {
 	w.Helper()
 	user := w.user(store.RoleUser)
 	_, err := w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID)
@@ -98,7 +98,7 @@ func (w *world) member() store.User {
 	return user
 }
 
-func (w *world) task(change func(*store.NewTask)) store.Task {
+func (w *rig) task(change func(*store.NewTask)) store.Task {
 	w.Helper()
 	wanted := store.NewTask{Title: "a task of a test"}
 	if change != nil {
@@ -109,7 +109,7 @@ func (w *world) task(change func(*store.NewTask)) store.Task {
 	return made
 }
 
-func (w *world) reload(t store.Task) store.Task {
+func (w *rig) reload(t store.Task) store.Task {
 	w.Helper()
 	found, err := w.store.TaskByID(w.Context(), 0, t.ID)
 	w.must(err)
@@ -117,7 +117,7 @@ func (w *world) reload(t store.Task) store.Task {
 }
 
 // events lists the types of a task's events.
-func (w *world) events(t store.Task) []string {
+func (w *rig) events(t store.Task) []string {
 	w.Helper()
 	events, err := w.store.EventsOfTask(w.Context(), t.ID, 0, 10000)
 	w.must(err)
@@ -129,12 +129,12 @@ func (w *world) events(t store.Task) []string {
 }
 
 // history gives the events of a workflow's newest run.
-func (w *world) history(t store.Task) []*historypb.HistoryEvent {
+func (w *rig) history(t store.Task) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, t.WorkflowID(), "")
 }
 
-func (w *world) eventually(patience time.Duration, what string, holds func() bool) {
+func (w *rig) eventually(patience time.Duration, what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -143,7 +143,7 @@ func (w *world) eventually(patience time.Duration, what string, holds func() boo
 	}
 }
 
-func (w *world) must(err error) {
+func (w *rig) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatalf("%v %v", err, cause(err))
@@ -157,17 +157,17 @@ func cause(err error) error {
 	return nil
 }
 
-func (w *world) wantCode(err error, code fault.Code) {
+func (w *rig) wantCode(err error, code fault.Code) {
 	w.Helper()
 	if fault.CodeOf(err) != code {
 		w.Errorf("got %v %v, want %s", err, cause(err), code)
 	}
 }
 
-func (w *world) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
+func (w *rig) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
 
 // skipIDs makes the ids of this test's tasks its own: they name workflows, and the server remembers those of the tests before.
-func skipIDs(w *world) {
+func skipIDs(w *rig) {
 	w.Helper()
 	conn, err := pgx.Connect(w.Context(), w.database)
 	w.must(err)

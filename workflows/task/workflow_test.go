@@ -21,7 +21,7 @@ func TestWholeLife(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.waiting = true
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(time.Minute, func() { l.must("claim", byAssignee("")) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
 	l.at(3*time.Minute, func() { l.must("status", byAssignee("IN_PROGRESS")) })
@@ -48,7 +48,7 @@ func TestDeadlines(t *testing.T) {
 			if status != lifecycle.TaskNew {
 				m.state.AssigneeID = &assignee
 			}
-			l := newLife(t, m)
+			l := newEnvRig(t, m)
 			due := time.Duration(minutes) * time.Minute
 			l.at(due-time.Second, func() {
 				if got := l.state(); got.State != string(status) || !got.DeadlineAt.Equal(l.begin.Add(due)) {
@@ -78,7 +78,7 @@ func TestDeadlines(t *testing.T) {
 func TestOldDeadlineIsForgotten(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(0, func() { l.must("claim", byAssignee("")) })
 	l.at(59*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
 	l.at(59*time.Minute+30*time.Second, func() { l.must("status", byAssignee("IN_PROGRESS")) })
@@ -100,7 +100,7 @@ func TestStuckRelease(t *testing.T) {
 	m := newMemory()
 	m.release = 10 * time.Minute
 	m.deadlines[lifecycle.TaskNew] = 0
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(0, func() { l.must("claim", byAssignee("")) })                                                              // expires after 60 minutes
 	l.at(69*time.Minute, func() { l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })          // in time, expires after 129
 	l.at(140*time.Minute, func() { l.must("claim", lifecycle.TaskInput{Actor: assigneeID, Comment: "free again"}) }) // released after 139
@@ -116,7 +116,7 @@ func TestStuckRelease(t *testing.T) {
 func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(time.Minute, func() {
 		m.deadlines = map[lifecycle.TaskState]time.Duration{lifecycle.TaskNew: time.Minute, lifecycle.TaskInProgress: 0}
 		if got := l.state(); !got.DeadlineAt.Equal(l.begin.Add(120 * time.Minute)) {
@@ -136,19 +136,19 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 // TestClockWaitsForBlockers begins a NEW task's deadline with the end of its last blocker, however that becomes known.
 func TestClockWaitsForBlockers(t *testing.T) {
 	t.Parallel()
-	for name, known := range map[string]func(*life){
-		"by a signal": func(l *life) {
+	for name, known := range map[string]func(*envRig){
+		"by a signal": func(l *envRig) {
 			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is open still
 			l.at(3*time.Hour, func() { l.memory.open = nil; l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
 			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // told twice
 		},
-		"at the start": func(l *life) { l.memory.open = nil },
+		"at the start": func(l *envRig) { l.memory.open = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMemory()
 			m.state.ClockWaits, m.open = true, []int64{7}
-			l := newLife(t, m)
+			l := newEnvRig(t, m)
 			m.state.Since = l.begin
 			known(l)
 			l.at(24*time.Hour, func() { l.CancelWorkflow() })
@@ -170,7 +170,7 @@ func TestBlockersAreLookedAt(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.open = []int64{7, 8}
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(0, func() {
 		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) {
 			refusal := temporalio.RefusalIn(err)
@@ -192,7 +192,7 @@ func TestOneOfManyWins(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.open = []int64{} // so that each has to look
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	won, lost := 0, 0
 	l.at(0, func() {
 		for i := range 20 {
@@ -219,7 +219,7 @@ func TestOneOfManyWins(t *testing.T) {
 func TestForgottenWrite(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(time.Minute, func() {
 		member := int64(memberID)
 		m.state.Version, m.state.RequestID = 2, "forgotten"
@@ -248,7 +248,7 @@ func TestForgottenWrite(t *testing.T) {
 func TestSameRequestTwice(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(0, func() { l.askAs("once", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
 	l.at(time.Minute, func() { l.must("status", byAssignee("NEW")) })
 	l.at(2*time.Minute, func() {
@@ -269,7 +269,7 @@ func TestSameRequestTwice(t *testing.T) {
 func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	l.at(time.Minute, func() { l.askAs("before", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
 	l.at(3*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
@@ -284,7 +284,7 @@ func TestContinueAsNew(t *testing.T) {
 		t.Fatal(id, err)
 	}
 
-	second := newLife(t, m)
+	second := newEnvRig(t, m)
 	second.SetStartTime(l.begin.Add(3 * time.Minute))
 	second.at(time.Minute, func() {
 		second.askAs("before", "claim", byAssignee(""), func(view lifecycle.TaskView, err error) {
@@ -308,7 +308,7 @@ func TestRecordAway(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.failures = 10
-	l := newLife(t, m)
+	l := newEnvRig(t, m)
 	claimed := false
 	l.at(0, func() {
 		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) { claimed = err == nil })
@@ -331,7 +331,7 @@ func TestOperatorCancels(t *testing.T) {
 	for _, status := range append(slices.Clone(lifecycle.TaskTimed), lifecycle.TaskStuck) {
 		m := newMemory()
 		m.state.State = status
-		l := newLife(t, m)
+		l := newEnvRig(t, m)
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()
 		if err := l.GetWorkflowError(); err != nil || m.state.State != lifecycle.TaskCancelled || len(m.events) != 1 || m.events[0].ActorID != nil {
@@ -346,7 +346,7 @@ func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 	for _, visibility := range []string{store.TaskPublic, store.TaskPrivate} {
 		m := newMemory()
 		m.state.Visibility = visibility
-		l := newLife(t, m)
+		l := newEnvRig(t, m)
 		var codes []fault.Code
 		l.at(0, func() {
 			l.ask("claim", lifecycle.TaskInput{Actor: outsiderID, Comment: "c"}, func(_ lifecycle.TaskView, err error) { codes = append(codes, temporalio.RefusalIn(err).Code) })

@@ -22,7 +22,7 @@ func TestFragmentAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) { s.settings.RetryFor = time.Hour })
+			w := newRig(t, func(s *setup) { s.settings.RetryFor = time.Hour })
 			w.fragment.AddFault(fault)
 			first, second := w.deposit(1, "durov 50"), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
@@ -44,7 +44,7 @@ func TestFragmentAway(t *testing.T) {
 // TestFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
 func TestFragmentAwayForLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.RetryFor = 5 * time.Second })
+	w := newRig(t, func(s *setup) { s.settings.RetryFor = 5 * time.Second })
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
 	w.wantHeld(hash)
@@ -61,7 +61,7 @@ func TestFragmentAwayForLong(t *testing.T) {
 // TestOneOrderHoldsUpNobody has an order for which alone Fragment fails: others are bought meanwhile.
 func TestOneOrderHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.RetryFor = 20 * time.Second })
+	w := newRig(t, func(s *setup) { s.settings.RetryFor = 20 * time.Second })
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
 	first := w.deposit(1, "durov 50")
 	w.eventually("the first waits in line", func() bool { return w.inLine(first) })

@@ -31,7 +31,7 @@ import (
 // chaos is one history: a wallet, its chain, its shop and their workflows, all in skipped time.
 type chaos struct {
 	*testsuite.TestWorkflowEnvironment
-	lab       *lab
+	lab       *chaosRig
 	plan      plan
 	chain     *tonsim.TonCenter
 	fragment  *tonsim.Fragment
@@ -39,7 +39,7 @@ type chaos struct {
 	wallet    *ton.Wallet
 	allow     []ton.Address
 	toncenter *toncenter.Client
-	cashier   *activities.Cashier
+	cashier   *activities.PaymentActivities
 	purchases *activities.Transactions
 	monitor   *activities.TonMonitor
 	client    *service.Transactions
@@ -73,7 +73,7 @@ type errand struct {
 	input  lifecycle.TransactionInput
 }
 
-func newChaos(l *lab, p plan) (*chaos, error) {
+func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(discard))
 	c := &chaos{

@@ -56,7 +56,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 	var labs sync.WaitGroup
 	tally, mu := map[string]int{}, &sync.Mutex{}
 	for range min(chaosLabs, count) {
-		l := newLab(t)
+		l := newChaosRig(t)
 		l.tally, l.mu = tally, mu
 		labs.Go(func() {
 			for i := int(next.Add(1)); i <= count && !t.Failed(); i = int(next.Add(1)) {
@@ -93,8 +93,8 @@ func number(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// lab is a place where one history after the other is lived through, each with a wallet and a chain of its own.
-type lab struct {
+// chaosRig is a place where one history after the other is lived through, each with a wallet and a chain of its own.
+type chaosRig struct {
 	*testing.T
 	store   *store.Store
 	admin   store.User
@@ -107,8 +107,8 @@ type lab struct {
 	tally map[string]int // what has happened, in all labs
 }
 
-func newLab(t *testing.T) *lab {
-	l := &lab{T: t, store: testdb.New(t)}
+func newChaosRig(t *testing.T) *chaosRig {
+	l := &chaosRig{T: t, store: testdb.New(t)}
 	var err error
 	l.admin, err = l.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
 	if err != nil {
@@ -132,7 +132,7 @@ func newLab(t *testing.T) *lab {
 }
 
 // live lives through a plan and gives what was wrong with it.
-func (l *lab) live(p plan) []string {
+func (l *chaosRig) live(p plan) []string {
 	c, err := newChaos(l, p)
 	if err != nil {
 		return []string{err.Error()}
@@ -149,7 +149,7 @@ func (l *lab) live(p plan) []string {
 }
 
 // shrink leaves out moves as long as something stays wrong.
-func (l *lab) shrink(p plan, problems []string) (plan, []string) {
+func (l *chaosRig) shrink(p plan, problems []string) (plan, []string) {
 	for i := len(p.moves) - 1; i > 0; i-- {
 		if fewer := p.without(i); len(fewer.moves) > 0 {
 			if found := l.live(fewer); len(found) > 0 {
@@ -206,7 +206,7 @@ func (c *chaos) build() error {
 		return err
 	}
 	c.stopShop, c.toncenter = stop, c.lab.chain
-	c.cashier = &activities.Cashier{
+	c.cashier = &activities.PaymentActivities{
 		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,

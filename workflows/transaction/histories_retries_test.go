@@ -12,7 +12,7 @@ import (
 // TestRecordHistoriesOfRetries saves histories of failed orders that the system tries again.
 func TestRecordHistoriesOfRetries(t *testing.T) {
 	version := testtemporal.Record(t)
-	w := newWorld(t, retries(time.Hour, 3*time.Second), func(s *setup) {
+	w := newRig(t, retries(time.Hour, 3*time.Second), func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60")
 	})
 	ctx := t.Context()

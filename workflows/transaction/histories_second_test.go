@@ -12,7 +12,7 @@ import (
 // TestRecordHistoriesOfTheSecondSource saves histories of orders that were checked.
 func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	version := testtemporal.Record(t)
-	w := newWorld(t, large, func(s *setup) {
+	w := newRig(t, large, func(s *setup) {
 		s.server = testtemporal.Own(t)
 		s.settings.Refund = true
 	})

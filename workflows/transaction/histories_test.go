@@ -17,7 +17,7 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60")
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.server = server
 		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
 		s.flow.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
@@ -153,11 +153,11 @@ func TestRecordHistories(t *testing.T) {
 }
 
 // runOf gives the events of one run of a transaction's workflow.
-func (w *world) runOf(hash, run string) []*historypb.HistoryEvent {
+func (w *rig) runOf(hash, run string) []*historypb.HistoryEvent {
 	return w.runOfID(lifecycle.TransactionID(hash), run)
 }
 
-func (w *world) runOfID(id, run string) []*historypb.HistoryEvent {
+func (w *rig) runOfID(id, run string) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, id, run)
 }

@@ -13,7 +13,7 @@ import (
 // TestRecordHistoriesOfWaits saves histories of steps that wait for long and are sent many signals meanwhile.
 func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
 		s.settings.PaymentTTL, s.settings.Refund = time.Minute, true
 		s.flow.RetryInterval, s.flow.RebroadcastEvery = 5*time.Second, time.Minute

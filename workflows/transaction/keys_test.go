@@ -14,7 +14,7 @@ import (
 // takes.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx, hash, key := t.Context(), w.failedOnce(), strings.Repeat("~", 255)
 	first, err := w.client.Retry(ctx, w.admin, hash, "by hand", key)
 	w.must(err)
@@ -30,7 +30,7 @@ func TestLongKeys(t *testing.T) {
 func TestInvalidForTemporal(t *testing.T) {
 	t.Parallel()
 	server := testtemporal.Own(t, "limit.maxIDLength=100")
-	w := newWorld(t, func(s *setup) { s.server = server })
+	w := newRig(t, func(s *setup) { s.server = server })
 	w.client.Patience = time.Hour
 	_, err := w.client.Retry(t.Context(), w.admin, w.failedOnce(), "by hand", strings.Repeat("k", 200))
 	w.wantCode(err, fault.Validation)

@@ -18,7 +18,7 @@ import (
 // goes on from the record.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")
 	})
 	ctx := t.Context()

@@ -16,7 +16,7 @@ import (
 // naive buys as the system did that this one replaces: what a broadcast answers is believed, a failure is processed again
 // from the start, an advanced seqno is a payment. It keeps to no record.
 type naive struct {
-	*world
+	*rig
 	status string // processed or failed
 	hash   string // of "the payment"
 }
@@ -56,8 +56,8 @@ func (n *naive) process(username string, stars int) {
 // line fails if the naive way would have been good enough.
 func TestNaive(t *testing.T) {
 	t.Parallel()
-	broadcast := func(kind string, applied bool) func(*world) {
-		return func(w *world) {
+	broadcast := func(kind string, applied bool) func(*rig) {
+		return func(w *rig) {
 			w.chain.AddFault(sim.Fault{Match: "/api/v3/message", Kind: kind, Times: 1, Applied: applied})
 		}
 	}
@@ -70,8 +70,8 @@ func TestNaive(t *testing.T) {
 	}
 	once := func(n *naive) { n.process("durov", 50) }
 	for name, c := range map[string]struct {
-		trouble func(*world)
-		relief  func(w *world, hash string) // while ours is at work
+		trouble func(*rig)
+		relief  func(w *rig, hash string) // while ours is at work
 		naive   func(*naive)
 		status  string // what the naive way believed
 		sold    int    // what it bought
@@ -81,20 +81,20 @@ func TestNaive(t *testing.T) {
 		"exit code 133 was a failure, and paid again":             {trouble: broadcast("exit_133", true), naive: again, status: "processed", sold: 2},
 		"a duplicate was a failure, and paid again":               {trouble: broadcast("duplicate", true), naive: again, status: "processed", sold: 2},
 		"a slow payment was stuck, and reset": {
-			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1300))})) },
+			trouble: func(w *rig) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1300))})) },
 			naive:   again, status: "failed", sold: 2,
 		},
 		"a forgotten message was a failure for ever": {
-			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1)})) },
+			trouble: func(w *rig) { w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1)})) },
 			naive:   once, status: "failed", sold: 0,
 		},
 		"an advanced seqno was a payment": {
-			trouble: func(w *world) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(700))})) },
+			trouble: func(w *rig) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(700))})) },
 			naive: func(n *naive) {
 				time.AfterFunc(300*time.Millisecond, func() { _ = n.chain.SetBalance("", 100_000_000) })
 				n.process("durov", 50)
 			},
-			relief: func(w *world, hash string) {
+			relief: func(w *rig, hash string) {
 				w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 				w.eventually("it is signed", func() bool { return w.states(hash) == "purchase signed" })
 				w.must(w.chain.SetBalance("", 100_000_000))
@@ -105,8 +105,8 @@ func TestNaive(t *testing.T) {
 			status: "processed", sold: 0,
 		},
 		"money on its way back was a payment": {
-			trouble: func(w *world) { w.bounceTo(strings.Repeat("ab", 32)) },
-			relief: func(w *world, hash string) {
+			trouble: func(w *rig) { w.bounceTo(strings.Repeat("ab", 32)) },
+			relief: func(w *rig, hash string) {
 				w.eventually("it bounced", func() bool { return strings.HasPrefix(w.states(hash), "purchase bounced") })
 				settings := w.fragment.CurrentSettings()
 				settings.To, settings.Bounceable = "", false
@@ -119,8 +119,8 @@ func TestNaive(t *testing.T) {
 			t.Parallel()
 			t.Run("naive", func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, func(s *setup) { s.asleep = true })
-				n := &naive{world: w}
+				w := newRig(t, func(s *setup) { s.asleep = true })
+				n := &naive{rig: w}
 				c.trouble(w)
 				c.naive(n)
 				time.Sleep(2 * time.Second) // what is under way arrives
@@ -136,7 +136,7 @@ func TestNaive(t *testing.T) {
 			})
 			t.Run("ours", func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newRig(t)
 				c.trouble(w)
 				hash := w.deposit(1, "durov 50")
 				if c.relief != nil {
@@ -152,7 +152,7 @@ func TestNaive(t *testing.T) {
 }
 
 // bounceTo lets Fragment be paid at an address without a contract, which sends everything back.
-func (w *world) bounceTo(account string) {
+func (w *rig) bounceTo(account string) {
 	w.Helper()
 	address, _, err := ton.ParseAddress("0:" + account)
 	w.must(err)

@@ -21,7 +21,7 @@ import (
 )
 
 // failedOnce makes a transaction that failed because of Fragment, which works again.
-func (w *world) failedOnce() string {
+func (w *rig) failedOnce() string {
 	w.Helper()
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
@@ -34,7 +34,7 @@ func (w *world) failedOnce() string {
 // and the client when the workflow is gone.
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	for name, retry := range map[string]func(hash string) error{
 		"client": func(hash string) error {
@@ -95,7 +95,7 @@ func TestRetries(t *testing.T) {
 // whatever has become of it since.
 func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
 	asked := store.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
@@ -122,7 +122,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 // TestWhoMayRetry refuses callers who are no administrators, and what is no request at all.
 func TestWhoMayRetry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
 	somebody, err := w.store.CreateUser(ctx, store.User{Name: "somebody", Role: store.RoleUser, Status: store.UserActive}, store.NewToken())
@@ -156,7 +156,7 @@ func TestReview(t *testing.T) {
 	for _, outcome := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) {
+			w := newRig(t, func(s *setup) {
 				s.flow.ConfirmPatience = 2 * time.Second
 				s.fragment.Settings.DoneAfterMS = 1000 * 3600
 			})
@@ -200,7 +200,7 @@ func TestReview(t *testing.T) {
 // TestPause signs nothing while payments are paused; what is signed goes on being proven.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	signed := w.deposit(1, "anna 50")
@@ -222,7 +222,7 @@ func TestPause(t *testing.T) {
 // TestCancel stops what waits, and proves what is signed.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	ctx := t.Context()
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(2000))}))
 	signed := w.deposit(1, "anna 50")
@@ -261,7 +261,7 @@ func TestCancel(t *testing.T) {
 // TestStuck tells administrators of a transaction that takes too long, and touches nothing.
 func TestStuck(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.flow.StuckAfter = time.Second })
+	w := newRig(t, func(s *setup) { s.flow.StuckAfter = time.Second })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
@@ -289,7 +289,7 @@ func TestStuck(t *testing.T) {
 // TestRefunds gives the money back when the setting says so: once, less gas, and only for what can never be bought.
 func TestRefunds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	hash := w.deposit(1, "no such order at all")
 	w.fails(hash, "Invalid comment format", lifecycle.NonRetryable)
 	w.eventually("it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
@@ -325,7 +325,7 @@ func TestRefunds(t *testing.T) {
 	w.balances()
 }
 
-func (w *world) wantNoDue(hash string) {
+func (w *rig) wantNoDue(hash string) {
 	w.Helper()
 	if due := w.get(hash).RefundDueNano; due != 0 {
 		w.Errorf("%d nanoTON are still owed", due)
@@ -336,7 +336,7 @@ func (w *world) wantNoDue(hash string) {
 // was never started is.
 func TestReconciler(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 	ctx := t.Context()
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
 	signed := w.deposit(1, "anna 50")
@@ -370,7 +370,7 @@ func TestReconciler(t *testing.T) {
 // TestWorkerAway loses the worker at any moment of several purchases, again and again: each is made once.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however long the worker is away, a payment lives
+	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however long the worker is away, a payment lives
 	w.must(w.chain.Steer(tonsim.Steering{BlockTimeMS: ptr(int64(150))}))
 	var hashes []string
 	for range 4 {
@@ -394,7 +394,7 @@ func TestWorkerAway(t *testing.T) {
 // TestOff refuses everything while there is no wallet.
 func TestOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.asleep = true })
+	w := newRig(t, func(s *setup) { s.asleep = true })
 	ctx := t.Context()
 	_, err := w.client.List(ctx, store.TransactionFilter{Limit: 1})
 	w.wantCode(err, fault.NotConfigured)
@@ -408,7 +408,7 @@ func TestOff(t *testing.T) {
 // TestSecrets looks for what must not be in histories and logs.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	hash := w.deposit(1, "planted_username 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	refused := w.deposit(1, "planted comment that is wrong")

@@ -18,7 +18,7 @@ import (
 // TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the history.
 func TestBought(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	hash := w.deposit(1, "@durov")
 	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
@@ -44,7 +44,7 @@ func TestBought(t *testing.T) {
 // after the other.
 func TestManyOrders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	want := map[string]int64{}
 	var wait sync.WaitGroup
 	for i, comment := range []string{"anna 50", "@boris 100", "clara", "dora 10000", "  @emil   51 ", "fritz", "anna 50"} {
@@ -76,7 +76,7 @@ func TestManyOrders(t *testing.T) {
 // the workflow is over and a retry is refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.must(w.fragment.SetUser("nobody", "unknown"))
 	w.must(w.fragment.SetUser("a_channel", "channel"))
 	w.must(w.fragment.SetUser("a_bot", "bot"))
@@ -122,7 +122,7 @@ func TestRefused(t *testing.T) {
 // TestNoOrders sends what looks like a deposit and is none.
 func TestNoOrders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.asleep = true })
+	w := newRig(t, func(s *setup) { s.asleep = true })
 	old := w.deposit(1, "who_paid_before_the_start")
 	owner := "0:" + strings.Repeat("12", 32)
 	address, _, err := ton.ParseAddress(owner)
@@ -152,7 +152,7 @@ func TestNoOrders(t *testing.T) {
 // TestTooManyStars keeps to the setting when no number was asked for.
 func TestTooManyStars(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.MaxStars = 100 })
+	w := newRig(t, func(s *setup) { s.settings.MaxStars = 100 })
 	w.fails(w.deposit(1, "durov"), "Stars amount exceeds maximum limit", lifecycle.NonRetryable)
 	w.becomes(w.deposit(1, "durov 100"), lifecycle.TransactionProcessed)
 }
@@ -175,7 +175,7 @@ func TestTroubleBeforePaying(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind, Times: 2}) // passes unseen
 			w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind})
@@ -201,7 +201,7 @@ func TestTroubleBeforePaying(t *testing.T) {
 // refused when its money is not enough any more, and one whose money is pays the new price.
 func TestPriceMoves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	open, exact, rich := w.deposit(1, "anna"), w.deposit(0.5, "boris 50"), w.deposit(5, "clara 50")
 	for _, hash := range []string{open, exact, rich} {
@@ -225,7 +225,7 @@ func TestPriceMoves(t *testing.T) {
 // TestDearerThanShown does not pay a request that costs more than the price shown for it.
 func TestDearerThanShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.fragment.Settings.InitPercent = 102; s.settings.Slippage = 150 })
+	w := newRig(t, func(s *setup) { s.fragment.Settings.InitPercent = 102; s.settings.Slippage = 150 })
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Fragment API error: the price has moved", lifecycle.Retryable)
 	settings := w.fragment.CurrentSettings()
@@ -241,7 +241,7 @@ func TestDearerThanShown(t *testing.T) {
 // TestSuspiciousLinks does not pay what differs from what was asked for.
 func TestSuspiciousLinks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkPercent = 101 })
+	w := newRig(t, func(s *setup) { s.fragment.Settings.LinkPercent = 101 })
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Fragment API error: the payment link failed a check", lifecycle.UnknownError)
 	w.wantAlert(store.AlertPaymentRefused, true)
@@ -258,7 +258,7 @@ func TestSuspiciousLinks(t *testing.T) {
 // TestExpiredLink asks anew when a link has no time left, and gives up for the moment after some.
 func TestExpiredLink(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.fragment.Settings.LinkSeconds = 1 })
+	w := newRig(t, func(s *setup) { s.fragment.Settings.LinkSeconds = 1 })
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Fragment API error: the payment link has expired", lifecycle.Retryable)
 	settings := w.fragment.CurrentSettings()
@@ -274,7 +274,7 @@ func TestExpiredLink(t *testing.T) {
 func TestShortLink(t *testing.T) {
 	t.Parallel()
 	const life, way = 40 * time.Second, 10 * time.Second
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.settings.PaymentTTL = time.Minute
 		s.fragment.Settings.LinkSeconds = int64(life.Seconds())
 	})
@@ -294,7 +294,7 @@ func TestShortLink(t *testing.T) {
 // carried out when there is room.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.settings.Limits = store.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
 	})
 	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", lifecycle.UnknownError)
@@ -322,7 +322,7 @@ func TestLimits(t *testing.T) {
 // TestRefundAboveLimit waits for an operator, and is paid once one allows it.
 func TestRefundAboveLimit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.settings.Refund, s.settings.Limits = true, store.Limits{PerRefund: 1_000_000_000}
 	})
 	hash := w.deposit(2, "no comment that we know")
@@ -345,7 +345,7 @@ func TestRefundAboveLimit(t *testing.T) {
 // TestDustIsKept books what is not worth its gas, once and for good, instead of trying for ever.
 func TestDustIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) {
+	w := newRig(t, func(s *setup) {
 		s.settings.Refund, s.settings.MinDeposit, s.settings.RefundLeast = true, 1, 5_000_000
 	})
 	for _, nano := range []int64{10_000_000, 24_999_999} { // the reserve is 20,000,000
@@ -365,7 +365,7 @@ func TestDustIsKept(t *testing.T) {
 // the system before this one looked at once a minute.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
+	w := newRig(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
 	const burst = 250
 	for i := range burst {
 		w.depositAs(tonsim.Deposit{From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: "abc"})
@@ -385,7 +385,7 @@ func TestBurst(t *testing.T) {
 // TestPaymentsHaveAQueue schedules all that needs the wallet's key or the shop's session where only their holder takes it.
 func TestPaymentsHaveAQueue(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
@@ -407,7 +407,7 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 // TestNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings it.
 func TestNewWallet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
+	w := newRig(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	w.wantSold(2)
@@ -417,7 +417,7 @@ func TestNewWallet(t *testing.T) {
 // TestGap stops following a chain that does not go on where the record ends, and says so.
 func TestGap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.asleep = true })
+	w := newRig(t, func(s *setup) { s.asleep = true })
 	w.deposit(1, "durov")
 	state, err := w.toncenter.Wallet(t.Context(), w.wallet.Address())
 	w.must(err)
@@ -435,7 +435,7 @@ func TestGap(t *testing.T) {
 func TestChainClockAhead(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64
-	w := newWorld(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	w := newRig(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 
 	off.Store(int64(time.Hour))
@@ -458,7 +458,7 @@ func TestChainClockBehind(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64
 	off.Store(int64(-time.Hour))
-	w := newWorld(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	w := newRig(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
 	hash := w.deposit(1, "durov")
 	w.wantHeld(hash)
 	w.wantAlert(store.AlertChainClock, true)
@@ -475,7 +475,7 @@ func TestChainClockBehind(t *testing.T) {
 // TestAwayChain goes on where it was when toncenter comes back.
 func TestAwayChain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.chain.AddFault(sim.Fault{Kind: "503"})
 	hash := w.deposit(1, "durov")
 	time.Sleep(time.Second)
@@ -488,7 +488,7 @@ func TestAwayChain(t *testing.T) {
 }
 
 // inLine says whether a transaction waits for the wallet, or has its turn.
-func (w *world) inLine(hash string) bool {
+func (w *rig) inLine(hash string) bool {
 	w.Helper()
 	queue, err := w.client.Queue(w.Context(), 100)
 	w.must(err)
@@ -501,7 +501,7 @@ func (w *world) inLine(hash string) bool {
 }
 
 // wantHeld says that purchases are held and that a transaction waits for better times, without a turn.
-func (w *world) wantHeld(hash string) {
+func (w *rig) wantHeld(hash string) {
 	w.Helper()
 	w.eventually("purchases are held", func() bool {
 		switches, err := w.client.Switches(w.Context())
@@ -515,7 +515,7 @@ func (w *world) wantHeld(hash string) {
 }
 
 // wantAlert says whether an alert is to be open by now or soon.
-func (w *world) wantAlert(kind string, open bool) {
+func (w *rig) wantAlert(kind string, open bool) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
 		alerts, err := w.store.OpenAlerts(w.Context())
@@ -532,7 +532,7 @@ func (w *world) wantAlert(kind string, open bool) {
 // TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it looks at its start and then waits.
 func TestSlowMonitor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
+	w := newRig(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
 	w.startWorker()
 	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	w.must(w.client.StartMonitor(t.Context(), w.wallet.Address().Raw()))

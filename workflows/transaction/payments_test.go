@@ -32,7 +32,7 @@ func TestBroadcastTrouble(t *testing.T) {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however late a broadcast is, the payment lives
+			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however late a broadcast is, the payment lives
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
 			w.becomes(hash, lifecycle.TransactionProcessed)
@@ -49,7 +49,7 @@ func TestBroadcastTrouble(t *testing.T) {
 // dead, and only then another one is signed.
 func TestForgottenMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
@@ -65,7 +65,7 @@ func TestForgottenMessage(t *testing.T) {
 // TestNothingGoesThrough gives up after as many payments as the setting allows, each proven dead. A retry signs anew.
 func TestNothingGoesThrough(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
+	w := newRig(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
@@ -84,7 +84,7 @@ func TestNothingGoesThrough(t *testing.T) {
 // nothing.
 func TestSkippedAction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
+	w := newRig(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
@@ -105,7 +105,7 @@ func TestSkippedAction(t *testing.T) {
 // TestEmptyWallet does not sign what the wallet cannot afford.
 func TestEmptyWallet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is in line", func() bool { return w.inLine(hash) })
@@ -121,7 +121,7 @@ func TestEmptyWallet(t *testing.T) {
 // TestBounced pays to an address that sends the money back: nothing was bought, and what came back is no deposit.
 func TestBounced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Attempts = 2 })
+	w := newRig(t, func(s *setup) { s.settings.Attempts = 2 })
 	nobody := "0:" + strings.Repeat("ab", 32)
 	address, _, err := ton.ParseAddress(nobody)
 	w.must(err)
@@ -151,7 +151,7 @@ func TestBounced(t *testing.T) {
 // when it tells again.
 func TestBouncedAfterAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.flow.ConfirmPatience = time.Second })
+	w := newRig(t, func(s *setup) { s.flow.ConfirmPatience = time.Second })
 	w.bounceTo(strings.Repeat("ab", 32))
 	w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
@@ -170,7 +170,7 @@ func TestBouncedAfterAll(t *testing.T) {
 // TestForeignAddress holds all purchases, and pays nobody, while Fragment wants money sent somewhere that is not allowed.
 func TestForeignAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	settings := w.fragment.CurrentSettings()
 	settings.To = "0:" + strings.Repeat("cd", 32)
 	w.must(w.fragment.Set(settings))
@@ -191,7 +191,7 @@ func TestSessionExpired(t *testing.T) {
 	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newRig(t)
 			settings := w.fragment.CurrentSettings()
 			settings.SessionFailed = says
 			w.must(w.fragment.Set(settings))
@@ -216,7 +216,7 @@ func TestSessionExpired(t *testing.T) {
 // TestVerification holds purchases as well when Fragment asks who buys.
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	settings := w.fragment.CurrentSettings()
 	settings.Verify = true
 	w.must(w.fragment.Set(settings))
@@ -231,7 +231,7 @@ func TestVerification(t *testing.T) {
 // TestSessionOfTheCookies makes sure that the stand-in asks for them.
 func TestSessionOfTheCookies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.fragment.Token = "another" })
+	w := newRig(t, func(s *setup) { s.fragment.Token = "another" })
 	hash := w.deposit(1, "anna 50")
 	w.wantHeld(hash)
 	if fragment.ClassOf(nil) == fragment.Hold {
@@ -242,7 +242,7 @@ func TestSessionOfTheCookies(t *testing.T) {
 // TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with it.
 func TestLateStars(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
+	w := newRig(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
 	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
 	w.eventually("one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
 	w.becomes(first, lifecycle.TransactionProcessed)
@@ -255,7 +255,7 @@ func TestLateStars(t *testing.T) {
 // and no payment is taken for dead that is only not to be seen yet.
 func TestLaggingChain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
+	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))

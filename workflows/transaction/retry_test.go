@@ -20,38 +20,38 @@ func retries(most, pause time.Duration) func(*setup) {
 func TestFailureMendsItself(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]struct {
-		begin, end func(*world)
+		begin, end func(*rig)
 		message    string
 	}{
 		"the account cannot be gifted": {
-			func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) },
-			func(w *world) { w.fragment.ClearFaults() },
+			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) },
+			func(w *rig) { w.fragment.ClearFaults() },
 			"Fragment API error: the account cannot be gifted Stars at this moment",
 		},
 		"the wallet cannot be asked": {
-			func(w *world) { w.chain.AddFault(sim.Fault{Match: "/walletInformation", Kind: "503"}) },
-			func(w *world) { w.chain.ClearFaults() },
+			func(w *rig) { w.chain.AddFault(sim.Fault{Match: "/walletInformation", Kind: "503"}) },
+			func(w *rig) { w.chain.ClearFaults() },
 			"Wallet service error: Could not send transaction",
 		},
 		"the price moves": {
-			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 130 }) },
-			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 100 }) },
+			func(w *rig) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 130 }) },
+			func(w *rig) { w.sells(func(s *tonsim.FragmentSettings) { s.InitPercent = 100 }) },
 			"Fragment API error: the price has moved",
 		},
 		"the link ends too soon": {
-			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 3 }) },
-			func(w *world) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 600 }) },
+			func(w *rig) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 3 }) },
+			func(w *rig) { w.sells(func(s *tonsim.FragmentSettings) { s.LinkSeconds = 600 }) },
 			"Fragment API error: the payment link has expired",
 		},
 		"an unknown reason": {
-			func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) },
-			func(w *world) { w.fragment.ClearFaults() },
+			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) },
+			func(w *rig) { w.fragment.ClearFaults() },
 			"Fragment API error: an unknown reason",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, retries(time.Hour, 2*time.Second))
+			w := newRig(t, retries(time.Hour, 2*time.Second))
 			trouble.begin(w)
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
@@ -68,7 +68,7 @@ func TestFailureMendsItself(t *testing.T) {
 }
 
 // sells changes how Fragment sells.
-func (w *world) sells(change func(*tonsim.FragmentSettings)) {
+func (w *rig) sells(change func(*tonsim.FragmentSettings)) {
 	w.Helper()
 	settings := w.fragment.CurrentSettings()
 	change(&settings)
@@ -81,26 +81,26 @@ func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		most    time.Duration
-		trouble func(*world)
+		trouble func(*rig)
 		least   int // retries, and at most
 		greater int
 	}{
 		"the time is over": {
-			3 * time.Second, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
+			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
 		},
 		"nobody can explain it": {
-			time.Hour, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 3, 3,
+			time.Hour, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 3, 3,
 		},
 		"no time is set": {
-			0, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 0, 0,
+			0, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 0, 0,
 		},
 		"fragment was away for all of it": {
-			3 * time.Second, func(w *world) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 0, 0,
+			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 0, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, retries(c.most, 100*time.Millisecond))
+			w := newRig(t, retries(c.most, 100*time.Millisecond))
 			c.trouble(w)
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it is given up", func() bool { return w.get(hash).GivenUp() })
@@ -123,7 +123,7 @@ func TestGivenUp(t *testing.T) {
 // TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is asked.
 func TestCancelledIsNotRetried(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, retries(time.Hour, 5*time.Second))
+	w := newRig(t, retries(time.Hour, 5*time.Second))
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })

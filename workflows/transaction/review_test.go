@@ -17,7 +17,7 @@ import (
 )
 
 // paysBehind lets somebody else who has the wallet's key pay, so that the record lacks a payment.
-func (w *world) paysBehind() {
+func (w *rig) paysBehind() {
 	w.Helper()
 	state, err := w.toncenter.Wallet(w.Context(), w.wallet.Address())
 	w.must(err)
@@ -33,7 +33,7 @@ func (w *world) paysBehind() {
 
 // inReview makes an order that a person has to look at: it waits for its turn while payments are paused, and the chain has a payment
 // that the record lacks.
-func (w *world) inReview(comment string) (hash string) {
+func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
@@ -46,7 +46,7 @@ func (w *world) inReview(comment string) (hash string) {
 // TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up nobody.
 func TestOwedInReview(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	owed := w.inReview("no such order at all")
@@ -70,7 +70,7 @@ func TestOwedInReview(t *testing.T) {
 // TestReviewIsKept cancels, terminates and fails what a person has to look at: only the person's answer ends that.
 func TestReviewIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	hash := w.inReview("anna 50")
@@ -106,7 +106,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 	for name, before := range map[string]bool{"before": true, "after": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) { s.flow.ConfirmPatience, s.settings.Refund = time.Second, true })
+			w := newRig(t, func(s *setup) { s.flow.ConfirmPatience, s.settings.Refund = time.Second, true })
 			ctx := t.Context()
 			w.bounceTo(strings.Repeat("ab", 32))
 			w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
@@ -143,7 +143,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 // TestWriteOff gives up a refund that cannot be paid.
 func TestWriteOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.settings.Refund = true })
+	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
@@ -171,7 +171,7 @@ func TestWriteOff(t *testing.T) {
 }
 
 // wantBought says how many purchases there are, whatever else was paid to the shop.
-func (w *world) wantBought(n int) {
+func (w *rig) wantBought(n int) {
 	w.Helper()
 	if bought, _ := w.sold(); len(bought) != n {
 		w.Errorf("bought %+v, want %d", bought, n)

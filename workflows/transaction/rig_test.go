@@ -36,8 +36,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// world is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
-type world struct {
+// rig is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
+type rig struct {
 	testing.TB
 	server    *testtemporal.Server
 	store     *store.Store
@@ -49,7 +49,7 @@ type world struct {
 	client    *service.Transactions
 	settings  activities.TransactionSettings
 	flow      transaction.Settings
-	cashier   *activities.Cashier
+	cashier   *activities.PaymentActivities
 	purchases *activities.Transactions
 	monitor   *activities.TonMonitor
 	worker    worker.Worker
@@ -72,7 +72,7 @@ type setup struct {
 	asleep   bool                 // without a worker and a monitor until start is called
 }
 
-func newWorld(t testing.TB, change ...func(*setup)) *world {
+func newRig(t testing.TB, change ...func(*setup)) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
@@ -94,7 +94,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	if s.server == nil {
 		s.server = testtemporal.Take(t)
 	}
-	w := &world{TB: t, server: s.server, settings: s.settings, flow: s.flow, logs: &logs{}}
+	w := &rig{TB: t, server: s.server, settings: s.settings, flow: s.flow, logs: &logs{}}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	w.must(err)
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
@@ -132,7 +132,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	}
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New()
-	w.cashier = &activities.Cashier{
+	w.cashier = &activities.PaymentActivities{
 		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings, Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
@@ -162,7 +162,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 }
 
 // start lets a worker and the monitor run.
-func (w *world) start() {
+func (w *rig) start() {
 	w.Helper()
 	w.startWorker()
 	w.must(w.client.StartMonitor(w.Context(), w.wallet.Address().Raw()))
@@ -172,7 +172,7 @@ func (w *world) start() {
 	})
 }
 
-func (w *world) startWorker() {
+func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
@@ -191,14 +191,14 @@ func (w *world) startWorker() {
 	w.must(w.payer.Start())
 }
 
-func (w *world) stopWorker() {
+func (w *rig) stopWorker() {
 	w.worker.Stop()
 	w.quotes.Stop()
 	w.payer.Stop()
 }
 
 // leaveNothing ends what this test's world has left on the shared server.
-func (w *world) leaveNothing() {
+func (w *rig) leaveNothing() {
 	ctx := context.Background()
 	for _, id := range append(w.workflowIDs(), lifecycle.TonMonitorID(w.wallet.Address().Raw())) {
 		_ = w.server.Client.TerminateWorkflow(ctx, id, "", "the test is over")
@@ -211,7 +211,7 @@ func (w *world) leaveNothing() {
 	}
 }
 
-func (w *world) workflowIDs() (ids []string) {
+func (w *rig) workflowIDs() (ids []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, hash := range w.hashes {
@@ -221,12 +221,12 @@ func (w *world) workflowIDs() (ids []string) {
 }
 
 // deposit pays TON into the wallet.
-func (w *world) deposit(tons float64, comment string) string {
+func (w *rig) deposit(tons float64, comment string) string {
 	w.Helper()
 	return w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: int64(tons * 1e9), Comment: comment})
 }
 
-func (w *world) depositAs(d tonsim.Deposit) string {
+func (w *rig) depositAs(d tonsim.Deposit) string {
 	w.Helper()
 	hash, err := w.chain.Deposit(d)
 	w.must(err)
@@ -236,7 +236,7 @@ func (w *world) depositAs(d tonsim.Deposit) string {
 	return hash
 }
 
-func (w *world) get(hash string) store.Transaction {
+func (w *rig) get(hash string) store.Transaction {
 	w.Helper()
 	t, err := w.store.TransactionByHash(w.Context(), hash)
 	if err != nil && fault.CodeOf(err) != fault.TransactionNotFound {
@@ -246,14 +246,14 @@ func (w *world) get(hash string) store.Transaction {
 }
 
 // becomes waits until a transaction has a status.
-func (w *world) becomes(hash string, status lifecycle.TransactionState) store.Transaction {
+func (w *rig) becomes(hash string, status lifecycle.TransactionState) store.Transaction {
 	w.Helper()
 	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).State == status })
 	return w.get(hash)
 }
 
 // fails waits until a transaction has failed with a message.
-func (w *world) fails(hash, message string, class lifecycle.ErrorClass) store.Transaction {
+func (w *rig) fails(hash, message string, class lifecycle.ErrorClass) store.Transaction {
 	w.Helper()
 	t := w.becomes(hash, lifecycle.TransactionFailed)
 	if t.ErrorMessage != message || t.ErrorClass != class {
@@ -263,7 +263,7 @@ func (w *world) fails(hash, message string, class lifecycle.ErrorClass) store.Tr
 }
 
 // over waits until a transaction's workflow has closed, and gives how.
-func (w *world) over(hash string) error {
+func (w *rig) over(hash string) error {
 	w.Helper()
 	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
 	w.eventually("its workflow is over: "+w.events(hash), func() bool {
@@ -274,7 +274,7 @@ func (w *world) over(hash string) error {
 	return w.server.Client.GetWorkflow(w.Context(), lifecycle.TransactionID(hash), "").Get(w.Context(), nil)
 }
 
-func (w *world) payments(hash string) []store.Payment {
+func (w *rig) payments(hash string) []store.Payment {
 	w.Helper()
 	payments, err := w.store.PaymentsOf(w.Context(), hash)
 	w.must(err)
@@ -282,7 +282,7 @@ func (w *world) payments(hash string) []store.Payment {
 }
 
 // states lists the states of a transaction's payments.
-func (w *world) states(hash string) string {
+func (w *rig) states(hash string) string {
 	w.Helper()
 	var states []string
 	for _, p := range w.payments(hash) {
@@ -292,7 +292,7 @@ func (w *world) states(hash string) string {
 }
 
 // events lists the types of a transaction's events.
-func (w *world) events(hash string) string {
+func (w *rig) events(hash string) string {
 	w.Helper()
 	events, err := w.store.EventsOfTransaction(w.Context(), hash)
 	w.must(err)
@@ -304,7 +304,7 @@ func (w *world) events(hash string) string {
 }
 
 // sold lists what Fragment has sold for good, and how many payments bought nothing.
-func (w *world) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
+func (w *rig) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
 	w.Helper()
 	bought, strays, err := w.fragment.Purchases(w.Context())
 	w.must(err)
@@ -312,7 +312,7 @@ func (w *world) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
 }
 
 // wantSold says how many purchases there are, and that no payment went astray.
-func (w *world) wantSold(n int) []tonsim.Purchase {
+func (w *rig) wantSold(n int) []tonsim.Purchase {
 	w.Helper()
 	bought, strays := w.sold()
 	if len(bought) != n || len(strays) != 0 {
@@ -322,7 +322,7 @@ func (w *world) wantSold(n int) []tonsim.Purchase {
 }
 
 // balances checks the books against the chain and Fragment.
-func (w *world) balances() {
+func (w *rig) balances() {
 	w.Helper()
 	bought, _ := w.sold()
 	list := []service.FragmentPurchase{}
@@ -342,7 +342,7 @@ func (w *world) balances() {
 }
 
 // history gives the events of a workflow's newest run.
-func (w *world) history(hash string) []*historypb.HistoryEvent {
+func (w *rig) history(hash string) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, lifecycle.TransactionID(hash), "")
 }
@@ -350,7 +350,7 @@ func (w *world) history(hash string) []*historypb.HistoryEvent {
 // patience is how long anything may take on a busy machine.
 const patience = 3 * time.Minute
 
-func (w *world) eventually(what string, holds func() bool) {
+func (w *rig) eventually(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -359,14 +359,14 @@ func (w *world) eventually(what string, holds func() bool) {
 	}
 }
 
-func (w *world) must(err error) {
+func (w *rig) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatalf("%v %v", err, errors.Unwrap(err))
 	}
 }
 
-func (w *world) wantCode(err error, code fault.Code) {
+func (w *rig) wantCode(err error, code fault.Code) {
 	w.Helper()
 	if fault.CodeOf(err) != code {
 		w.Errorf("got %v %v, want %s", err, errors.Unwrap(err), code)

@@ -15,13 +15,13 @@ import (
 func large(s *setup) { s.settings.SecondSource, s.settings.SecondFrom = true, 2_000_000_000 }
 
 // lie lets the second source tell something else from now on.
-func (w *world) lie(lies tonsim.Lies) {
+func (w *rig) lie(lies tonsim.Lies) {
 	w.Helper()
 	w.must(w.second.Tell(lies))
 }
 
 // asked counts how often the second source was asked for a transfer.
-func (w *world) asked() (n int) {
+func (w *rig) asked() (n int) {
 	for _, r := range w.second.Requests() {
 		if strings.HasSuffix(r.Path, "/transactions") {
 			n++
@@ -31,7 +31,7 @@ func (w *world) asked() (n int) {
 }
 
 // disputed waits until a transaction is held for its deposit, and nothing was paid for it.
-func (w *world) disputed(hash string, status lifecycle.TransactionState) {
+func (w *rig) disputed(hash string, status lifecycle.TransactionState) {
 	w.Helper()
 	w.eventually("it is held for its deposit", func() bool {
 		got := w.get(hash)
@@ -43,7 +43,7 @@ func (w *world) disputed(hash string, status lifecycle.TransactionState) {
 }
 
 // resolved resolves a transaction. Its workflow hears of the review a moment after the record has it.
-func (w *world) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now store.Transaction) {
+func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now store.Transaction) {
 	w.Helper()
 	w.eventually("it is resolved as "+string(outcome), func() bool {
 		var err error
@@ -56,7 +56,7 @@ func (w *world) resolved(hash string, outcome lifecycle.TransactionState, commen
 // TestSecondSourceAgrees asks once for a large deposit, and never for a small one.
 func TestSecondSourceAgrees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, large)
+	w := newRig(t, large)
 	w.becomes(w.deposit(1.9, "durov 50"), lifecycle.TransactionProcessed)
 	if n := w.asked(); n != 0 {
 		t.Errorf("asked %d times for a small deposit", n)
@@ -72,7 +72,7 @@ func TestSecondSourceAgrees(t *testing.T) {
 // deposit lets the order go on.
 func TestSecondSourceDisagrees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, large)
+	w := newRig(t, large)
 	for what, lies := range map[string]tonsim.Lies{
 		"amount": {AmountNano: 1_000_000_000}, "sender": {Sender: "0:" + strings.Repeat("ab", 32)}, "comment": {Comment: "anna 50"}, "missing": {Missing: true},
 	} {
@@ -98,7 +98,7 @@ func TestSecondSourceDisagrees(t *testing.T) {
 // TestDisputedDepositIsNotGivenBack until the sources agree, or a person decides about the money itself.
 func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, large, func(s *setup) { s.settings.Refund = true })
+	w := newRig(t, large, func(s *setup) { s.settings.Refund = true })
 	w.lie(tonsim.Lies{Missing: true})
 	back, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	for _, hash := range []string{back, kept} {
@@ -119,7 +119,7 @@ func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 // TestSecondSourceAway waits, is cancelled, or goes on when the source is back; others do not wait for that.
 func TestSecondSourceAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, large)
+	w := newRig(t, large)
 	w.second.AddFault(sim.Fault{Kind: "503"})
 	waits, stopped := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
 	w.eventually("it was asked in vain", func() bool { return len(w.second.Requests()) >= 4 })
@@ -145,7 +145,7 @@ func TestSecondSourceAway(t *testing.T) {
 // TestOnlyDisputedDepositsAreAccepted refuses to let any other review end so.
 func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newRig(t)
 	hash := w.inReview("durov 50")
 	if _, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionProcessing, "", "", ""); fault.CodeOf(err) != fault.InvalidTransition {
 		t.Errorf("%v", err)
@@ -155,7 +155,7 @@ func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
 // TestSecondSourceComesLate is configured while orders wait in line: whoever gets the turn is checked before it is used.
 func TestSecondSourceComesLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, large)
+	w := newRig(t, large)
 	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = false, false
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	agreed, other := w.deposit(2, "durov 50"), w.deposit(3, "durov 50")

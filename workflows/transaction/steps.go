@@ -144,7 +144,7 @@ func (t *transaction) quote(ctx workflow.Context) error {
 		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
 	})
 	var position activities.Position
-	err := workflow.ExecuteActivity(quoting, cashier.QuoteOrder, t.order()).Get(ctx, &position)
+	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &position)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -170,7 +170,7 @@ func (t *transaction) verify(ctx workflow.Context) error {
 		Summary:     "ask a second source for the deposit",
 	})
 	var position activities.Position
-	err := workflow.ExecuteActivity(verifying, cashier.VerifyDeposit, t.order()).Get(ctx, &position)
+	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &position)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -261,7 +261,7 @@ func (t *transaction) restNow() {
 
 // pay signs the one payment. It is never cancelled: what is signed has to be known.
 func (t *transaction) pay(ctx workflow.Context) error {
-	outcome, err := t.execute(ctx, "sign and broadcast the payment", cashier.PayOrder)
+	outcome, err := t.execute(ctx, "sign and broadcast the payment", payments.PayOrder)
 	switch {
 	case err != nil:
 		return t.fail(ctx, failureIn(err))
@@ -278,7 +278,7 @@ func (t *transaction) pay(ctx workflow.Context) error {
 
 // payRefund signs the payment that gives the money back. What is owed is owed: it goes on until it is paid.
 func (t *transaction) payRefund(ctx workflow.Context) error {
-	outcome, err := t.execute(ctx, "sign and broadcast the refund", cashier.PayRefund)
+	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
 		t.tries++
 		t.restNow()
@@ -346,7 +346,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 		Summary:     "broadcast the same bytes again",
 	})
 	var outcome activities.BroadcastOutcome
-	if err := workflow.ExecuteActivity(broadcasting, cashier.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
+	if err := workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
 		return false, err
 	}
 	return outcome.Over, t.learn(ctx, outcome.Position)
@@ -362,7 +362,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 		Summary:          "wait for the Stars",
 	})
 	var position activities.Position
-	if err := workflow.ExecuteActivity(confirming, cashier.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
+	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.TransactionReview{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
 		})
@@ -379,7 +379,7 @@ func (t *transaction) settleRefund(ctx workflow.Context) error {
 		Summary:     "see the refund arrive",
 	})
 	var position activities.Position
-	if err := workflow.ExecuteActivity(settling, cashier.ProveRefund, t.hash).Get(ctx, &position); err != nil {
+	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &position); err != nil {
 		return err
 	}
 	return t.learn(ctx, position)

@@ -38,7 +38,7 @@ type Workflow struct{ Settings Settings }
 // Activities by name only: the worker has the real ones.
 var (
 	transactions *activities.Transactions
-	cashier      *activities.Cashier
+	payments     *activities.PaymentActivities
 )
 
 // transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what has

@@ -69,7 +69,7 @@ func newBook(t *testing.T) *book {
 	b.at = activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true}
 	b.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	b.RegisterActivity(&activities.Transactions{})
-	b.RegisterActivity(&activities.Cashier{})
+	b.RegisterActivity(&activities.PaymentActivities{})
 	b.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
 		attributes := args.Get(0).(temporal.SearchAttributes)
 		if stage, ok := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword("Stage")); ok {
@@ -146,19 +146,19 @@ func newBook(t *testing.T) *book {
 		return activities.Payment{Position: b.at}, nil
 	}
 	b.confirm = func() (activities.Position, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
-	b.OnActivity(cashier.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+	b.OnActivity(payments.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
 		b.did("quote")
 		return b.quote()
 	}).Maybe()
 	pay := func(_ context.Context, o activities.Order) (activities.Payment, error) { b.did("pay"); return b.pay(o) }
-	b.OnActivity(cashier.PayOrder, mock.Anything, mock.Anything).Return(pay).Maybe()
-	b.OnActivity(cashier.PayRefund, mock.Anything, mock.Anything).Return(pay).Maybe()
-	b.OnActivity(cashier.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+	b.OnActivity(payments.PayOrder, mock.Anything, mock.Anything).Return(pay).Maybe()
+	b.OnActivity(payments.PayRefund, mock.Anything, mock.Anything).Return(pay).Maybe()
+	b.OnActivity(payments.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
 		b.did("confirm")
 		return b.confirm()
 	}).Maybe()
-	b.OnActivity(cashier.ProveRefund, mock.Anything, hash).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
-	b.OnActivity(cashier.BroadcastPayment, mock.Anything, mock.Anything).Return(func(context.Context, activities.PaymentOf) (activities.BroadcastOutcome, error) {
+	b.OnActivity(payments.ProveRefund, mock.Anything, hash).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
+	b.OnActivity(payments.BroadcastPayment, mock.Anything, mock.Anything).Return(func(context.Context, activities.PaymentOf) (activities.BroadcastOutcome, error) {
 		b.did("broadcast")
 		return activities.BroadcastOutcome{Position: b.at, Over: strings.Count(b.done(), "broadcast") >= 3}, nil
 	}).Maybe()

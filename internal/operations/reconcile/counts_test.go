@@ -40,7 +40,7 @@ func TestCountsAreKept(t *testing.T) {
 	if len(corrected) != 1 || corrected[0] != "task" {
 		t.Errorf("corrected %v, want one count of tasks", corrected)
 	}
-	whole, err := s.CountWhole(t.Context(), time.Now())
+	whole, err := s.CountOverview(t.Context(), time.Now())
 	if err != nil || whole.Tasks[lifecycle.TaskNew] != 0 {
 		t.Errorf("%d NEW tasks are counted, %v", whole.Tasks[lifecycle.TaskNew], err)
 	}

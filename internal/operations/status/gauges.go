@@ -54,11 +54,11 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	}
 	gauge(needReview, float64(now.NeedsReview))
 	gauge(paymentQueue, float64(now.PaymentQueue))
-	if now.Till.BalanceNano != nil {
-		gauge(walletBalance, float64(*now.Till.BalanceNano)/float64(money.TON))
+	if now.Wallet.BalanceNano != nil {
+		gauge(walletBalance, float64(*now.Wallet.BalanceNano)/float64(money.TON))
 	}
-	if now.Till.ChainLag != nil {
-		gauge(chainLag, *now.Till.ChainLag)
+	if now.Wallet.ChainLag != nil {
+		gauge(chainLag, *now.Wallet.ChainLag)
 	}
 	for _, kind := range store.AlertKinds {
 		open := slices.ContainsFunc(now.Alerts, func(alert store.OpenAlert) bool { return alert.Kind == kind })

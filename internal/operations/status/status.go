@@ -79,7 +79,7 @@ type Status struct {
 	DownloadsInStatus map[lifecycle.DownloadState]int64 // all statuses
 	QBittorrent       *QBittorrent                      // nil when there is none
 
-	Whole
+	Overview
 }
 
 // QBittorrent is how the polls of qBittorrent go.
@@ -129,7 +129,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	if err := r.downloads(ctx, &s); err != nil {
 		return s, err
 	}
-	return s, r.whole(ctx, &s, pollers)
+	return s, r.overview(ctx, &s, pollers)
 }
 
 func (r *Reporter) downloads(ctx context.Context, s *Status) error {
@@ -146,7 +146,7 @@ func (r *Reporter) downloads(ctx context.Context, s *Status) error {
 
 // count fills in how many entities are in which state, all states among them.
 func (r *Reporter) count(ctx context.Context, s *Status) error {
-	counts, err := r.o.Store.CountWhole(ctx, time.Now().Add(-recent))
+	counts, err := r.o.Store.CountOverview(ctx, time.Now().Add(-recent))
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,13 @@ const (
 	processSilent = time.Minute // one that was not heard of for longer is no worker
 )
 
-// Whole is what a status tells of all workloads. Times are seconds.
-type Whole struct {
+// Overview is what a status tells of all workloads. Times are seconds.
+type Overview struct {
 	TasksInStatus        map[lifecycle.TaskState]int64        // all statuses
 	TransactionsInStatus map[lifecycle.TransactionState]int64 // all statuses
 	PaymentQueue         int64                                // payments that wait for the wallet's turn, or have it
 	NeedsReview          int64                                // transactions; up to 10,000, as the findings
-	Till                 store.TillState
+	Wallet               store.WalletState
 
 	Queues          []Queue
 	TemporalAnswers bool // else queues and pollers are unknown
@@ -56,9 +56,9 @@ type Outside struct {
 	FailingFor *float64 // nil: it does not
 }
 
-func (r *Reporter) whole(ctx context.Context, s *Status, pollers []poller) error {
+func (r *Reporter) overview(ctx context.Context, s *Status, pollers []poller) error {
 	var err error
-	if s.Till, err = r.o.Store.Till(ctx); err != nil {
+	if s.Wallet, err = r.o.Store.WalletState(ctx); err != nil {
 		return err
 	}
 	if s.Alerts, err = r.o.Store.OpenAlerts(ctx); err != nil {

@@ -14,20 +14,20 @@ import (
 	"stagecoach/internal/store"
 )
 
-// ride is one try to deliver one job: what the courier, the pipe and the heartbeat know of it together.
-type ride struct {
-	*Courier
+// deliveryAttempt is one try to deliver one job: what the activity, the pipe and the heartbeat know of it together.
+type deliveryAttempt struct {
+	*DeliveryActivities
 	jobID int64
 
-	mu       sync.Mutex
-	record   store.Job // as this ride last wrote it
-	stageAt  time.Time // when record.State was entered
-	pipe     *pipe     // under way; nil: none
-	message  int64     // Telegram's receipt
-	stopRide context.CancelCauseFunc
+	mu      sync.Mutex
+	record  store.Job // as this attempt last wrote it
+	stageAt time.Time // when record.State was entered
+	pipe    *pipe     // under way; nil: none
+	message int64     // Telegram's receipt
+	stop    context.CancelCauseFunc
 
 	telling sync.Mutex              // held while the workflow is told, so that it hears in the right order
-	told    lifecycle.DeliveryState // what the workflow shows, as far as this ride knows
+	told    lifecycle.DeliveryState // what the workflow shows, as far as this attempt knows
 
 	gate  sync.Mutex // held while the last bytes are let go, and by a cancel that comes just then
 	letGo bool       // the last bytes are out and no answer has come yet
@@ -43,16 +43,16 @@ const (
 // errFenced says that another claim has taken the job over.
 var errFenced = errors.New("the job was given to another worker")
 
-// errWorkerStops says that the worker was told to stop, and that this ride would not end in time.
+// errWorkerStops says that the worker was told to stop, and that this attempt would not end in time.
 var errWorkerStops = errors.New("the worker stops")
 
-func (r *ride) job() store.Job {
+func (r *deliveryAttempt) job() store.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.record
 }
 
-func (r *ride) enter(job store.Job) {
+func (r *deliveryAttempt) enter(job store.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if job.State != r.record.State {
@@ -62,8 +62,8 @@ func (r *ride) enter(job store.Job) {
 }
 
 // change edits the job's record, waiting while PostgreSQL is away: that is no failure of the delivery.
-func (r *ride) change(ctx context.Context, edit func(*store.JobWalk) error) (job store.Job, err error) {
-	err = store.Patiently(ctx, func() error {
+func (r *deliveryAttempt) change(ctx context.Context, edit func(*store.JobWalk) error) (job store.Job, err error) {
+	err = store.RetryWhileUnavailable(ctx, func() error {
 		// A cancel must not leave it open whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
@@ -73,8 +73,8 @@ func (r *ride) change(ctx context.Context, edit func(*store.JobWalk) error) (job
 	return job, err
 }
 
-// step edits the job's record as the holder of the current claim; a claim that was taken away ends the ride.
-func (r *ride) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
+// step edits the job's record as the holder of the current claim; a claim that was taken away ends the attempt.
+func (r *deliveryAttempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
 	claim := r.job().Claim
 	job, err := r.change(ctx, func(walk *store.JobWalk) error {
 		job := walk.Row
@@ -92,7 +92,7 @@ func (r *ride) step(ctx context.Context, edit func(service.DeliverySteps) error)
 
 // putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does not). It is
 // false when the rules leave no try.
-func (r *ride) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
+func (r *deliveryAttempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	err := r.step(write, func(s service.DeliverySteps) error {
@@ -112,7 +112,7 @@ func (r *ride) putBack(ctx context.Context, code fault.Code, pause time.Duration
 
 // beat sends heartbeats until the function it gives is called: to Temporal, which notices a lost worker and brings a
 // cancel back; to the record, for people; and to the workflow when a stage lasts.
-func (r *ride) beat(ctx context.Context) (stop func()) {
+func (r *deliveryAttempt) beat(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	finished := make(chan struct{})
 	go func() {
@@ -140,8 +140,8 @@ func (r *ride) beat(ctx context.Context) (stop func()) {
 	return func() { close(done); <-finished }
 }
 
-// heedStop gives the ride up some time after the worker was told to stop, until the function it gives is called.
-func (r *ride) heedStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
+// cancelOnWorkerStop gives the attempt up some time after the worker was told to stop, until the function it gives is called.
+func (r *deliveryAttempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		select {
@@ -158,7 +158,7 @@ func (r *ride) heedStop(ctx context.Context, giveUp context.CancelCauseFunc) (st
 	return func() { close(done) }
 }
 
-func (r *ride) progress() lifecycle.DeliveryHeartbeat {
+func (r *deliveryAttempt) progress() lifecycle.DeliveryHeartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := lifecycle.DeliveryHeartbeat{Stage: r.record.State, MessageID: r.message}
@@ -168,19 +168,19 @@ func (r *ride) progress() lifecycle.DeliveryHeartbeat {
 	return now
 }
 
-func (r *ride) stageLasts() bool {
+func (r *deliveryAttempt) stageLasts() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !lifecycle.Delivery.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
 }
 
-func (r *ride) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // also while a cancelled ride waits for its answer
+func (r *deliveryAttempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // also while a cancelled attempt waits for its answer
 	defer cancel()
 	ours, err := r.Store.BeatJob(ctx, r.jobID, r.job().Claim, now.Bytes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil && !ours && r.message == 0 && r.stopRide != nil {
-		r.stopRide(errFenced)
+	if err == nil && !ours && r.message == 0 && r.stop != nil {
+		r.stop(errFenced)
 	}
 }

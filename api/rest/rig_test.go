@@ -33,8 +33,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// world is the door with all that it stands on; Temporal and the storage are stubs.
-type world struct {
+// rig is the door with all that it stands on; Temporal and the storage are stubs.
+type rig struct {
 	t        *testing.T
 	store    *store.Store
 	db       *pgxpool.Pool // behind the store's back
@@ -52,13 +52,13 @@ type world struct {
 	pendingToken, blockedToken string
 }
 
-func newWorld(t *testing.T) *world {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	return newWorldWith(t, func(*rest.Options) {})
+	return newRigWith(t, func(*rest.Options) {})
 }
 
-// newWorldWith is newWorld with options changed.
-func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
+// newRigWith is newWorld with options changed.
+func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	t.Helper()
 	url := testdb.URL(t)
 	s, err := store.Open(t.Context(), url, testdb.Key)
@@ -71,7 +71,7 @@ func newWorldWith(t *testing.T, change func(*rest.Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	w := &world{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}}
+	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
@@ -122,7 +122,7 @@ func logger(to io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func (w *world) user(name string, telegram int64, role, status string) (store.User, string) {
+func (w *rig) user(name string, telegram int64, role, status string) (store.User, string) {
 	w.t.Helper()
 	token := store.NewToken()
 	user, err := w.store.CreateUser(w.t.Context(), store.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token)
@@ -133,7 +133,7 @@ func (w *world) user(name string, telegram int64, role, status string) (store.Us
 }
 
 // file puts a file into the shared folder and into the record.
-func (w *world) file(p string, size int64) store.File {
+func (w *rig) file(p string, size int64) store.File {
 	w.t.Helper()
 	w.disk.put(p, size)
 	files, err := w.store.SaveFiles(w.t.Context(), []store.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}})
@@ -143,7 +143,7 @@ func (w *world) file(p string, size int64) store.File {
 	return files[0]
 }
 
-func (w *world) exec(sql string, args ...any) {
+func (w *rig) exec(sql string, args ...any) {
 	w.t.Helper()
 	if _, err := w.db.Exec(w.t.Context(), sql, args...); err != nil {
 		w.t.Fatal(err)
@@ -161,7 +161,7 @@ type reply struct {
 }
 
 // send makes a request. body is text, or is written as JSON; headers are pairs.
-func (w *world) send(token, method, target string, body any, headers ...string) reply {
+func (w *rig) send(token, method, target string, body any, headers ...string) reply {
 	w.t.Helper()
 	var reader io.Reader
 	switch b := body.(type) {
@@ -191,7 +191,7 @@ func (w *world) send(token, method, target string, body any, headers ...string) 
 	return w.do(r)
 }
 
-func (w *world) do(r *http.Request) reply {
+func (w *rig) do(r *http.Request) reply {
 	w.t.Helper()
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -279,7 +279,7 @@ func (a reply) items() []map[string]any {
 }
 
 // walk follows next_cursor to the end and gives the named field of each item.
-func (w *world) walk(token, target, field string) []string {
+func (w *rig) walk(token, target, field string) []string {
 	w.t.Helper()
 	var all []string
 	separator := "?"
@@ -300,7 +300,7 @@ func (w *world) walk(token, target, field string) []string {
 }
 
 // audited lists the rows of the audit log, the oldest first.
-func (w *world) audited() []string {
+func (w *rig) audited() []string {
 	w.t.Helper()
 	entries, err := w.store.AuditLog(w.t.Context(), 0, 1000)
 	if err != nil {

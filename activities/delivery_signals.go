@@ -15,7 +15,7 @@ import (
 const tellTimeout = 3 * time.Second
 
 // tellAttempt tells the workflow at once how the record stands.
-func (r *ride) tellAttempt(ctx context.Context) {
+func (r *deliveryAttempt) tellAttempt(ctx context.Context) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	job := r.job()
@@ -24,7 +24,7 @@ func (r *ride) tellAttempt(ctx context.Context) {
 }
 
 // tellStage tells the workflow of a stage that lasts, unless it was told, or the job has left it meanwhile.
-func (r *ride) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
+func (r *deliveryAttempt) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	if r.told == stage || r.job().State != stage {
@@ -34,7 +34,7 @@ func (r *ride) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
 	r.signal(ctx, lifecycle.DeliveryStageSignal, stage)
 }
 
-func (r *ride) signal(ctx context.Context, name string, value any) {
+func (r *deliveryAttempt) signal(ctx context.Context, name string, value any) {
 	run := activity.GetInfo(ctx).WorkflowExecution
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()

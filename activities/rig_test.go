@@ -26,8 +26,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// shelf is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
-type shelf struct {
+// rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
+type rig struct {
 	*Downloads
 	t    *testing.T
 	url  string
@@ -37,9 +37,9 @@ type shelf struct {
 	env  *testsuite.TestActivityEnvironment
 }
 
-func newShelf(t *testing.T, o torrentsim.QBittorrentOptions) *shelf {
+func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	t.Helper()
-	s := &shelf{t: t, url: testdb.URL(t)}
+	s := &rig{t: t, url: testdb.URL(t)}
 	record, err := store.Open(t.Context(), s.url, testdb.Key)
 	s.must(err)
 	t.Cleanup(record.Close)
@@ -70,7 +70,7 @@ func newShelf(t *testing.T, o torrentsim.QBittorrentOptions) *shelf {
 	return s
 }
 
-func (s *shelf) must(err error) {
+func (s *rig) must(err error) {
 	s.t.Helper()
 	if f := fault.As(err); f != nil {
 		s.t.Fatal(f, f.Cause)
@@ -80,14 +80,14 @@ func (s *shelf) must(err error) {
 	}
 }
 
-func (s *shelf) user() store.User {
+func (s *rig) user() store.User {
 	s.t.Helper()
 	user, err := s.Store.CreateUser(s.t.Context(), store.User{Status: store.UserActive}, store.NewToken())
 	s.must(err)
 	return user
 }
 
-func (s *shelf) exec(sql string, args ...any) {
+func (s *rig) exec(sql string, args ...any) {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.url)
 	s.must(err)
@@ -97,7 +97,7 @@ func (s *shelf) exec(sql string, args ...any) {
 }
 
 // job records a download for a reader of its own.
-func (s *shelf) job(link string) store.Download {
+func (s *rig) job(link string) store.Download {
 	s.t.Helper()
 	job, _, err := s.Store.CreateDownload(s.t.Context(), store.Download{
 		UserID: s.user().ID, BookID: s.book.ID, MediaType: "text", Source: "test", SourceURL: link,
@@ -107,31 +107,31 @@ func (s *shelf) job(link string) store.Download {
 }
 
 // added is a job whose torrent qBittorrent has.
-func (s *shelf) added(link string) store.Download {
+func (s *rig) added(link string) store.Download {
 	s.t.Helper()
 	job := s.job(link)
 	s.must(s.add(job))
 	return s.reload(job)
 }
 
-func (s *shelf) reload(job store.Download) store.Download {
+func (s *rig) reload(job store.Download) store.Download {
 	s.t.Helper()
 	job, err := s.Store.DownloadByID(s.t.Context(), job.ID)
 	s.must(err)
 	return job
 }
 
-func (s *shelf) add(job store.Download) error {
+func (s *rig) add(job store.Download) error {
 	_, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
 	return err
 }
 
-func (s *shelf) remove(job store.Download) error {
+func (s *rig) remove(job store.Download) error {
 	_, err := s.env.ExecuteActivity(s.RemoveTorrent, job.ID)
 	return err
 }
 
-func (s *shelf) look(job store.Download) (look DownloadLook) {
+func (s *rig) look(job store.Download) (look DownloadLook) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
 	s.must(err)
@@ -140,7 +140,7 @@ func (s *shelf) look(job store.Download) (look DownloadLook) {
 }
 
 // move makes a transition as the workflow does.
-func (s *shelf) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record lifecycle.DownloadRecord) {
+func (s *rig) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record lifecycle.DownloadRecord) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason})
 	s.must(err)
@@ -149,14 +149,14 @@ func (s *shelf) move(job store.Download, action lifecycle.DownloadAction, reason
 }
 
 // end brings a job to an end, whatever its torrent does.
-func (s *shelf) end(job store.Download, action lifecycle.DownloadAction) {
+func (s *rig) end(job store.Download, action lifecycle.DownloadAction) {
 	s.t.Helper()
 	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
 	s.move(job, action, fault.ProviderError)
 }
 
 // wantFailure looks at the error of an activity: its type, and whether Temporal is to try again.
-func (s *shelf) wantFailure(err error, code fault.Code, retry bool) {
+func (s *rig) wantFailure(err error, code fault.Code, retry bool) {
 	s.t.Helper()
 	failure, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok || failure.Type() != string(code) || failure.NonRetryable() == retry {
@@ -168,7 +168,7 @@ func (s *shelf) wantFailure(err error, code fault.Code, retry bool) {
 }
 
 // torrent gives the only torrent with a tag.
-func (s *shelf) torrent(tag string) *torrentsim.Torrent {
+func (s *rig) torrent(tag string) *torrentsim.Torrent {
 	for _, t := range s.qb.Torrents() {
 		for _, other := range t.Tags {
 			if other == tag {
@@ -183,7 +183,7 @@ func (s *shelf) torrent(tag string) *torrentsim.Torrent {
 func magnet(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
 
 // within runs something in the context of an activity.
-func (s *shelf) within(do func(ctx context.Context)) {
+func (s *rig) within(do func(ctx context.Context)) {
 	s.t.Helper()
 	name := fmt.Sprintf("within-%d", time.Now().UnixNano())
 	s.env.RegisterActivityWithOptions(func(ctx context.Context) error { do(ctx); return nil }, activity.RegisterOptions{Name: name})

@@ -35,24 +35,24 @@ const (
 	boris    = int64(300)
 )
 
-// world is a Telegram with people, a database, a Temporal that agrees to everything, and bots.
-type world struct {
+// rig is a Telegram with people, a database, a Temporal that agrees to everything, and bots.
+type rig struct {
 	t        *testing.T
 	telegram *telegramsim.Server
 	url      string
 	store    *store.Store
 	wire     *wire // between the bots and PostgreSQL
 	temporal *mocks.Client
-	catalog  *shelf
+	catalog  *downloadRig
 	options  Options
 	log      *logBuffer
 	updates  int         // that a test has handed to a bot itself
 	unpriced atomic.Bool // Fragment does not tell what Stars cost
 }
 
-func newWorld(t *testing.T) *world {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	w := &world{t: t, log: &logBuffer{}}
+	w := &rig{t: t, log: &logBuffer{}}
 	var err error
 	if w.telegram, err = telegramsim.New(telegramsim.Options{Dir: t.TempDir(), Token: botToken}); err != nil {
 		t.Fatal(err)
@@ -79,13 +79,13 @@ func newWorld(t *testing.T) *world {
 	w.temporal.On("NewWithStartWorkflowOperation", mock.Anything, mock.Anything, mock.Anything).Return(nil).Maybe()
 	w.temporal.On("UpdateWithStartWorkflow", mock.Anything, mock.Anything).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
-	w.catalog = &shelf{store: w.store}
+	w.catalog = &downloadRig{store: w.store}
 	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second}
 	return w
 }
 
 // bot makes a bot; run it, or call it.
-func (w *world) bot() *Bot {
+func (w *rig) bot() *Bot {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	client, err := telegram.New(telegram.Options{Token: botToken, APIURL: w.url, ConnectTimeout: time.Second})
@@ -106,7 +106,7 @@ func (w *world) bot() *Bot {
 }
 
 // run lets a bot work until the test ends, or until stop.
-func (w *world) run(b *Bot) (stop func()) {
+func (w *rig) run(b *Bot) (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -120,7 +120,7 @@ func (w *world) run(b *Bot) (stop func()) {
 }
 
 // writes lets a person write to the bot.
-func (w *world) writes(person int64, language, words string) {
+func (w *rig) writes(person int64, language, words string) {
 	w.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language})
 	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
@@ -131,7 +131,7 @@ func (w *world) writes(person int64, language, words string) {
 }
 
 // presses lets a person press the button whose data or label begins so, on the newest message that has one.
-func (w *world) presses(person int64, button string) {
+func (w *rig) presses(person int64, button string) {
 	w.t.Helper()
 	w.eventually("a button "+button, func() bool {
 		for _, message := range slices.Backward(w.messages(person)) {
@@ -153,7 +153,7 @@ func findButton(m telegramsim.Message, begins string) string {
 }
 
 // messages gives what the bot shows in a chat now.
-func (w *world) messages(person int64) []telegramsim.Message {
+func (w *rig) messages(person int64) []telegramsim.Message {
 	var shown []telegramsim.Message
 	for _, m := range w.telegram.Chat(person).Messages {
 		if m.FromBot && !m.Deleted {
@@ -164,7 +164,7 @@ func (w *world) messages(person int64) []telegramsim.Message {
 }
 
 // sees waits until the chat shows a message with all these parts, and gives it.
-func (w *world) sees(person int64, parts ...string) (seen telegramsim.Message) {
+func (w *rig) sees(person int64, parts ...string) (seen telegramsim.Message) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("a message with %q", parts), func() bool {
 		for _, m := range slices.Backward(w.messages(person)) {
@@ -180,7 +180,7 @@ func (w *world) sees(person int64, parts ...string) (seen telegramsim.Message) {
 }
 
 // notes waits until a press was answered with these words.
-func (w *world) notes(person int64, words string) {
+func (w *rig) notes(person int64, words string) {
 	w.t.Helper()
 	w.eventually("a note with "+words, func() bool {
 		return slices.ContainsFunc(w.telegram.Callbacks(), func(c telegramsim.Callback) bool {
@@ -189,7 +189,7 @@ func (w *world) notes(person int64, words string) {
 	})
 }
 
-func (w *world) eventually(what string, holds func() bool) {
+func (w *rig) eventually(what string, holds func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -203,7 +203,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	}
 }
 
-func (w *world) user(person int64) (user store.User) {
+func (w *rig) user(person int64) (user store.User) {
 	w.t.Helper()
 	w.eventually("a user", func() (found bool) {
 		var err error
@@ -214,7 +214,7 @@ func (w *world) user(person int64) (user store.User) {
 }
 
 // job makes a job of a person for a file of 1,000,000 bytes.
-func (w *world) job(person int64, name string) store.Job {
+func (w *rig) job(person int64, name string) store.Job {
 	w.t.Helper()
 	user, _, err := w.store.EnsureTelegramUser(w.t.Context(), store.User{TelegramID: &person, Status: store.UserActive})
 	if err != nil {
@@ -230,7 +230,7 @@ func (w *world) job(person int64, name string) store.Job {
 }
 
 // moves changes a job as a worker would.
-func (w *world) moves(id int64, change func(*store.Job)) {
+func (w *rig) moves(id int64, change func(*store.Job)) {
 	w.t.Helper()
 	_, err := w.store.ChangeJob(w.t.Context(), id, func(walk *store.JobWalk) error {
 		from, now := walk.Row.State, time.Now()
@@ -245,7 +245,7 @@ func (w *world) moves(id int64, change func(*store.Job)) {
 	}
 }
 
-func (w *world) jobs() []store.Job {
+func (w *rig) jobs() []store.Job {
 	w.t.Helper()
 	jobs, err := w.store.Jobs(w.t.Context(), store.JobFilter{Limit: 100})
 	if err != nil {
@@ -255,7 +255,7 @@ func (w *world) jobs() []store.Job {
 }
 
 // audited says whether the log has such an entry.
-func (w *world) audited(action, subject, outcome string) bool {
+func (w *rig) audited(action, subject, outcome string) bool {
 	entries, err := w.store.AuditLog(w.t.Context(), 0, 100)
 	if err != nil {
 		w.t.Fatal(err)
