@@ -10,6 +10,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
@@ -97,4 +98,11 @@ func (c *Deliveries) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 		return 0
 	}
 	return last.MessageID
+}
+
+// AttemptOf is what the record says about a job's attempts.
+func AttemptOf(job store.Job) lifecycle.Attempt {
+	return lifecycle.Attempt{
+		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,
+	}
 }
