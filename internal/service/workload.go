@@ -17,8 +17,8 @@ type Workload interface {
 	Prepare(ctx context.Context) error
 	// Live lists up to limit live rows that were made at least age ago, with ids above after, ascending.
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
-	// Driven finds the rows whose workflows have these keys. See store.DrivenRows.
-	Driven(ctx context.Context, keys []string) (rows map[string]store.DrivenRow, possible map[string]bool, err error)
+	// Driven finds the rows whose workflows have these keys: their ids without the workload's name.
+	Driven(ctx context.Context, keys []string) (store.DrivenRows, error)
 }
 
 // LiveRow is one row that a workflow should drive.

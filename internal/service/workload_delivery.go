@@ -39,8 +39,8 @@ func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int
 	return rowsOf(page, err, func(job store.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} })
 }
 
-func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
-	return w.Store.DrivenRows(ctx, lifecycle.WorkloadDelivery, keys)
+func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+	return w.Store.DrivenDeliveries(ctx, keys)
 }
 
 // liveDelivery is one live delivery.

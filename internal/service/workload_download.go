@@ -30,8 +30,8 @@ func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int
 	return rowsOf(page, err, func(job store.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} })
 }
 
-func (w downloadWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
-	return w.Store.DrivenRows(ctx, lifecycle.WorkloadDownload, keys)
+func (w downloadWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+	return w.Store.DrivenDownloads(ctx, keys)
 }
 
 // liveDownload is one live download.

@@ -28,8 +28,8 @@ func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, 
 	return rowsOf(page, err, func(task store.LiveTask) *liveTask { return &liveTask{LiveTask: task, tasks: w.Tasks} })
 }
 
-func (w taskWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
-	return w.Store.DrivenRows(ctx, lifecycle.WorkloadTask, keys)
+func (w taskWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+	return w.Store.DrivenTasks(ctx, keys)
 }
 
 // liveTask is one live task. Little of it is listed: what is done about one that is not driven reads the whole of it.

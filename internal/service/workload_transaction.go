@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	"stagecoach/internal/lifecycle"
@@ -13,9 +14,11 @@ import (
 // overdueAfter is how late a planned retry is when its workflow is told to look at the record.
 const overdueAfter = 5 * time.Minute
 
-// transactionWorkload is what the operations need of transactions. One process runs one sweep at a time.
+// transactionWorkload is what the operations need of transactions.
 type transactionWorkload struct {
 	*Transactions
+
+	mu       sync.Mutex           // a sweep that hangs may still be there when the next one begins
 	reminded map[string]time.Time // by hash: the time of a retry that the workflow was told to look at
 }
 
@@ -30,7 +33,10 @@ func (*transactionWorkload) WorkflowType() string { return lifecycle.Transaction
 
 // Prepare keeps the wallet's monitor running and closes alerts whose cause is gone.
 func (w *transactionWorkload) Prepare(ctx context.Context) error {
+	w.mu.Lock()
 	maps.DeleteFunc(w.reminded, func(_ string, at time.Time) bool { return time.Since(at) > 24*time.Hour })
+	w.mu.Unlock()
+
 	if w.Monitored != "" {
 		if err := w.StartMonitor(ctx, w.Monitored); err != nil {
 			return err
@@ -44,8 +50,8 @@ func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after
 	return rowsOf(page, err, func(t store.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} })
 }
 
-func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (map[string]store.DrivenRow, map[string]bool, error) {
-	return w.Store.DrivenRows(ctx, lifecycle.WorkloadTransaction, keys)
+func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+	return w.Store.DrivenTransactions(ctx, keys)
 }
 
 // liveTransaction is one live transaction.
@@ -66,11 +72,21 @@ func (t liveTransaction) About() Row {
 // for an operator.
 func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
 	at := t.row.NextRetry()
-	if at == nil || time.Since(*at) < overdueAfter || t.workload.reminded[t.row.Hash].Equal(*at) {
+	if at == nil || time.Since(*at) < overdueAfter || !t.workload.remindOnce(t.row.Hash, *at) {
 		return false, nil
 	}
-	t.workload.reminded[t.row.Hash] = *at
 	return false, t.Refresh(ctx)
+}
+
+// remindOnce reports whether a workflow was not yet told of the retry at this time, and remembers that it is now.
+func (w *transactionWorkload) remindOnce(hash string, at time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reminded[hash].Equal(at) {
+		return false
+	}
+	w.reminded[hash] = at
+	return true
 }
 
 func (t liveTransaction) Refresh(ctx context.Context) error {

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"stagecoach/internal/lifecycle"
 )
 
 // DrivenRow is the row that a workflow drives, as the reconciler compares it with a workflow that it has found running.
@@ -17,63 +15,79 @@ type DrivenRow struct {
 	Changed time.Duration `db:"changed"` // since the row changed
 }
 
-// drivenRows are the queries by workload: those rows whose workflows have one of these keys.
-var drivenRows = map[string]string{
-	lifecycle.WorkloadDelivery: `SELECT idempotency_key AS key, id::text AS entity, state IN ` + endedJobs + ` AS over,
-		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`,
-	lifecycle.WorkloadTask: `SELECT id::text AS key, id::text AS entity, status IN ` + endedTasks + ` AS over, now() - updated_at AS changed
-		FROM tasks WHERE id = ANY ($1::bigint[])`,
-	lifecycle.WorkloadDownload: `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN ` + liveDownloads + ` AS over,
+// DrivenRows are the rows whose workflows have the keys that were asked for.
+type DrivenRows struct {
+	Rows     map[string]DrivenRow // by key
+	Possible map[string]bool      // keys that a row can have; of the others nothing is known
+}
+
+// DrivenDeliveries finds deliveries by the keys of their workflows. The unique index on idempotency_key serves it.
+func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (DrivenRows, error) {
+	return s.drivenByHash(ctx, keys, `SELECT idempotency_key AS key, id::text AS entity, state IN `+endedJobs+` AS over,
+		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`)
+}
+
+// DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed one may
+// wait for an operator's retry, and its workflow with it.
+func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (DrivenRows, error) {
+	return s.drivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
+			OR status = 'failed' AND error_class = 'non-retryable' AND refund_due_nano = 0 AND NOT EXISTS (
+				SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND live AND (p.state = 'signed' OR kind = 'refund' AND kept_at IS NULL))
+			) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)
+}
+
+// drivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.
+func (s *Store) drivenByHash(ctx context.Context, keys []string, query string) (DrivenRows, error) {
+	possible := map[string]bool{}
+	for _, key := range keys {
+		possible[key] = len(key) == 64
+	}
+	return s.driven(ctx, possible, query, keys)
+}
+
+// DrivenTasks finds tasks by the keys of their workflows. The primary key serves it.
+func (s *Store) DrivenTasks(ctx context.Context, keys []string) (DrivenRows, error) {
+	possible := map[string]bool{}
+	var ids []int64
+	for _, key := range keys {
+		id, err := strconv.ParseInt(key, 10, 64)
+		if err == nil {
+			possible[key], ids = true, append(ids, id)
+		}
+	}
+	return s.driven(ctx, possible, `SELECT id::text AS key, id::text AS entity, status IN `+endedTasks+` AS over, now() - updated_at AS changed
+		FROM tasks WHERE id = ANY ($1::bigint[])`, ids)
+}
+
+// DrivenDownloads finds downloads by the keys of their workflows, user/book/medium: the last one of each.
+func (s *Store) DrivenDownloads(ctx context.Context, keys []string) (DrivenRows, error) {
+	possible := map[string]bool{}
+	var asked, media []string
+	var users, books []int64
+	for _, key := range keys {
+		parts := strings.Split(key, "/")
+		if len(parts) != 3 {
+			continue
+		}
+		user, errUser := strconv.ParseInt(parts[0], 10, 64)
+		book, errBook := strconv.ParseInt(parts[1], 10, 64)
+		if errUser == nil && errBook == nil {
+			possible[key], asked = true, append(asked, key)
+			users, books, media = append(users, user), append(books, book), append(media, parts[2])
+		}
+	}
+	return s.driven(ctx, possible, `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN `+liveDownloads+` AS over,
 		now() - d.updated_at_utc AS changed
 		FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS asked (key, user_id, book_id, media_type)
 		JOIN download_jobs d ON d.user_id = asked.user_id AND d.book_id = asked.book_id AND d.media_type = asked.media_type
-		ORDER BY asked.key, d.id DESC`,
-	// A failed one may wait for an operator's retry, and its workflow with it.
-	lifecycle.WorkloadTransaction: `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
-			OR status = 'failed' AND error_class = 'non-retryable' AND refund_due_nano = 0 AND NOT EXISTS (
-				SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND live AND (p.state = 'signed' OR kind = 'refund' AND kept_at IS NULL))
-			) AS over FROM transactions t WHERE hash = ANY ($1::text[])`,
+		ORDER BY asked.key, d.id DESC`, asked, users, books, media)
 }
 
-// DrivenRows finds the rows of a workload whose workflows have these keys, by key. What cannot be the key of any row is left out, and
-// so is known to have none; ok says which keys could be one.
-func (s *Store) DrivenRows(ctx context.Context, workload string, keys []string) (rows map[string]DrivenRow, ok map[string]bool, err error) {
-	ok = map[string]bool{}
-	var texts, media []string
-	var users, books, ids []int64
-	for _, key := range keys {
-		switch workload {
-		case lifecycle.WorkloadTask:
-			id, err := strconv.ParseInt(key, 10, 64)
-			if ok[key] = err == nil; err == nil {
-				ids = append(ids, id)
-			}
-		case lifecycle.WorkloadDownload:
-			parts := strings.Split(key, "/")
-			if len(parts) != 3 {
-				continue
-			}
-			user, err1 := strconv.ParseInt(parts[0], 10, 64)
-			book, err2 := strconv.ParseInt(parts[1], 10, 64)
-			if ok[key] = err1 == nil && err2 == nil; ok[key] {
-				texts, users, books, media = append(texts, key), append(users, user), append(books, book), append(media, parts[2])
-			}
-		default:
-			ok[key] = len(key) == 64
-			texts = append(texts, key)
-		}
-	}
-	args := []any{texts}
-	switch workload {
-	case lifecycle.WorkloadTask:
-		args = []any{ids}
-	case lifecycle.WorkloadDownload:
-		args = []any{texts, users, books, media}
-	}
-	found, err := list[DrivenRow](ctx, s, drivenRows[workload], args...)
-	rows = make(map[string]DrivenRow, len(found))
+func (s *Store) driven(ctx context.Context, possible map[string]bool, query string, args ...any) (DrivenRows, error) {
+	found, err := list[DrivenRow](ctx, s, query, args...)
+	rows := make(map[string]DrivenRow, len(found))
 	for _, row := range found {
 		rows[row.Key] = row
 	}
-	return rows, ok, err
+	return DrivenRows{Rows: rows, Possible: possible}, err
 }

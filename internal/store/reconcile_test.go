@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -13,25 +14,27 @@ func TestDrivenRows(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	job, task := o.job(o.ann), o.made(store.NewTask{})[0]
-	for workload, key := range map[string]string{"delivery": job.IdempotencyKey, "task": fmt.Sprint(task.ID)} {
-		rows, ok, err := o.DrivenRows(t.Context(), workload, []string{key, "no key at all"})
-		if err != nil || !ok[key] || ok["no key at all"] || rows[key].Over || rows[key].Entity == "" {
-			t.Errorf("%s: %+v, %v, %v", workload, rows, ok, err)
+	for key, find := range map[string]func(context.Context, []string) (store.DrivenRows, error){
+		job.IdempotencyKey: o.DrivenDeliveries, fmt.Sprint(task.ID): o.DrivenTasks,
+	} {
+		got, err := find(t.Context(), []string{key, "no key at all"})
+		if err != nil || !got.Possible[key] || got.Possible["no key at all"] || got.Rows[key].Over || got.Rows[key].Entity == "" {
+			t.Errorf("%s: %+v, %v", key, got, err)
 		}
 	}
 
 	s := newShelf(t)
 	ended := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	key := ended.WorkflowID()[len("download/"):]
-	rows, ok, err := s.DrivenRows(t.Context(), "download", []string{key, "1/2"})
-	if err != nil || !ok[key] || ok["1/2"] || !rows[key].Over {
-		t.Errorf("download: %+v, %v, %v", rows, ok, err)
+	got, err := s.DrivenDownloads(t.Context(), []string{key, "1/2"})
+	if err != nil || !got.Possible[key] || got.Possible["1/2"] || !got.Rows[key].Over {
+		t.Errorf("download: %+v, %v", got, err)
 	}
 
 	b := newBank(t)
 	hash := b.deposit("ann", coin)
-	rows, ok, err = b.DrivenRows(t.Context(), "transaction", []string{hash})
-	if err != nil || !ok[hash] || rows[hash].Over || rows[hash].Entity != hash {
-		t.Errorf("transaction: %+v, %v, %v", rows, ok, err)
+	got, err = b.DrivenTransactions(t.Context(), []string{hash})
+	if err != nil || !got.Possible[hash] || got.Rows[hash].Over || got.Rows[hash].Entity != hash {
+		t.Errorf("transaction: %+v, %v", got, err)
 	}
 }

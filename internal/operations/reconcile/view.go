@@ -172,13 +172,13 @@ func (s *sweeper) orphans(ctx context.Context, v *view) error {
 	for len(keys) > 0 {
 		page := keys[:min(len(keys), pageLimit)]
 		keys = keys[len(page):]
-		rows, possible, err := v.Driven(ctx, page)
+		driven, err := v.Driven(ctx, page)
 		if err != nil {
 			return err
 		}
 		for _, key := range page {
-			row, known := rows[key]
-			if !possible[key] || known && (!row.Over || row.Changed < s.grace) {
+			row, known := driven.Rows[key]
+			if !driven.Possible[key] || known && (!row.Over || row.Changed < s.grace) {
 				continue
 			}
 			if err := s.orphan(ctx, v.Name(), key, row); err != nil {
