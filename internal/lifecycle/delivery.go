@@ -4,7 +4,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// DeliveryState is a stage of a delivery job; the rules between them stand in workflows/delivery.
+// DeliveryState is a state of a delivery.
 type DeliveryState string
 
 // The states of a delivery job.

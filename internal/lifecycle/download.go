@@ -4,7 +4,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// DownloadState is a stage of a download job; the rules between them stand in workflows/download.
+// DownloadState is a state of a download.
 type DownloadState string
 
 // The statuses of a download job.

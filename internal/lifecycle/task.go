@@ -6,7 +6,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskState is a stage of a task; the rules between them stand in workflows/task.
+// TaskState is a state of a task.
 type TaskState string
 
 // The statuses of a task.

@@ -4,7 +4,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TransactionState is a stage of a transaction; the rules between them stand in workflows/transaction.
+// TransactionState is a state of a transaction.
 type TransactionState string
 
 // The statuses of a transaction.
