@@ -31,3 +31,6 @@ type DeliveryOutcome struct {
 
 // DeliveryTitle names a job's workflow for operators.
 func DeliveryTitle(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
+
+// DeliveryRequest asks for an action of a delivery.
+type DeliveryRequest = Request[DeliveryState, DeliveryAction]

@@ -102,7 +102,7 @@ func (c *Deliveries) create(ctx context.Context, user store.User, fileID int64, 
 		IdempotencyKey: key, UserID: user.ID, UserStatus: user.Status,
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
-	rule, err := lifecycle.Delivery.Decide("", lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{
+	rule, err := lifecycle.Delivery.Decide("", lifecycle.DeliveryRequest{
 		Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
 	}, job.Facts())
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (
 	if err != nil {
 		return store.Job{}, err
 	}
-	request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
+	request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Delivery.Decide(job.State, request, job.Facts()); err != nil {
 		return store.Job{}, err
 	}
@@ -178,25 +178,19 @@ func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (
 	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
 		return store.Job{}, err
 	}
-	deadline := time.Now().Add(c.CancelPatience)
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+
+	err = pollUntil(ctx, c.CancelPatience, func() (done bool, err error) {
 		job, err = c.Store.JobByID(ctx, jobID)
-		if err != nil || lifecycle.Delivery.Terminal(job.State) || time.Now().After(deadline) {
-			return job, err
-		}
-		select {
-		case <-ctx.Done():
-			return job, nil
-		case <-time.After(pause):
-		}
-	}
+		return lifecycle.Delivery.Terminal(job.State), err
+	})
+	return job, err
 }
 
 // Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
 func (c *Deliveries) Stop(ctx context.Context, job store.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		request := lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
+		request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
 		if _, err = c.cancelWithoutWorkflow(ctx, job.ID, request); fault.CodeOf(err) == fault.InvalidTransition {
 			err = nil
 		}
@@ -217,7 +211,7 @@ func (c *Deliveries) Find(ctx context.Context, user store.User, jobID int64) (st
 	return job, err
 }
 
-func (c *Deliveries) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.Request[lifecycle.DeliveryState, lifecycle.DeliveryAction]) (store.Job, error) {
+func (c *Deliveries) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.DeliveryRequest) (store.Job, error) {
 	return c.Store.ChangeJob(ctx, jobID, func(walk *store.JobWalk) error {
 		walk.Row.LastError = string(fault.CancelledByUser)
 		return walk.Take(store.JobStep{Action: request.Action, Roles: request.Roles})

@@ -194,29 +194,25 @@ func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, ke
 	if err := c.TellCancel(ctx, job); err != nil {
 		return job, err
 	}
-	deadline := time.Now().Add(c.CancelPatience)
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		if job, err = c.Store.DownloadByID(ctx, jobID); err != nil {
-			return store.Download{}, err
-		}
+
+	err = pollUntil(ctx, c.CancelPatience, func() (done bool, err error) {
+		job, err = c.Store.DownloadByID(ctx, jobID)
 		switch {
+		case err != nil:
+			return false, err
 		case job.State == lifecycle.DownloadCanceled:
-			return job, nil
+			return true, nil
 		case lifecycle.Download.Terminal(job.State):
 			_, err := lifecycle.Download.Decide(job.State, wanted, job.Facts())
-			return job, err
+			return true, err
 		case job.CancelError != "":
-			return job, fault.New(fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed").
+			return true, fault.New(fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed").
 				Retry().With("reason", job.CancelError)
-		case time.Now().After(deadline):
-			return job, nil
+		default:
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return job, nil
-		case <-time.After(pause):
-		}
-	}
+	})
+	return job, err
 }
 
 // TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its history, so

@@ -3,6 +3,9 @@
 package service
 
 import (
+	"context"
+	"time"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -17,4 +20,20 @@ func rolesOf(user store.User, owner int64) []lifecycle.Role {
 		roles = append(roles, lifecycle.Admin)
 	}
 	return roles
+}
+
+// pollUntil looks again and again, with growing pauses, until look is done or has failed, patience is over, or ctx ends.
+func pollUntil(ctx context.Context, patience time.Duration, look func() (done bool, err error)) error {
+	deadline := time.Now().Add(patience)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		done, err := look()
+		if done || err != nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
 }

@@ -1,7 +1,0 @@
-package temporalio
-
-import (
-	"time"
-)
-
-const HeartbeatEvery = 3 * time.Second
