@@ -30,7 +30,8 @@ type Storage interface {
 	Open(ctx context.Context, path string, offset int64) (*yandex.Download, error)
 }
 
-// DeliveryActivities carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole attempt.
+// DeliveryActivities carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole
+// attempt.
 type DeliveryActivities struct {
 	Store    *store.Store
 	Storage  Storage
@@ -90,11 +91,13 @@ func (r *deliveryAttempt) claim(ctx context.Context) error {
 			refusal = errEnded
 			return nil
 		}
+
 		job, steps := walk.Row, service.DeliverySteps{JobWalk: walk}
 		if job.Claim == 0 && job.Now.Sub(job.CreatedAt) > r.Settings.TTL {
 			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
 			return nil
 		}
+
 		if job.State != lifecycle.DeliveryQueued {
 			if job.AckPendingAt != nil {
 				refusal = r.settleLost(ctx, steps)
@@ -110,12 +113,14 @@ func (r *deliveryAttempt) claim(ctx context.Context) error {
 		if err := steps.Claim(); err != nil {
 			return err
 		}
+
 		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	r.enter(job)
 	if lost {
 		r.tellAttempt(ctx)
@@ -145,6 +150,7 @@ func (r *deliveryAttempt) settle(ctx context.Context, err error) (Receipt, error
 	if errors.Is(err, errWorkerStops) {
 		return r.handOver(ctx, "")
 	}
+
 	failure := temporalio.FaultOf(err)
 	if errors.Is(err, errFenced) {
 		return r.settleFenced(ctx)
@@ -152,9 +158,13 @@ func (r *deliveryAttempt) settle(ctx context.Context, err error) (Receipt, error
 	if ctx.Err() != nil && failure.Code != fault.OutcomeUnknown {
 		return r.settleInterrupted(ctx)
 	}
+
 	r.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
-	r.Log.Warn("delivery try failed", "job", r.jobID, "attempt", r.job().Attempt+1, "code", failure.Code, "cause", failure.Cause)
+	r.Log.Warn(
+		"delivery try failed", "job", r.jobID, "attempt", r.job().Attempt+1, "code", failure.Code, "cause", failure.Cause,
+	)
 	r.raiseAlert(ctx, failure.Code)
+
 	if failure.Retryable && !r.putBack(ctx, failure.Code, failure.RetryAfter) {
 		last := *failure
 		last.Retryable = false
@@ -175,6 +185,7 @@ func (r *deliveryAttempt) settleInterrupted(ctx context.Context) (Receipt, error
 	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try goes on
 		r.putBack(ctx, fault.WorkerLost, 0)
 	}
+
 	r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
 	return Receipt{}, ctx.Err()
 }
@@ -185,8 +196,8 @@ func isNotFound(err error) bool {
 	return unknown
 }
 
-// wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a worker in a
-// later attempt only that it has ended.
+// wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a
+// worker in a later attempt only that it has ended.
 func (r *deliveryAttempt) wasReset(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
@@ -200,8 +211,8 @@ func (r *deliveryAttempt) wasReset(ctx context.Context) bool {
 	})
 }
 
-// handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an operator has paused
-// or reset the activity: no try is lost by that.
+// handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an
+// operator has paused or reset the activity: no try is lost by that.
 func (r *deliveryAttempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
 	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -217,8 +228,10 @@ func (r *deliveryAttempt) handOver(ctx context.Context, reason fault.Code) (Rece
 	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
 		return Receipt{}, temporalio.ToTemporal(unknown)
 	}
+
 	if err != nil {
-		r.Log.Warn("job not handed over", "job", r.jobID, "error", err) // the next claim will find the job held and put it back itself
+		// the next claim will find the job held and put it back itself
+		r.Log.Warn("job not handed over", "job", r.jobID, "error", err)
 	} else {
 		r.tellAttempt(ctx)
 	}

@@ -87,14 +87,16 @@ func (r *deliveryAttempt) step(ctx context.Context, edit func(service.DeliverySt
 	if err == nil {
 		r.enter(job)
 	}
+
 	return err
 }
 
-// putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does not). It is
-// false when the rules leave no try.
+// putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does
+// not). It is false when the rules leave no try.
 func (r *deliveryAttempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
+
 	err := r.step(write, func(s service.DeliverySteps) error {
 		return s.Requeue(code, s.Row.Now, nextAttempt(ctx, s.Row.Now, pause))
 	})
@@ -119,6 +121,7 @@ func (r *deliveryAttempt) beat(ctx context.Context) (stop func()) {
 		defer close(finished)
 		ticker := time.NewTicker(beatEvery)
 		defer ticker.Stop()
+
 		var recorded time.Time
 		for {
 			select {
@@ -126,21 +129,25 @@ func (r *deliveryAttempt) beat(ctx context.Context) (stop func()) {
 				return
 			case <-ticker.C:
 			}
+
 			now := r.progress()
 			activity.RecordHeartbeat(ctx, now)
 			if time.Since(recorded) >= recordEvery && now.Stage != "" {
 				recorded = time.Now()
 				r.recordProgress(ctx, now)
 			}
+
 			if r.stageLasts() {
 				r.tellStage(ctx, now.Stage)
 			}
 		}
 	}()
+
 	return func() { close(done); <-finished }
 }
 
-// cancelOnWorkerStop gives the attempt up some time after the worker was told to stop, until the function it gives is called.
+// cancelOnWorkerStop gives the attempt up some time after the worker was told to stop, until the function it gives is
+// called.
 func (r *deliveryAttempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -155,6 +162,7 @@ func (r *deliveryAttempt) cancelOnWorkerStop(ctx context.Context, giveUp context
 			giveUp(errWorkerStops)
 		}
 	}()
+
 	return func() { close(done) }
 }
 
@@ -175,7 +183,8 @@ func (r *deliveryAttempt) stageLasts() bool {
 }
 
 func (r *deliveryAttempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // also while a cancelled attempt waits for its answer
+	// also while a cancelled attempt waits for its answer
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
 	defer cancel()
 	ours, err := r.Store.BeatJob(ctx, r.jobID, r.job().Claim, now.Bytes)
 	r.mu.Lock()

@@ -43,8 +43,8 @@ func (r *deliveryAttempt) signal(ctx context.Context, name string, value any) {
 	}
 }
 
-// nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks for,
-// else after the one of the retry policy. Temporal alone decides; this is what the record shows meanwhile.
+// nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks
+// for, else after the one of the retry policy. Temporal alone decides; this is what the record shows meanwhile.
 func nextAttempt(ctx context.Context, now time.Time, asked time.Duration) *time.Time {
 	info := activity.GetInfo(ctx)
 	pause := asked

@@ -37,10 +37,13 @@ func TestLongOutageIsTold(t *testing.T) {
 	for range 2 {
 		w.look()
 	}
+
 	w.wantAlerts("for long", store.Alert{Kind: store.AlertDownloadsAway, Begun: true})
 	w.DownloadSync = &DownloadSync{
-		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler), Settings: w.DownloadSync.Settings,
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
+		Log: slog.New(slog.DiscardHandler), Settings: w.DownloadSync.Settings,
 	}
+
 	w.qb.ClearFaults()
 	w.look()
 	w.wantAlerts("it answers", store.Alert{Kind: store.AlertDownloadsAway, Over: true})
@@ -56,6 +59,7 @@ func TestRefusedLoginIsTold(t *testing.T) {
 	w.look()
 	job := w.job(magnet(1))
 	refused := store.Alert{Kind: store.AlertDownloadsLogin}
+
 	for _, meet := range []func() error{
 		func() error { return w.add(job) },
 		func() error { poll, _ := w.look(); return poll.Err },
@@ -73,7 +77,8 @@ func TestRefusedLoginIsTold(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the setting.
+// TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the
+// setting.
 func TestNoRoomIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})

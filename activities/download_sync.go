@@ -68,6 +68,7 @@ const (
 func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
+
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * s.Settings.Every)
 	for time.Now().Before(deadline) {
 		_, err := s.Store.OnlySync(ctx, func(held context.Context) error { return s.loop(held, deadline) })
@@ -78,6 +79,7 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 			return temporalio.LoopOutcome(ctx)
 		}
 	}
+
 	return nil
 }
 
@@ -85,9 +87,11 @@ func (s *DownloadSync) SyncDownloads(ctx context.Context) error {
 func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 	s.looping.Lock()
 	defer s.looping.Unlock()
+
 	temporalio.Progressed(ctx)
 	ticker := time.NewTicker(s.Settings.Every)
 	defer ticker.Stop()
+
 	for time.Now().Before(deadline) {
 		began := time.Now()
 		poll := s.poll(ctx)
@@ -100,6 +104,7 @@ func (s *DownloadSync) loop(ctx context.Context, deadline time.Time) error {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -113,19 +118,21 @@ func (s *DownloadSync) report(ctx context.Context, poll Poll) {
 		s.Metrics.DownloadPoll.Observe(poll.Took.Seconds())
 		s.Metrics.DownloadsWatched.Set(float64(poll.Jobs))
 	}
+
 	if s.OnPoll != nil {
 		s.OnPoll(poll)
 	}
 }
 
-// poll looks once at everything. The jobs are read before the torrents: one that is read as handed over was in qBittorrent
-// before it was asked, so that a torrent which is not in the answer is missing indeed.
+// poll looks once at everything. The jobs are read before the torrents: one that is read as handed over was in
+// qBittorrent before it was asked, so that a torrent which is not in the answer is missing indeed.
 func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 	var jobs []store.WatchedDownload
 	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
 		s.Log.Warn("downloads cannot be read", "error", poll.Err)
 		return poll
 	}
+
 	var torrents []qbittorrent.Torrent
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		torrents, err = s.Torrents.List(ctx)
@@ -134,10 +141,12 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 	if poll.Err = s.noteAnswer(ctx, err); poll.Err != nil {
 		return poll
 	}
+
 	temporalio.Progressed(ctx)
 	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
 	watched := newWatch(torrents)
 	present := make(map[int64]bool, len(jobs))
+
 	for len(jobs) > 0 {
 		batch := jobs[:min(len(jobs), watchBatch)]
 		jobs = jobs[len(batch):]
@@ -149,6 +158,7 @@ func (s *DownloadSync) poll(ctx context.Context) (poll Poll) {
 		poll.Written += written
 		poll.Told += told
 	}
+
 	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, watched)
 	s.present = present
 	s.tidy(ctx, torrents)
@@ -172,48 +182,60 @@ func (s *DownloadSync) noteAnswer(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			return err
 		}
+
 		problem := temporalio.FaultOf(err)
 		if !s.failing {
 			s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
 			s.failing, s.failed = true, time.Now()
 		}
+
 		kind, atOnce := downloadAlerts[problem.Code]
 		if !atOnce {
 			kind = store.AlertDownloadsAway
 		}
+
 		if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
 			_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
 		}
+
 		if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
 			s.Log.Warn("poll not recorded", "error", err)
 		}
 		return err
 	}
+
 	sessions := s.Torrents.Sessions()
 	restarted := s.sessions != 0 && sessions != s.sessions
 	if restarted || s.failing || time.Since(s.polled) > s.Settings.PollGap {
 		s.present = nil
 	}
+
 	if s.failing {
 		s.Log.Info("qBittorrent answers again")
 	}
-	if s.failing || s.polled.IsZero() { // another process may have raised them; who waits for room yet asks for it within a minute
+
+	// another process may have raised them; who waits for room yet asks for it within a minute
+	if s.failing || s.polled.IsZero() {
 		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin, store.AlertDownloadsSpace} {
 			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
 				return err
 			}
 		}
 	}
+
 	if err := s.Store.NotePoll(ctx, restarted, s.Settings.PollGap); err != nil {
 		return err
 	}
+
 	s.sessions, s.failing, s.polled = sessions, false, time.Now()
 	return nil
 }
 
-// batch writes what was seen of some jobs, and tells their workflows. What cannot be written or told now is seen again by
-// the next poll.
-func (s *DownloadSync) batch(ctx context.Context, watched *watch, jobs []store.WatchedDownload) (written int64, told int) {
+// batch writes what was seen of some jobs, and tells their workflows. What cannot be written or told now is seen again
+// by the next poll.
+func (s *DownloadSync) batch(
+	ctx context.Context, watched *watch, jobs []store.WatchedDownload,
+) (written int64, told int) {
 	var seen []store.DownloadProgress
 	var untold []news
 	for _, job := range jobs {
@@ -225,6 +247,7 @@ func (s *DownloadSync) batch(ctx context.Context, watched *watch, jobs []store.W
 			untold = append(untold, news{job, observation})
 		}
 	}
+
 	if len(seen) > 0 {
 		written = s.save(ctx, seen)
 		temporalio.Progressed(ctx)
@@ -241,6 +264,7 @@ func (s *DownloadSync) save(ctx context.Context, seen []store.DownloadProgress) 
 		}
 		return written
 	}
+
 	for i := range seen {
 		written += s.save(ctx, seen[i:i+1])
 		temporalio.Progressed(ctx)

@@ -33,14 +33,17 @@ type ears struct {
 func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg any) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	if e.deaf != nil {
 		if err := e.deaf(workflowID); err != nil {
 			return err
 		}
 	}
+
 	if name != "observed" {
 		return fmt.Errorf("signal %s", name)
 	}
+
 	e.heard = append(e.heard, arg.(lifecycle.Observation))
 	return nil
 }
@@ -56,8 +59,11 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	t.Helper()
 	w := &watcher{rig: newRig(t, o), ears: &ears{}}
 	w.DownloadSync = &DownloadSync{
-		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
-		Settings: DownloadSyncSettings{Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour},
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
+		Log: slog.New(slog.DiscardHandler),
+		Settings: DownloadSyncSettings{
+			Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour,
+		},
 	}
 	return w
 }
@@ -77,6 +83,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 	poll, heard := w.look()
 	w.must(poll.Err)
 	got := []string{}
+
 	for _, o := range heard {
 		text := o.State
 		for _, mark := range []struct {
@@ -89,6 +96,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 		}
 		got = append(got, text)
 	}
+
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		w.t.Errorf("%s: told %q, want %q", when, got, want)
 	}
@@ -108,6 +116,7 @@ func TestTold(t *testing.T) {
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never}})
 	job := w.added(magnet(1))
 	w.wantHeard("metadata")
+
 	for _, step := range []struct {
 		state string
 		told  []string
@@ -131,6 +140,7 @@ func TestTold(t *testing.T) {
 			step.told = nil
 		}
 	}
+
 	got := w.reload(job)
 	if got.ContentPath == "" || got.Progress != 1 || *got.ExternalJobID != magnet(1)[20:] || got.InfohashV1 != magnet(1)[20:] {
 		t.Errorf("%+v", got)
@@ -174,18 +184,21 @@ func TestOutage(t *testing.T) {
 	before := w.reload(job)
 	w.must(w.qb.Remove(job.Tag()))
 	w.qb.AddFault(sim.Fault{Kind: "503"})
+
 	for range 3 {
 		poll, heard := w.look()
 		if fault.CodeOf(poll.Err) != fault.ProviderUnavailable || len(heard) > 0 || poll.Written+int64(poll.Told) > 0 {
 			t.Errorf("%+v, told %+v", poll, heard)
 		}
 	}
+
 	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != string(fault.ProviderUnavailable) {
 		t.Errorf("%+v, %v", sync, err)
 	}
 	if after := w.reload(job); !after.UpdatedAt.Equal(before.UpdatedAt) || after.Observed != before.Observed {
 		t.Errorf("touched: %+v", after)
 	}
+
 	w.qb.ClearFaults()
 	w.wantHeard("afterwards", "absent restarted")
 	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != "" {
@@ -220,7 +233,9 @@ func TestBroken(t *testing.T) {
 
 	// One that is not ours any more is left alone, and missing.
 	w.must(w.qb.Remove(job.Tag()))
-	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()},
+	}))
 	_, err = w.env.ExecuteActivity(w.ResumeTorrent, job.ID)
 	w.must(err)
 	w.wantHeard("moved away", "absent")
@@ -231,6 +246,7 @@ func TestBroken(t *testing.T) {
 	w.ears.deaf = func(string) error {
 		return w.Store.MarkDownloadResumed(context.Background(), other.ID) // the workflow is quick
 	}
+
 	w.wantHeard("a quick workflow", "broken")
 	w.ears.deaf = nil
 	w.exec(`UPDATE download_jobs SET resumed_at = now() - interval '6 seconds'`)
@@ -241,7 +257,13 @@ func TestBroken(t *testing.T) {
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began }})
+	w := newWatcher(
+		t,
+		torrentsim.QBittorrentOptions{
+			Plan: torrentsim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began },
+		},
+	)
+
 	job := w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '61 minutes'`)
@@ -253,6 +275,7 @@ func TestStalled(t *testing.T) {
 	if got := w.reload(job); got.Progress < 0.1 || got.Speed == 0 || got.ETA == nil || got.Size != 1<<20 {
 		t.Errorf("%+v", got)
 	}
+
 	w.Settings().StalledCancel = true
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours'`)
 	w.change(job, state("stalledDL"))
@@ -277,6 +300,7 @@ func TestOutageIsNoStandstill(t *testing.T) {
 		w.exec(`UPDATE download_sync SET polled_at = polled_at - interval '2 hours'`)
 		w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '2 hours'`)
 	}
+
 	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '30 minutes'`)
 	outage()
 	w.wantHeard("two hours later")
@@ -305,20 +329,29 @@ func TestUntold(t *testing.T) {
 		}
 		return nil
 	}
+
 	if poll, heard := w.look(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Told != 1 {
 		t.Errorf("%+v, %+v", poll, heard)
 	}
+
 	w.ears.deaf = nil
 	if _, heard := w.look(); len(heard) != 2 || heard[0].JobID != first.ID || heard[1].JobID != second.ID {
 		t.Errorf("%+v", heard)
 	}
+
 	w.wantHeard("at last")
 }
 
 // TestMatching finds torrents whose mark is gone, by each of their hashes, and two jobs on one torrent.
 func TestMatching(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Minute, Duration: torrentsim.Never, Hybrid: true}})
+	w := newWatcher(
+		t,
+		torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{
+			Meta: time.Minute, Duration: torrentsim.Never, Hybrid: true,
+		}},
+	)
+
 	hybrid, twin := w.added(magnet(1)), w.added(magnet(1))
 	w.wantHeard("metadata")
 	before := *w.reload(hybrid).ExternalJobID
@@ -328,6 +361,7 @@ func TestMatching(t *testing.T) {
 	if *got.ExternalJobID == before || got.InfohashV2 == "" || got.InfohashV1 == "" || *w.reload(twin).ExternalJobID != *got.ExternalJobID {
 		t.Errorf("%+v", got)
 	}
+
 	w.must(w.rig.Torrents.DeleteTags(t.Context(), hybrid.Tag(), twin.Tag()))
 	w.wantHeard("without marks")
 }
@@ -340,12 +374,15 @@ func TestOnePoll(t *testing.T) {
 	w.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, added_at)
 		SELECT 1, 1000 + n, 'text', 'test', 'magnet:' || n, now() FROM generate_series(1, $1::int) AS n`, jobs)
 	var torrents []torrentsim.Torrent
+
 	for i := range jobs {
 		torrents = append(torrents, torrentsim.Torrent{
-			Name: fmt.Sprint("t", i), InfohashV1: magnet(i)[20:], Size: 1 << 30, Category: "active", Tags: []string{fmt.Sprint("job-", i+1)},
+			Name: fmt.Sprint("t", i), InfohashV1: magnet(i)[20:], Size: 1 << 30, Category: "active",
+			Tags: []string{fmt.Sprint("job-", i+1)},
 			Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
 		})
 	}
+
 	w.must(w.qb.Put(torrents...))
 	requests := func() (n int) {
 		for _, r := range w.qb.Requests() {
@@ -355,10 +392,12 @@ func TestOnePoll(t *testing.T) {
 		}
 		return n
 	}
+
 	first, heard := w.look()
 	if first.Err != nil || first.Jobs != jobs || first.Torrents != jobs || first.Written != jobs || first.Told != jobs || len(heard) != jobs || requests() != 1 {
 		t.Errorf("%+v, %d told, %d requests", first, len(heard), requests())
 	}
+
 	w.must(w.qb.Advance(time.Hour))
 	second, heard := w.look()
 	if second.Written != jobs || len(heard) != 0 || requests() != 2 {
@@ -375,6 +414,7 @@ func TestOnePoll(t *testing.T) {
 	if bad, good := w.reload(store.Download{ID: 17}), w.reload(store.Download{ID: 18}); bad.Progress > 0.15 || good.Progress < 0.2 {
 		t.Errorf("%v, %v", bad.Progress, good.Progress)
 	}
+
 	w.must(w.qb.Advance(24 * time.Hour))
 	last, heard := w.look()
 	if len(heard) != jobs || last.Told != jobs || requests() != 4 {
@@ -391,38 +431,49 @@ func TestTidy(t *testing.T) {
 	for i, name := range []string{"active", "completed", "failed", "canceled", "kept"} {
 		jobs[name] = w.added(magnet(i))
 	}
-	shared, sharedDone := w.added(magnet(0)), w.added(magnet(1)) // failed beside an active one, canceled beside a completed one
-	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
+
+	// failed beside an active one, canceled beside a completed one
+	shared, sharedDone := w.added(magnet(0)), w.added(magnet(1))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
+	}))
 	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
 	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
 	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
 	for _, job := range []store.Download{jobs["failed"], shared} {
 		w.end(job, lifecycle.DownloadActionFail)
 	}
+
 	for _, job := range []store.Download{jobs["canceled"], jobs["kept"], sharedDone} {
 		w.end(job, lifecycle.DownloadActionCancel)
 	}
+
 	for range 2 {
 		poll, _ := w.look()
 		w.must(poll.Err)
 	}
+
 	at := map[string]string{}
 	for _, torrent := range w.qb.Torrents() {
 		at[torrent.InfohashV1[39:]] = fmt.Sprint(torrent.Category, " ", torrent.State, " ", torrent.Tags)
 	}
+
 	want := map[string]string{
 		"0": fmt.Sprintf("active stalledDL [%s %s]", jobs["active"].Tag(), shared.Tag()),
 		"1": fmt.Sprintf("done stalledDL [%s]", jobs["completed"].Tag()),
 		"2": "done pausedDL []", "8": "active downloading [job-999]", "9": "active downloading []",
 	}
+
 	for hash, where := range want {
 		if at[hash] != where && !strings.HasPrefix(hash, "8") && !strings.HasPrefix(hash, "9") {
 			t.Errorf("torrent %s: %s, want %s", hash, at[hash], where)
 		}
 	}
+
 	if len(at) != len(want) {
 		t.Errorf("%v", at)
 	}
+
 	for _, deletion := range w.qb.Deletions() {
 		if deletion.Files != (deletion.Hash == magnet(3)[20:]) {
 			t.Errorf("%+v", deletion)
@@ -430,8 +481,8 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestTagsLeft removes torrents by hand while their jobs end: their tags go, and nobody else's. Where nothing ends unseen,
-// nothing is asked.
+// TestTagsLeft removes torrents by hand while their jobs end: their tags go, and nobody else's. Where nothing ends
+// unseen, nothing is asked.
 func TestTagsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -440,9 +491,14 @@ func TestTagsLeft(t *testing.T) {
 		w.within(w.sweepTags)
 		return len(w.qb.Requests()) - before
 	}
+
 	live, done, failed := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
-	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"}}))
-	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"}}))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"},
+	}))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
+	}))
 	w.must(w.qb.Remove("unknown"))
 	w.must(w.qb.Remove(magnet(1)[20:]))
 	want := func(when string, jobs ...store.Download) {
@@ -461,6 +517,7 @@ func TestTagsLeft(t *testing.T) {
 	if sweep() == 0 || sweep() != 0 { // who begins to watch does not know what was missed
 		t.Error("a watcher that begins looks once")
 	}
+
 	want("at first", live, done, failed)
 	w.end(done, lifecycle.DownloadActionComplete)
 	w.end(failed, lifecycle.DownloadActionFail)
@@ -480,6 +537,7 @@ func TestTagsLeft(t *testing.T) {
 	if got := w.torrent(halfway.Tag()); got == nil || got.Category != "done" {
 		t.Errorf("%+v, want its tag on a torrent that is tidied up", got)
 	}
+
 	w.look()
 	sweep()
 	want("a tag that stayed on", live, done)

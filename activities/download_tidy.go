@@ -12,8 +12,8 @@ import (
 )
 
 // tidy sees to torrents in the active category whose jobs are all over: what is completed goes to the done category, so
-// that the next answer stays small, and seeds on; what has failed goes there and is stopped, for the next try of the same
-// torrent to go on with; what was canceled and came back by a late request is removed.
+// that the next answer stays small, and seeds on; what has failed goes there and is stopped, for the next try of the
+// same torrent to go on with; what was canceled and came back by a late request is removed.
 func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
 	temporalio.Progressed(ctx)
@@ -21,6 +21,7 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 		s.untidy(err)
 		return
 	}
+
 	var done, stop []qbittorrent.Torrent
 	var tags []string
 	deletes := 0
@@ -43,12 +44,14 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 		default:
 			continue
 		}
+
 		for _, id := range jobsOf(t.Tags) {
 			if job := ended[id]; job.Status == lifecycle.DownloadFailed || job.Status == lifecycle.DownloadCanceled {
 				tags = append(tags, store.Download{ID: id}.Tag())
 			}
 		}
 	}
+
 	for _, settle := range []func() error{
 		func() error {
 			return temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, stop) })
@@ -66,8 +69,11 @@ func (s *DownloadSync) tidy(ctx context.Context, torrents []qbittorrent.Torrent)
 	}
 }
 
-// ended finds out which of the jobs on these torrents are over. Where all are active, as nearly always, nothing is asked.
-func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent) (map[int64]store.EndedDownload, error) {
+// ended finds out which of the jobs on these torrents are over. Where all are active, as nearly always, nothing is
+// asked.
+func (s *DownloadSync) ended(
+	ctx context.Context, torrents []qbittorrent.Torrent,
+) (map[int64]store.EndedDownload, error) {
 	var asked []int64
 	for _, t := range torrents {
 		for _, id := range jobsOf(t.Tags) {
@@ -76,9 +82,11 @@ func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent
 			}
 		}
 	}
+
 	if len(asked) == 0 {
 		return nil, nil
 	}
+
 	jobs, err := s.Store.EndedDownloads(ctx, asked)
 	ended := make(map[int64]store.EndedDownload, len(jobs))
 	for _, job := range jobs {
@@ -87,10 +95,13 @@ func (s *DownloadSync) ended(ctx context.Context, torrents []qbittorrent.Torrent
 	return ended, err
 }
 
-// endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is completed
-// before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
+// endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is
+// completed before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
 func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end store.EndedDownload) {
-	rank := map[lifecycle.DownloadState]int{lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3}
+	rank := map[lifecycle.DownloadState]int{
+		lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3,
+	}
+
 	keep := false
 	for _, id := range jobsOf(t.Tags) {
 		job, over := ended[id]
@@ -102,11 +113,13 @@ func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end stor
 			end = job
 		}
 	}
+
 	end.KeepFiles = keep
 	return end
 }
 
-// unseenEnds says whether a job is over whose torrent is not in the answer that the jobs which are still active were sought in.
+// unseenEnds says whether a job is over whose torrent is not in the answer that the jobs which are still active were
+// sought in.
 func (s *DownloadSync) unseenEnds(active map[int64]bool, watched *watch) bool {
 	for id := range s.present {
 		if _, goesOn := active[id]; !goesOn && watched.byJob[id] == nil {
@@ -116,9 +129,9 @@ func (s *DownloadSync) unseenEnds(active map[int64]bool, watched *watch) bool {
 	return false
 }
 
-// sweepTags drops the tags of jobs that have failed, or were canceled, where tidy does not meet them: of a torrent that somebody has
-// removed by hand while its job ended, and of one that has left the active category before its tags. It costs some requests, and is
-// done only when that may have happened.
+// sweepTags drops the tags of jobs that have failed, or were canceled, where tidy does not meet them: of a torrent that
+// somebody has removed by hand while its job ended, and of one that has left the active category before its tags. It
+// costs some requests, and is done only when that may have happened.
 func (s *DownloadSync) sweepTags(ctx context.Context) {
 	if !s.tagsLeft {
 		return
@@ -153,12 +166,14 @@ func (s *DownloadSync) orphanedTags(ctx context.Context) (stray []string, err er
 	if err != nil {
 		return nil, err
 	}
+
 	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
 	temporalio.Progressed(ctx)
 	for _, job := range ended {
 		if job.Status == lifecycle.DownloadCompleted {
 			continue
 		}
+
 		tag := store.Download{ID: job.ID}.Tag()
 		var holder *qbittorrent.Torrent
 		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
@@ -168,10 +183,12 @@ func (s *DownloadSync) orphanedTags(ctx context.Context) (stray []string, err er
 		if err != nil {
 			return nil, err
 		}
+
 		if holder == nil || !s.Torrents.Active(*holder) {
 			stray = append(stray, tag)
 		}
 	}
+
 	return stray, err
 }
 

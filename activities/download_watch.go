@@ -47,6 +47,7 @@ func newWatch(torrents []qbittorrent.Torrent) *watch {
 			}
 		}
 	}
+
 	return w
 }
 
@@ -63,7 +64,11 @@ func (w *watch) of(job store.WatchedDownload) *qbittorrent.Torrent {
 
 // progressOf gives what the record should have of a job, and whether that differs from what it has.
 func progressOf(job store.WatchedDownload, t *qbittorrent.Torrent) (p store.DownloadProgress, changed bool) {
-	p = store.DownloadProgress{ID: job.ID, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1, InfohashV2: job.InfohashV2, ContentPath: job.ContentPath}
+	p = store.DownloadProgress{
+		ID: job.ID, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
+		InfohashV2: job.InfohashV2, ContentPath: job.ContentPath,
+	}
+
 	before := p
 	before.Speed, before.ETA = job.Speed, job.ETA
 	if t != nil {
@@ -72,15 +77,18 @@ func progressOf(job store.WatchedDownload, t *qbittorrent.Torrent) (p store.Down
 		if t.Size > 0 {
 			p.Size = t.Size
 		}
+
 		if !math.IsNaN(t.Progress) {
 			p.Progress = min(max(t.Progress, 0), 1)
 		}
+
 		if t.State == qbittorrent.Complete {
 			p.ContentPath = clean(t.ContentPath, job.ContentPath)
 		} else {
 			p.Speed, p.ETA = t.Speed, t.ETA
 		}
 	}
+
 	sameETA := p.ETA == before.ETA || p.ETA != nil && before.ETA != nil && *p.ETA == *before.ETA
 	compared := p
 	compared.ETA = before.ETA
@@ -108,16 +116,20 @@ const settling = 5 * time.Second
 
 // observe says what a job's workflow should know of its torrent, and whether that is news to it. A torrent that waits
 // says nothing new of a job, unless it was missing.
-func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent) (o lifecycle.Observation, isNews bool) {
+func (s *DownloadSync) observe(
+	job store.WatchedDownload, t *qbittorrent.Torrent,
+) (o lifecycle.Observation, isNews bool) {
 	told, stalls := strings.CutSuffix(job.Observed, stalledMark)
 	o = lifecycle.Observation{JobID: job.ID, State: told}
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
 		return o, remembered(o) != job.Observed
 	}
+
 	if told == lifecycle.ObservedAbsent {
 		o.State = lifecycle.ObservedPresent
 	}
+
 	moving := true // there is progress to wait for
 	switch t.State {
 	case qbittorrent.Active:
@@ -134,10 +146,12 @@ func (s *DownloadSync) observe(job store.WatchedDownload, t *qbittorrent.Torrent
 		s.Log.Warn("qBittorrent shows a state that nobody knows", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
+
 	idle := job.Idle > s.Settings.StalledAfter
 	if s.present == nil { // the job was read before a pause of the polls was known, and not held against it
 		idle = stalls
 	}
+
 	if moving && idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress {
 		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
 	}
@@ -157,6 +171,7 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 	var told []store.DownloadTold
 	group := errgroup.Group{}
 	group.SetLimit(tellAtOnce)
+
 	for _, n := range all {
 		group.Go(func() error {
 			err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
@@ -168,16 +183,20 @@ func (s *DownloadSync) tell(ctx context.Context, all []news) int {
 				}
 				return nil
 			}
+
 			mutex.Lock()
 			defer mutex.Unlock()
+
 			told = append(told, store.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: remembered(n.observation)})
 			return nil
 		})
 	}
+
 	_ = group.Wait() // nothing fails
 	if len(told) == 0 {
 		return 0
 	}
+
 	if err := s.Store.MarkDownloadsTold(ctx, told); err != nil && ctx.Err() == nil {
 		s.Log.Warn("what downloads were told is not remembered: they are told again", "error", err)
 	}

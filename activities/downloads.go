@@ -50,7 +50,9 @@ func (d *Downloads) MoveDownload(ctx context.Context, move lifecycle.DownloadMov
 
 // recordOf is a job as its workflow knows it.
 func recordOf(job store.Download) lifecycle.DownloadRecord {
-	record := lifecycle.DownloadRecord{Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil}
+	record := lifecycle.DownloadRecord{
+		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
+	}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
 	}
@@ -91,5 +93,6 @@ func applies(job *store.Download, note string) bool {
 	default:
 		return false
 	}
+
 	return true
 }

@@ -36,12 +36,14 @@ func TestHandOver(t *testing.T) {
 		s.must(s.add(byFile))
 		s.must(s.qb.Remove(byFile.Tag()))
 	}
+
 	fetched := 0
 	for _, r := range s.seed.Requests() {
 		if strings.HasSuffix(r.Path, ".torrent") {
 			fetched++
 		}
 	}
+
 	byFile = s.reload(byFile)
 	if byFile.InfohashV1 != content.InfohashV1 || byFile.InfohashV2 != content.InfohashV2 || fetched != 1 {
 		t.Errorf("%+v, fetched %d times", byFile, fetched)
@@ -63,6 +65,7 @@ func TestHandOverFails(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	}))
+
 	t.Cleanup(site.Close)
 	for name, c := range map[string]struct {
 		link   string
@@ -106,17 +109,22 @@ func TestHandOverFails(t *testing.T) {
 			if c.set != nil {
 				c.set(s)
 			}
+
 			for i, code := range c.codes {
 				err := s.add(job)
 				if code == "" {
 					s.must(err)
 					continue
 				}
-				s.wantFailure(err, code, code == fault.ProviderRejected || code == fault.ProviderUnavailable || code == fault.SourceUnavailable)
+
+				s.wantFailure(
+					err, code, code == fault.ProviderRejected || code == fault.ProviderUnavailable || code == fault.SourceUnavailable,
+				)
 				if s.reload(job).AddedAt != nil {
 					t.Errorf("added by try %d", i)
 				}
 			}
+
 			if got := s.reload(job).LastError; got != string(c.detail) {
 				t.Errorf("the record says %q, want %q", got, c.detail)
 			}
@@ -134,6 +142,7 @@ func TestNothingToHandOver(t *testing.T) {
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
+
 	for job, want := range map[*store.Download]lifecycle.DownloadRecord{
 		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
 	} {
@@ -145,9 +154,11 @@ func TestNothingToHandOver(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
+
 	if len(s.qb.Torrents()) > 0 {
 		t.Errorf("%+v", s.qb.Torrents())
 	}
+
 	_, err := s.env.ExecuteActivity(s.AddTorrent, int64(99))
 	s.wantFailure(err, fault.DownloadNotFound, false)
 }
@@ -161,10 +172,12 @@ func TestFullDisk(t *testing.T) {
 	for range 3 {
 		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	}
+
 	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
 	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
 		t.Errorf("last error %q", got)
 	}
+
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.add(job))
 	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
@@ -177,7 +190,8 @@ func TestFullDisk(t *testing.T) {
 	s.must(s.add(job))
 }
 
-// TestSharedTorrent lets jobs of three readers hold one torrent: each takes only its own mark away, the last one the torrent.
+// TestSharedTorrent lets jobs of three readers hold one torrent: each takes only its own mark away, the last one the
+// torrent.
 func TestSharedTorrent(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []bool{false, true} {
@@ -190,6 +204,7 @@ func TestSharedTorrent(t *testing.T) {
 			if got := s.qb.Torrents(); len(got) != 1 || len(got[0].Tags) != 4 {
 				t.Fatalf("%+v", got)
 			}
+
 			for _, job := range []store.Download{first, second} {
 				s.must(s.remove(job))
 				s.must(s.remove(job))
@@ -198,6 +213,7 @@ func TestSharedTorrent(t *testing.T) {
 					t.Fatalf("%+v", s.qb.Torrents())
 				}
 			}
+
 			s.must(s.Store.RequestDownloadCancel(t.Context(), third.ID, nil, keep))
 			s.must(s.remove(third))
 			deletions := s.qb.Deletions()
@@ -206,6 +222,7 @@ func TestSharedTorrent(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("completed by another", func(t *testing.T) {
 		t.Parallel()
 		s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -216,6 +233,7 @@ func TestSharedTorrent(t *testing.T) {
 		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
 			t.Fatalf("%+v", got)
 		}
+
 		s.must(s.remove(second))
 		if got := s.torrent(first.Tag()); got == nil || len(s.qb.Deletions()) > 0 {
 			t.Error("what another has completed was deleted")
@@ -223,8 +241,8 @@ func TestSharedTorrent(t *testing.T) {
 	})
 }
 
-// TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until they are there
-// again. What somebody else has just completed is not looked at anew.
+// TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until
+// they are there again. What somebody else has just completed is not looked at anew.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
@@ -237,6 +255,7 @@ func TestFilesGone(t *testing.T) {
 		}
 		return n
 	}
+
 	first := w.added(magnet(1))
 	w.change(first, torrentsim.TorrentChange{Progress: &full})
 	w.wantHeard("complete", "complete")
@@ -245,6 +264,7 @@ func TestFilesGone(t *testing.T) {
 	if rechecks() != 0 {
 		t.Error("rechecked at once")
 	}
+
 	w.end(first, lifecycle.DownloadActionComplete)
 	w.end(twin, lifecycle.DownloadActionComplete)
 	w.wantHeard("tidied")
@@ -258,6 +278,7 @@ func TestFilesGone(t *testing.T) {
 		w.end(again, lifecycle.DownloadActionComplete)
 		w.wantHeard("tidied again")
 	}
+
 	if rechecks() != 2 {
 		t.Errorf("%d rechecks", rechecks())
 	}
@@ -269,16 +290,19 @@ func TestRemove(t *testing.T) {
 	s := newRig(t, torrentsim.QBittorrentOptions{})
 	job := s.added(magnet(1))
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
+
 	for range 2 {
 		s.wantFailure(s.remove(job), fault.ProviderUnavailable, true)
 		if got := s.reload(job); got.CancelError != string(fault.ProviderUnavailable) || got.State != lifecycle.DownloadQueued {
 			t.Errorf("%+v", got)
 		}
 	}
+
 	s.must(s.remove(job))
 	if got := s.reload(job); got.CancelError != "" || got.CancelRequestedAt == nil || len(s.qb.Torrents()) != 0 {
 		t.Errorf("%+v, %+v", got, s.qb.Torrents())
 	}
+
 	s.qb.AddFault(sim.Fault{Match: "torrents/delete", Kind: "409", Times: 1})
 	other := s.added(magnet(2))
 	s.wantFailure(s.remove(other), fault.ProviderRejected, true) // there is no giving up
@@ -286,7 +310,9 @@ func TestRemove(t *testing.T) {
 
 	moved := s.added(magnet(3))
 	s.must(s.qb.Remove(moved.Tag()))
-	s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()}}))
+	s.must(s.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()},
+	}))
 	s.must(s.remove(moved))
 	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 {
 		t.Errorf("another's torrent: %+v", got)
@@ -307,6 +333,7 @@ func TestRemovalAndCompletion(t *testing.T) {
 	if record.Status != lifecycle.DownloadCompleted || s.torrent(completed.Tag()) == nil {
 		t.Errorf("%+v, %+v", record, s.qb.Torrents())
 	}
+
 	s.must(s.remove(removed))
 	if got := s.move(removed, "complete", ""); got.Status != lifecycle.DownloadQueued || !got.Removing {
 		t.Errorf("%+v", got)
@@ -333,23 +360,30 @@ func TestLook(t *testing.T) {
 	if look := s.look(job); !look.Found {
 		t.Errorf("%+v", look)
 	}
+
 	s.must(s.Torrents.Finish(ctx, s.active()))
 	if look := s.look(job); !look.Found || len(s.active()) != 1 {
 		t.Errorf("%+v, %+v", look, s.qb.Torrents())
 	}
+
 	s.must(s.qb.Remove(job.Tag()))
 	if look := s.look(job); look.Found || look.Wait == 0 || look.Wait > time.Minute {
 		t.Errorf("%+v", look)
 	}
+
 	s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '61 seconds'`)
 	s.exec(`UPDATE download_sync SET reachable_since = now() - interval '61 seconds'`)
 	if look := s.look(job); look != (DownloadLook{}) || len(s.qb.Tags()) != 0 {
 		t.Errorf("%+v, tags %v", look, s.qb.Tags())
 	}
-	s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()}}))
+
+	s.must(s.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()},
+	}))
 	if look := s.look(job); look.Found {
 		t.Error("found outside of our categories")
 	}
+
 	s.qb.AddFault(sim.Fault{Kind: "503", Times: 1})
 	_, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
 	s.wantFailure(err, fault.ProviderUnavailable, true)
@@ -363,20 +397,24 @@ func TestMoves(t *testing.T) {
 	_, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: "complete"})
 	s.wantFailure(err, fault.MediaNotReady, true)
 	s.exec(`UPDATE download_jobs SET content_path = '/x', speed = 5, eta_seconds = 5`)
+
 	for range 2 {
 		if got := s.move(job, "complete", ""); got.Status != lifecycle.DownloadCompleted {
 			t.Errorf("%+v", got)
 		}
 	}
+
 	if got := s.move(job, "cancel", ""); got.Status != lifecycle.DownloadCompleted {
 		t.Errorf("%+v", got)
 	}
+
 	events, err := s.Store.EventsOf(ctx, "download", fmt.Sprint(job.ID))
 	s.must(err)
 	var steps []string
 	for _, e := range events {
 		steps = append(steps, e.From+">"+e.To)
 	}
+
 	got := s.reload(job)
 	if fmt.Sprint(steps) != "[>queued queued>downloading downloading>completed]" || got.Progress != 1 || got.Speed != 0 || got.ETA != nil || got.CompletedAt == nil {
 		t.Errorf("%v, %+v", steps, got)
@@ -403,9 +441,11 @@ func TestNotes(t *testing.T) {
 			t.Errorf("after %s: %+v", note, got)
 		}
 	}
+
 	if got := s.reload(job); got.RowVersion != 5 || got.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v", got)
 	}
+
 	s.end(job, lifecycle.DownloadActionFail)
 	_, err := s.env.ExecuteActivity(s.NoteDownload, DownloadNote{JobID: job.ID, Type: "stalled"})
 	if err != nil || s.reload(job).Attention != "" {

@@ -34,6 +34,7 @@ func failureOf(err error) *stars.Failure {
 	if known, ok := errors.AsType[*stars.Failure](err); ok {
 		return known
 	}
+
 	switch f := fault.As(err); {
 	case f == nil:
 		return stars.Unexplained
@@ -73,5 +74,6 @@ func beat(ctx context.Context) (stop func()) {
 			}
 		}
 	}()
+
 	return func() { close(done) }
 }

@@ -22,6 +22,7 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Position, 
 		return Position{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
+
 	err := store.RetryWhileUnavailable(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
@@ -29,6 +30,7 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Position, 
 		}
 		return err
 	})
+
 	waits, waitErr := c.waitsForFragment(ctx, o, err)
 	switch {
 	case err == nil:
@@ -44,22 +46,25 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Position, 
 		c.Log.Info("order not quoted", "transaction", o.Hash, "error", err)
 		return Position{}, failed(failureOf(err), err)
 	}
+
 	return c.look(ctx, o.Hash)
 }
 
-// quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused, for
-// those who want to know what it asked for.
+// quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused,
+// for those who want to know what it asked for.
 func (c *PaymentActivities) quote(ctx context.Context, t store.Transaction) (store.Quote, error) {
 	quote := store.Quote{Hash: t.Hash, Attempt: t.Attempt}
 	order, err := stars.Parse(t.Comment, c.Settings.MaxStars)
 	if err != nil {
 		return quote, err
 	}
+
 	quote.Username, quote.Stars = order.Username, order.Stars
 	err = c.price(ctx, t, &quote)
 	if _, saveErr := c.Store.SaveQuote(ctx, quote); saveErr != nil {
 		return quote, saveErr
 	}
+
 	return quote, err
 }
 
@@ -77,6 +82,7 @@ func (c *PaymentActivities) price(ctx context.Context, t store.Transaction, quot
 		}
 		return c.fit(ctx, t, quote, true)
 	}
+
 	return c.fit(ctx, t, quote, false)
 }
 
@@ -91,6 +97,7 @@ func (c *PaymentActivities) fit(ctx context.Context, t store.Transaction, quote 
 	if err != nil {
 		return err
 	}
+
 	for range mostPrices {
 		price, err := c.Fragment.Price(ctx, int(quote.Stars))
 		switch {
@@ -102,12 +109,14 @@ func (c *PaymentActivities) fit(ctx context.Context, t store.Transaction, quote 
 		case !fewer:
 			return stars.InsufficientAmount
 		}
+
 		quote.Stars = stars.Fewer(quote.Stars, price, c.worth(t))
 		if err := stars.CheckNumber(quote.Stars, c.Settings.MaxStars); err != nil {
 			quote.Stars = 0
 			return err
 		}
 	}
+
 	return stars.PriceMoved
 }
 
@@ -123,8 +132,8 @@ func (c *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, err
 	return c.pay(ctx, o, store.Purchase, c.buy)
 }
 
-// buy asks Fragment for a payment and looks at it with suspicion. The price may have moved since the quote: then the order is
-// priced anew, once.
+// buy asks Fragment for a payment and looks at it with suspicion. The price may have moved since the quote: then the
+// order is priced anew, once.
 func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signature, error) {
 	quote := store.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
 	fresh := false
@@ -136,6 +145,7 @@ func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signa
 			}
 			fresh = true
 		}
+
 		request, err := c.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars))
 		if err != nil {
 			return signature{}, err
@@ -146,6 +156,7 @@ func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signa
 		if fresh {
 			return signature{}, stars.PriceMoved
 		}
+
 		fresh = true
 	}
 }
@@ -161,19 +172,21 @@ func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, 
 	case link.Amount != request.Amount, int64(link.Stars) != quote.Stars:
 		return signature{}, stars.Suspicious
 	}
+
 	return signature{
 		payment:   ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
 		requestID: link.ConfirmID, until: link.ValidUntil,
 	}, nil
 }
 
-// ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are sent;
-// then the transaction is processed. Each try asks once.
+// ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are
+// sent; then the transaction is processed. Each try asks once.
 func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Position, error) {
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
+
 	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
 	if err != nil {
 		return Position{}, temporalio.RetryUntilSeen(ctx, err)
@@ -181,6 +194,7 @@ func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Posit
 	if payment == nil || payment.State != store.PaymentPaid { // it bounced, or was never paid
 		return c.look(ctx, o.Hash)
 	}
+
 	ref, err := settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund)
 	if err == nil && ref.State == store.PaymentPaid {
 		var done bool
@@ -193,19 +207,22 @@ func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Posit
 			countEnd(c.Metrics, standing, err)
 		}
 	}
+
 	if err != nil && fragment.ClassOf(err) == fragment.Hold {
 		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Position{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		err = notYet // the money is paid: there is nothing else to do but to ask again
 	}
+
 	if err != nil {
 		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return c.look(ctx, o.Hash)
 }
 
-// done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is this one.
+// done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is
+// this one.
 func (c *PaymentActivities) done(ctx context.Context, payment store.Payment) (bool, error) {
 	if payment.RequestID != "" {
 		if err := c.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {

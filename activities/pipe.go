@@ -52,8 +52,10 @@ func (p *pipe) Read(into []byte) (int, error) {
 	if left == 0 {
 		return 0, io.EOF
 	}
+
 	p.pass(turnStorage)
 	defer p.pass(turnTelegram)
+
 	n, err := p.source.Read(into[:min(int64(len(into)), left)])
 	if n == 0 && err == io.EOF {
 		return 0, fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
@@ -61,18 +63,21 @@ func (p *pipe) Read(into []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		return 0, err
 	}
+
 	first, last := left == p.size, int64(n) == left
 	if last {
 		if err := p.endOfSource(); err != nil {
 			return 0, err
 		}
 	}
+
 	if first && n > 0 || last {
 		p.pass(turnOurs)
 		if err := p.onPass(first, last); err != nil {
 			return 0, err
 		}
 	}
+
 	p.sent.Add(int64(n))
 	return n, nil
 }
@@ -106,12 +111,14 @@ type patience struct {
 func (p *pipe) watch(ctx context.Context, limits patience, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+
 		idle := time.Since(time.Unix(0, p.since.Load()))
 		sent := p.sent.Load()
 		switch turn := p.turn.Load(); {

@@ -18,7 +18,9 @@ import (
 type passes []string
 
 func (p *passes) note(first, last bool) error {
-	*p = append(*p, map[[2]bool]string{{true, true}: "both", {true, false}: "first", {false, true}: "last"}[[2]bool{first, last}])
+	*p = append(
+		*p, map[[2]bool]string{{true, true}: "both", {true, false}: "first", {false, true}: "last"}[[2]bool{first, last}],
+	)
 	return nil
 }
 
@@ -36,6 +38,7 @@ func TestPipeGivesAllBytes(t *testing.T) {
 		case 3:
 			source = iotest.HalfReader(source)
 		}
+
 		var seen passes
 		p := newPipe("x", int64(len(content)), source, seen.note)
 		got, err := io.ReadAll(readFunc(func(into []byte) (int, error) {
@@ -60,6 +63,7 @@ func TestPipeHoldsTheLastBytesBack(t *testing.T) {
 		}
 		return nil
 	})
+
 	got, err := io.ReadAll(iotest.OneByteReader(p))
 	if len(got) != 9 || !errors.Is(err, no) {
 		t.Errorf("got %d bytes and %v", len(got), err)
@@ -91,6 +95,7 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 	blocked := func(ctx context.Context) io.Reader {
 		return readFunc(func([]byte) (int, error) { <-ctx.Done(); return 0, context.Cause(ctx) })
 	}
+
 	for name, c := range map[string]struct {
 		act  func(context.Context, *pipe)
 		want fault.Code
@@ -108,6 +113,7 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
+
 			var seen passes
 			p := newPipe("x", 10, bytes.NewReader(make([]byte, 10)), seen.note)
 			go p.watch(ctx, limits, stop)
@@ -116,6 +122,7 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 			case <-ctx.Done():
 			case <-time.After(700 * time.Millisecond):
 			}
+
 			if got := fault.CodeOf(context.Cause(ctx)); got != c.want {
 				t.Errorf("blamed %q, want %q", got, c.want)
 			}

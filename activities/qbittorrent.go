@@ -23,9 +23,9 @@ const (
 	aliveEvery = 2 * time.Second
 )
 
-// AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is over, or
-// that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the reason:
-// enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
+// AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is
+// over, or that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the
+// reason: enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
 func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer keepBeating(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
@@ -35,15 +35,18 @@ func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Down
 	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return recordOf(job), nil
 	}
+
 	err = d.handOver(ctx, job)
 	if err == nil && !d.welcome.Load() {
 		if err = d.Store.ResolveAlert(ctx, store.AlertDownloadsLogin); err == nil {
 			d.welcome.Store(true)
 		}
 	}
+
 	if err == nil {
 		err = d.Store.MarkDownloadAdded(ctx, jobID)
 	}
+
 	if err != nil {
 		return lifecycle.DownloadRecord{}, d.notAdded(ctx, job, err)
 	}
@@ -54,22 +57,27 @@ func (d *Downloads) handOver(ctx context.Context, job store.Download) error {
 	if job.BookTitle == "" {
 		return fault.New(fault.BookGone, "the book is gone")
 	}
+
 	wanted, identity, err := d.torrent(ctx, job)
 	if err != nil {
 		return err
 	}
+
 	if job.AddedAt == nil { // what is added once more was let in before, and has its grace only
 		if err := d.checkSpace(ctx); err != nil {
 			return err
 		}
 	}
+
 	if wanted.SavePath, err = d.place(ctx, job); err != nil {
 		return err
 	}
+
 	err = d.Torrents.Add(ctx, wanted)
 	if fault.CodeOf(err) != fault.ProviderRejected {
 		return err
 	}
+
 	there, lookErr := d.Torrents.FindContent(ctx, identity.V1, identity.V2)
 	switch {
 	case lookErr != nil:
@@ -81,9 +89,11 @@ func (d *Downloads) handOver(ctx context.Context, job store.Download) error {
 	}
 }
 
-// torrent gives what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched that, but for
-// workflows that began with release 0.1.0.
-func (d *Downloads) torrent(ctx context.Context, job store.Download) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
+// torrent gives what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched
+// that, but for workflows that began with release 0.1.0.
+func (d *Downloads) torrent(
+	ctx context.Context, job store.Download,
+) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
 	wanted.Tag = job.Tag()
 	source, err := torrent.ParseSource(job.SourceURL)
 	if err != nil {
@@ -93,6 +103,7 @@ func (d *Downloads) torrent(ctx context.Context, job store.Download) (wanted qbi
 		wanted.Magnet = job.SourceURL
 		return wanted, source.Identity, nil
 	}
+
 	wanted.File, identity, err = d.file(ctx, job)
 	return wanted, identity, err
 }
@@ -102,6 +113,7 @@ func (d *Downloads) checkSpace(ctx context.Context) error {
 	if d.Settings.MinFree == 0 {
 		return nil
 	}
+
 	free, err := d.Torrents.FreeSpace(ctx)
 	if err != nil {
 		return err
@@ -109,6 +121,7 @@ func (d *Downloads) checkSpace(ctx context.Context) error {
 	if free < 0 || free >= d.Settings.MinFree {
 		return d.Store.ResolveAlert(ctx, store.AlertDownloadsSpace)
 	}
+
 	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
 }
 
@@ -131,19 +144,24 @@ func (d *Downloads) notAdded(ctx context.Context, job store.Download, err error)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+
 	problem := temporalio.FaultOf(err)
 	if problem.Code == fault.StoreUnavailable {
 		return temporalio.ActivityError(ctx, problem)
 	}
+
 	d.alert(ctx, problem.Code)
 	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	trouble, noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected)
+	trouble, noteErr := d.Store.NoteDownloadTrouble(
+		ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected,
+	)
 	if noteErr != nil {
 		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr))
 	}
 	if reason := d.giveUp(problem, trouble); reason != "" {
 		return temporalio.ToTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
 	}
+
 	return temporalio.ActivityError(ctx, problem.Retry())
 }
 
@@ -190,7 +208,8 @@ func (d *Downloads) alert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher soon.
+// ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher
+// soon.
 func (d *Downloads) ResumeTorrent(ctx context.Context, jobID int64) error {
 	defer keepBeating(ctx)()
 	job, there, err := d.find(ctx, jobID)
@@ -210,8 +229,8 @@ type DownloadLook struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When there
-// is none, the tag that has outlived the torrent goes too.
+// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When
+// there is none, the tag that has outlived the torrent goes too.
 func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look DownloadLook, err error) {
 	defer keepBeating(ctx)()
 	job, there, err := d.find(ctx, jobID)
@@ -228,33 +247,39 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 			err = d.Torrents.DeleteTags(ctx, job.Tag())
 		}
 	}
+
 	return look, patient(ctx, err)
 }
 
 // RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is so. A
-// failure is recorded, for whoever waits for the end. A job that is over already keeps what it has: the answer tells. Its
-// workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then, stands in the
-// record all the same.
+// failure is recorded, for whoever waits for the end. A job that is over already keeps what it has: the answer tells.
+// Its workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then,
+// stands in the record all the same.
 func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer keepBeating(ctx)()
 	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
 		return lifecycle.DownloadRecord{}, patient(ctx, err)
 	}
+
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil || lifecycle.Download.Terminal(job.State) {
 		return recordOf(job), patient(ctx, err)
 	}
+
 	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	if err == nil && there != nil && d.Torrents.Ours(*there) {
 		err = d.letGo(ctx, job, *there)
 	}
+
 	if err == nil {
 		err = d.Torrents.DeleteTags(ctx, job.Tag())
 	}
+
 	note := ""
 	if problem := fault.As(err); problem != nil {
 		note = string(problem.Code)
 	}
+
 	if note != job.CancelError {
 		err = errors.Join(err, d.Store.NoteDownloadCancelError(ctx, jobID, note))
 	}
@@ -269,6 +294,7 @@ func (d *Downloads) letGo(ctx context.Context, job store.Download, t qbittorrent
 			others = append(others, id)
 		}
 	}
+
 	holding, err := d.Store.DownloadsHolding(ctx, others)
 	if err != nil || len(holding) > 0 {
 		return err
@@ -276,6 +302,7 @@ func (d *Downloads) letGo(ctx context.Context, job store.Download, t qbittorrent
 	if err := d.Torrents.Delete(ctx, t, job.KeepFiles); err != nil {
 		return err
 	}
+
 	left, err := d.Torrents.Find(ctx, job.Tag(), t.V1, t.V2)
 	if err == nil && left != nil {
 		return fault.New(fault.ProviderUnavailable, "qBittorrent has the torrent still").Retry()
@@ -309,6 +336,7 @@ func patient(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+
 	problem := temporalio.FaultOf(err)
 	if problem.Code == fault.DownloadNotFound {
 		return temporalio.ActivityError(ctx, problem)
@@ -331,5 +359,6 @@ func keepBeating(ctx context.Context) (stop func()) {
 			}
 		}
 	}()
+
 	return stop
 }

@@ -53,13 +53,15 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	s.Downloads = &Downloads{
 		Store: record, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
-			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active", DoneCategory: "done",
+			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
+			DoneCategory: "done",
 		}),
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: true, MaxSize: 1 << 20}),
 		Settings: DownloadSettings{
 			SavePath: "/books/", EnqueuePatience: time.Hour, Grace: time.Minute, PollGap: time.Minute,
 		},
 	}
+
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s.env = suite.NewTestActivityEnvironment()
@@ -140,9 +142,13 @@ func (s *rig) look(job store.Download) (look DownloadLook) {
 }
 
 // move makes a transition as the workflow does.
-func (s *rig) move(job store.Download, action lifecycle.DownloadAction, reason fault.Code) (record lifecycle.DownloadRecord) {
+func (s *rig) move(
+	job store.Download, action lifecycle.DownloadAction, reason fault.Code,
+) (record lifecycle.DownloadRecord) {
 	s.t.Helper()
-	value, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason})
+	value, err := s.env.ExecuteActivity(
+		s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason},
+	)
 	s.must(err)
 	s.must(value.Get(&record))
 	return record
@@ -186,7 +192,9 @@ func magnet(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
 func (s *rig) within(do func(ctx context.Context)) {
 	s.t.Helper()
 	name := fmt.Sprintf("within-%d", time.Now().UnixNano())
-	s.env.RegisterActivityWithOptions(func(ctx context.Context) error { do(ctx); return nil }, activity.RegisterOptions{Name: name})
+	s.env.RegisterActivityWithOptions(
+		func(ctx context.Context) error { do(ctx); return nil }, activity.RegisterOptions{Name: name},
+	)
 	_, err := s.env.ExecuteActivity(name)
 	s.must(err)
 }

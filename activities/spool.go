@@ -37,13 +37,16 @@ func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage 
 	if sharedDir != "" {
 		s.dir, s.shared = sharedDir, true
 	}
+
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the spool folder cannot be made: %w", err)
 	}
+
 	leftovers, err := filepath.Glob(filepath.Join(s.dir, spoolPrefix+"*"))
 	if err != nil {
 		return nil, err
 	}
+
 	for _, path := range leftovers {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > stale {
 			if err := os.RemoveAll(path); err != nil {
@@ -51,6 +54,7 @@ func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage 
 			}
 		}
 	}
+
 	return s, nil
 }
 
@@ -73,12 +77,14 @@ func (s *Spool) take(ctx context.Context, name string, size int64) (*spooled, er
 	if err := s.room.Acquire(ctx, size); err != nil {
 		return nil, err
 	}
+
 	s.usage.Add(float64(size))
 	file := &spooled{spool: s, size: size}
 	if err := file.create(name); err != nil {
 		file.release()
 		return nil, fault.New(fault.SpoolFull, "a temporary file cannot be made").Retry().WithCause(err)
 	}
+
 	return file, nil
 }
 
@@ -86,11 +92,13 @@ func (f *spooled) create(name string) (err error) {
 	if f.dir, err = os.MkdirTemp(f.spool.dir, spoolPrefix); err != nil {
 		return err
 	}
+
 	if f.spool.shared {
 		if err = os.Chmod(f.dir, 0o755); err != nil { // the server may run as another user
 			return err
 		}
 	}
+
 	name = strings.ReplaceAll(name, "/", "_")
 	if f.File, err = os.Create(filepath.Join(f.dir, name)); err != nil || f.spool.shared {
 		return err
@@ -110,12 +118,15 @@ func (f *spooled) release() {
 }
 
 // sendSpooled fetches the whole file, then sends it.
-func (r *deliveryAttempt) sendSpooled(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
+func (r *deliveryAttempt) sendSpooled(
+	ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error,
+) (*telego.Message, error) {
 	file, err := r.Spool.take(ctx, item.Name, item.Size)
 	if err != nil {
 		return nil, err
 	}
 	defer file.release()
+
 	if err := r.fetch(ctx, item, file); err != nil {
 		return nil, err
 	}
@@ -126,9 +137,11 @@ func (r *deliveryAttempt) sendSpooled(ctx context.Context, item yandex.Item, cha
 		uri := url.URL{Scheme: "file", Path: file.Name()}
 		return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil)
 	}
+
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
+
 	pipe := newPipe(item.Name, item.Size, file, onPass)
 	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
 }
@@ -141,6 +154,7 @@ func (r *deliveryAttempt) fetch(ctx context.Context, item yandex.Item, file *spo
 			n, err = -have, nil
 			_, err = file.Seek(0, io.SeekStart)
 		}
+
 		have += n
 		if err != nil && (n == 0 || ctx.Err() != nil || !temporalio.FaultOf(err).Retryable) {
 			return err
@@ -149,22 +163,28 @@ func (r *deliveryAttempt) fetch(ctx context.Context, item yandex.Item, file *spo
 			return fault.New(fault.FileChanged, "the storage sent more bytes than the file has").Retry()
 		}
 	}
+
 	return nil
 }
 
-func (r *deliveryAttempt) fetchFrom(ctx context.Context, item yandex.Item, file io.Writer, offset int64) (int64, error) {
+func (r *deliveryAttempt) fetchFrom(
+	ctx context.Context, item yandex.Item, file io.Writer, offset int64,
+) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+
 	body, err := r.open(ctx, item, offset)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close()
+
 	limit := r.Settings.StorageTimeout
 	idle := time.AfterFunc(limit, func() {
 		stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limit).Retry())
 	})
 	defer idle.Stop()
+
 	n, err := io.Copy(file, io.LimitReader(readFunc(func(into []byte) (int, error) {
 		idle.Reset(limit)
 		return body.Read(into)
@@ -172,6 +192,7 @@ func (r *deliveryAttempt) fetchFrom(ctx context.Context, item yandex.Item, file 
 	if err == nil && offset+n < item.Size {
 		err = fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
 	}
+
 	return n, interruption(ctx, err)
 }
 

@@ -22,8 +22,8 @@ type Tasks struct {
 	Metrics  *metrics.Metrics
 }
 
-// failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what a task
-// does by itself is tried until it succeeds.
+// failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what
+// a task does by itself is tried until it succeeds.
 func (t *Tasks) failed(ctx context.Context, err error, asked bool) error {
 	f := temporalio.FaultOf(err)
 	if f.Code == fault.Internal && !asked {
@@ -75,6 +75,7 @@ func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, 
 	if err != nil {
 		return TaskWritten{}, t.failed(ctx, err, w.Event.ActorID != nil)
 	}
+
 	t.count(w, state)
 	written := TaskWritten{State: state}
 	if state.State == lifecycle.TaskDone {
@@ -84,10 +85,12 @@ func (t *Tasks) WriteTask(ctx context.Context, w store.TaskWrite) (TaskWritten, 
 		}
 		written.Tell = len(waiting) > 0
 	}
+
 	return written, nil
 }
 
-// count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost counts twice.
+// count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost
+// counts twice.
 func (t *Tasks) count(w store.TaskWrite, state store.TaskSnapshot) {
 	if state.Version != w.Version || state.RequestID != w.RequestID {
 		return // somebody else's, later
@@ -106,7 +109,8 @@ type TaskClock struct {
 	At        time.Time `json:"at"`
 }
 
-// StartTaskClock begins the deadline of a NEW task that waited for its blockers. A repeated or late write changes nothing.
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers. A repeated or late write changes
+// nothing.
 func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, error) {
 	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.Version, c.RequestID, c.At)
 	if err != nil {
@@ -115,13 +119,14 @@ func (t *Tasks) StartTaskClock(ctx context.Context, c TaskClock) (TaskWritten, e
 	return TaskWritten{State: state}, nil
 }
 
-// TellDependents tells the tasks that waited for this one alone that it is DONE. One whose workflow does not run looks for itself when
-// it starts.
+// TellDependents tells the tasks that waited for this one alone that it is DONE. One whose workflow does not run looks
+// for itself when it starts.
 func (t *Tasks) TellDependents(ctx context.Context, taskID int64) error {
 	waiting, err := t.Store.WaitingDependents(ctx, taskID)
 	if err != nil {
 		return t.failed(ctx, err, false)
 	}
+
 	for _, task := range waiting {
 		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", lifecycle.TaskUnblockedSignal, nil)
 		if _, absent := errors.AsType[*serviceerror.NotFound](err); err != nil && !absent {

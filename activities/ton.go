@@ -19,8 +19,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what they buy. Without
-// a Wallet it leaves every order where it is.
+// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what
+// they buy. Without a Wallet it leaves every order where it is.
 type PaymentActivities struct {
 	Store    *store.Store
 	Wallet   *ton.Wallet
@@ -58,45 +58,54 @@ type BroadcastOutcome struct {
 	Over bool `json:"over,omitempty"` // the payment's time is over: to broadcast it again makes no sense
 }
 
-// BroadcastPayment lets the bytes of a signed payment go, once more. Whatever is answered, only the chain knows the outcome.
+// BroadcastPayment lets the bytes of a signed payment go, once more. Whatever is answered, only the chain knows the
+// outcome.
 func (c *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
 	if c.Wallet == nil {
 		return BroadcastOutcome{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
+
 	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
 		return BroadcastOutcome{}, temporalio.RetryUntilSeen(ctx, err)
 	}
+
 	over := true
 	if payment != nil && payment.State == store.PaymentSigned {
 		over = time.Now().After(payment.ValidUntil.Add(c.Settings.FinalityMargin))
 		c.broadcast(ctx, *payment)
 	}
+
 	position, err := c.look(ctx, p.Hash)
 	return BroadcastOutcome{Position: position, Over: over}, err
 }
 
-// broadcast lets a payment's bytes go. No answer means anything for the payment: an accepted message may never reach the
-// chain, a rejected one may be there already.
+// broadcast lets a payment's bytes go. No answer means anything for the payment: an accepted message may never reach
+// the chain, a rejected one may be there already.
 func (c *PaymentActivities) broadcast(ctx context.Context, payment store.Payment) {
 	if err := c.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
 		c.Log.Warn("payment not broadcast", "payment", payment.ID, "error", err)
 		return
 	}
+
 	receipt, err := c.Chain.Broadcast(ctx, payment.BoC)
-	c.Log.Info("payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err)
+	c.Log.Info(
+		"payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err,
+	)
 	if err := c.Store.WakeForPayment(ctx, payment.Wallet); err != nil {
 		c.Log.Warn("the monitor was not woken", "error", err) // it looks by itself, later
 	}
 }
 
-// PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one already.
+// PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one
+// already.
 func (c *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, error) {
 	if c.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
+
 	standing, err := c.Store.KeepDust(ctx, o.Hash, c.Settings.Reserve+max(c.Settings.RefundLeast, 1))
 	switch {
 	case err != nil:
@@ -104,6 +113,7 @@ func (c *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, er
 	case standing.RefundDue == 0 && standing.Turn == nil: // it is not worth its gas
 		return Payment{Position: c.Settings.position(standing)}, nil
 	}
+
 	return c.pay(ctx, o, store.Refund, c.refund)
 }
 
@@ -131,13 +141,17 @@ type signature struct {
 	until     time.Time // the money must be there by then; zero: no matter
 }
 
-// pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds out
-// what is to be paid; it moves no money.
-func (c *PaymentActivities) pay(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (Payment, error) {
+// pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds
+// out what is to be paid; it moves no money.
+func (c *PaymentActivities) pay(
+	ctx context.Context, o Order, kind store.PaymentKind,
+	prepare func(context.Context, store.Transaction) (signature, error),
+) (Payment, error) {
 	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
 	if err != nil {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
+
 	if payment == nil {
 		var position Position
 		position, err = c.look(ctx, o.Hash)
@@ -149,12 +163,15 @@ func (c *PaymentActivities) pay(ctx context.Context, o Order, kind store.Payment
 		}
 		payment, err = c.sign(ctx, o, kind, prepare)
 	}
+
 	if err != nil {
 		return c.unpaid(ctx, o, kind, err)
 	}
+
 	if payment.State == store.PaymentSigned {
 		c.broadcast(ctx, *payment)
 	}
+
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position}, err
 }
@@ -164,10 +181,14 @@ func (c *PaymentActivities) hasTurn(p Position, o Order, kind store.PaymentKind)
 }
 
 // sign prepares a payment, checks that the wallet can afford it, and writes it down.
-func (c *PaymentActivities) sign(ctx context.Context, o Order, kind store.PaymentKind, prepare func(context.Context, store.Transaction) (signature, error)) (*store.Payment, error) {
+func (c *PaymentActivities) sign(
+	ctx context.Context, o Order, kind store.PaymentKind,
+	prepare func(context.Context, store.Transaction) (signature, error),
+) (*store.Payment, error) {
 	if c.Wallet == nil {
 		return nil, notConfigured
 	}
+
 	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
 	if err != nil {
 		return nil, err
@@ -181,10 +202,12 @@ func (c *PaymentActivities) sign(ctx context.Context, o Order, kind store.Paymen
 	if err := c.checkLimits(ctx, transaction, kind); err != nil {
 		return nil, err
 	}
+
 	ready, err := prepare(ctx, transaction)
 	if err != nil {
 		return nil, err
 	}
+
 	wallet, err := c.Chain.Wallet(ctx, c.Wallet.Address())
 	if err != nil {
 		return nil, err
@@ -192,38 +215,46 @@ func (c *PaymentActivities) sign(ctx context.Context, o Order, kind store.Paymen
 	if least, err := ready.payment.Amount.Add(money.Nano(c.Settings.Reserve)); err != nil || wallet.Balance < least {
 		return nil, fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
 	}
+
 	head, err := c.Chain.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	until := head.At.Add(c.Settings.PaymentTTL).Truncate(time.Second)
 	if last := ready.until.Add(-onTheWay).Truncate(time.Second); !ready.until.IsZero() && last.Before(until) {
 		if until = last; until.Before(head.At.Add(min(c.Settings.PaymentTTL, shortLife))) {
 			return nil, stars.LinkExpired
 		}
 	}
+
 	payment, err := c.Store.SignPayment(ctx, store.PaymentOrder{
-		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount),
-		GasNano: c.Settings.Reserve, ChainSeqno: wallet.Seqno, ChainLT: int64(wallet.LastLT), RequestID: ready.requestID,
+		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, Destination: ready.payment.To.Raw(),
+		AmountNano: int64(ready.payment.Amount),
+		GasNano:    c.Settings.Reserve, ChainSeqno: wallet.Seqno, ChainLT: int64(wallet.LastLT), RequestID: ready.requestID,
 	}, c.Settings.Limits, func(seqno uint32) (store.Signed, error) {
 		signed, err := c.Wallet.Sign(seqno, until, ready.payment)
-		return store.Signed{BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil}, err
+		return store.Signed{
+			BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil,
+		}, err
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	c.resolveAlerts(ctx)
 	return &payment, nil
 }
 
-// shortLife is what a payment needs to reach the chain. What the wallet sends at the last moment comes to the shop some blocks later,
-// which would keep it and sell nothing for it: onTheWay is what the money needs.
+// shortLife is what a payment needs to reach the chain. What the wallet sends at the last moment comes to the shop some
+// blocks later, which would keep it and sell nothing for it: onTheWay is what the money needs.
 const (
 	shortLife = 15 * time.Second
 	onTheWay  = 10 * time.Second
 )
 
-// checkLimits refuses what the limits will refuse before anybody outside is asked. Of an order without a price only its signature can tell.
+// checkLimits refuses what the limits will refuse before anybody outside is asked. Of an order without a price only its
+// signature can tell.
 func (c *PaymentActivities) checkLimits(ctx context.Context, t store.Transaction, kind store.PaymentKind) error {
 	nano := t.QuoteNano
 	if kind == store.Refund {
@@ -253,11 +284,15 @@ func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind store.Paym
 	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	c.Log.Warn("payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err))
+
+	c.Log.Warn(
+		"payment not signed", "transaction", o.Hash, "kind", kind, "try", o.Try, "error", err, "cause", errors.Unwrap(err),
+	)
 	waits, waitErr := c.waitsForFragment(ctx, o, err)
 	if waitErr != nil {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, waitErr)
 	}
+
 	code := fault.CodeOf(err)
 	switch {
 	case waits:
@@ -291,25 +326,30 @@ func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind store.Paym
 	case code == fault.InsufficientFunds:
 		c.raise(ctx, store.AlertWalletEmpty)
 	}
+
 	failure := failureOf(err)
 	if failure == stars.Suspicious {
 		c.raise(ctx, store.AlertPaymentRefused)
 	}
+
 	if !failure.Final && attemptWithKey(ctx) < quickTries {
 		return Payment{}, failed(failure, err)
 	}
+
 	if kind == store.Refund && o.Try >= c.Settings.Attempts {
 		c.raise(ctx, store.AlertRefund)
 	}
+
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
+
 	position, err := c.look(ctx, o.Hash)
 	return Payment{Position: position, Failure: failure.Message, Retry: !failure.Final && o.Try < c.Settings.Attempts}, err
 }
 
-// waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come first, and it
-// waits for a time only: what fails for one order alone would hold up all others for ever.
+// waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come
+// first, and it waits for a time only: what fails for one order alone would hold up all others for ever.
 func (c *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
 	if !fragment.Away(err) || attemptWithKey(ctx) < min(quickTries, c.Settings.Attempts) {
 		return false, nil
@@ -319,6 +359,7 @@ func (c *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err e
 	if err != nil || transaction.State != lifecycle.TransactionProcessing || transaction.Attempt != o.Attempt {
 		return false, err
 	}
+
 	since := *transaction.ProcessingSince
 	if began := transaction.FailingSince; began != nil && began.Before(since) {
 		since = *began
@@ -326,7 +367,8 @@ func (c *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err e
 	return time.Since(since) < c.Settings.RetryFor, nil
 }
 
-// waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may be the reason.
+// waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may
+// be the reason.
 func (c *PaymentActivities) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
 	if err := c.Store.YieldTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
@@ -345,7 +387,9 @@ func (c *PaymentActivities) waitAgain(ctx context.Context, o Order, kind store.P
 }
 
 // deferTurn lets others pass an order for which today's limit has no room.
-func (c *PaymentActivities) deferTurn(ctx context.Context, o Order, kind store.PaymentKind, why error) (Payment, error) {
+func (c *PaymentActivities) deferTurn(
+	ctx context.Context, o Order, kind store.PaymentKind, why error,
+) (Payment, error) {
 	c.raise(ctx, store.AlertDailyLimit)
 	until := time.Now().Add(c.Settings.HoldRetry)
 	if full, ok := errors.AsType[*store.DayIsFull](why); ok {
@@ -358,11 +402,12 @@ func (c *PaymentActivities) deferTurn(ctx context.Context, o Order, kind store.P
 	return Payment{Position: position}, err
 }
 
-// deferMost is how long an order waits before it is tried again: a payment that dies leaves room sooner than the day's window.
+// deferMost is how long an order waits before it is tried again: a payment that dies leaves room sooner than the day's
+// window.
 const deferMost = time.Hour
 
-// holdAlerts are the incidents for which all purchases are held: no try of any order can succeed. Of one that is not here, Fragment
-// being away, the administrators are told by the liveness of outside systems.
+// holdAlerts are the incidents for which all purchases are held: no try of any order can succeed. Of one that is not
+// here, Fragment being away, the administrators are told by the liveness of outside systems.
 var holdAlerts = map[fault.Code]string{
 	fault.FragmentUnauthorized: store.AlertFragmentSession,
 	fault.FragmentVerify:       store.AlertFragmentSession,
@@ -390,11 +435,13 @@ func (c *PaymentActivities) resolveAlerts(ctx context.Context) {
 	if c.healthy.Swap(true) {
 		return
 	}
+
 	over := []string{store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertWalletEmpty, store.AlertRefund}
 	deferred, err := c.Store.AnyDeferred(ctx)
 	if err == nil && !deferred {
 		over = append(over, store.AlertDailyLimit)
 	}
+
 	if err := c.Store.SetAlerts(ctx, nil, over); err != nil || deferred {
 		c.healthy.Store(false)
 	}
@@ -414,6 +461,7 @@ func (c *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Posit
 		return Position{}, refuseHere(ctx)
 	}
 	defer beat(ctx)()
+
 	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
 	if err == nil && payment != nil {
 		var ref store.PaymentRef
@@ -421,6 +469,7 @@ func (c *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Posit
 			err = notYet
 		}
 	}
+
 	if err != nil {
 		return Position{}, temporalio.RetryUntilSeen(ctx, err)
 	}

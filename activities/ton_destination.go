@@ -7,16 +7,20 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that. refund is the
-// setting.
-func settleDestination(ctx context.Context, chain *toncenter.Client, record *store.Store, payment store.Payment, refund bool) (store.PaymentRef, error) {
+// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
+// refund is the setting.
+func settleDestination(
+	ctx context.Context, chain *toncenter.Client, record *store.Store, payment store.Payment, refund bool,
+) (store.PaymentRef, error) {
 	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
 		return payment.Ref(), nil
 	}
+
 	caused, err := chain.TransactionsByMessage(ctx, payment.OutHash)
 	if err != nil {
 		return payment.Ref(), err
 	}
+
 	for _, t := range caused {
 		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
 			continue
@@ -29,5 +33,6 @@ func settleDestination(ctx context.Context, chain *toncenter.Client, record *sto
 		}
 		return record.SettleDestination(ctx, payment.ID, destination)
 	}
+
 	return payment.Ref(), nil
 }

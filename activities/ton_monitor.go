@@ -45,12 +45,13 @@ const (
 	startsAtAll   = 10              // workflows that are started at a time
 	awayFor       = 5 * time.Minute // without a complete look at the chain: an alert
 	underWay      = time.Second     // between two looks while a payment is on its way, at most
-	lastLook      = time.Minute     // room for one look before the activity's time is over, however long the poll interval is
+	// room for one look before the activity's time is over, however long the poll interval is
+	lastLook = time.Minute
 )
 
 // WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
-// anew. Everything that it finds is written in one database transaction with the place where it was found, so nothing is
-// missed or taken twice, whatever dies.
+// anew. Everything that it finds is written in one database transaction with the place where it was found, so nothing
+// is missed or taken twice, whatever dies.
 func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 	if m.Chain == nil {
 		return refuseHere(ctx)
@@ -58,12 +59,16 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 	if wallet != m.Wallet.Raw() {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
 	}
+
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
+
 	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastLook)
 	defer over.Stop()
+
 	next := time.NewTimer(m.Settings.PollInterval)
 	defer next.Stop()
+
 	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.WakesOf(ctx, wallet)}
 	complete := time.Now()
 	for look, goesOn := true, true; goesOn; look, goesOn = pause.wait(ctx) {
@@ -78,15 +83,18 @@ func (m *TonMonitor) WatchWallet(ctx context.Context, wallet string) error {
 			}
 			next.Reset(m.pause(ctx))
 		}
+
 		temporalio.Progressed(ctx)
 		more, err := m.tell(ctx)
 		if err != nil && ctx.Err() == nil {
 			m.Log.Warn("workflows were not told", "error", err) // the next look tells them
 		}
+
 		if more {
 			next.Reset(0)
 		}
 	}
+
 	return temporalio.LoopOutcome(ctx)
 }
 
@@ -96,11 +104,12 @@ type monitorPause struct {
 	wakes      store.Wakes
 }
 
-// wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the attempt ends, the
-// worker does, or the activity's time is over.
+// wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the
+// attempt ends, the worker does, or the activity's time is over.
 func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
 	alive := temporalio.WhileWaiting(ctx)
 	defer alive.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -146,6 +155,7 @@ func (m *TonMonitor) report(ctx context.Context, err error, since time.Duration)
 		}
 		err = m.Store.RaiseAlert(ctx, store.AlertChain)
 	}
+
 	if err != nil {
 		m.Log.Warn("alert not changed", "error", err)
 	}
@@ -157,11 +167,13 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	temporalio.Progressed(ctx)
 	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
 	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
 		return clockErr
 	}
+
 	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
 		temporalio.Progressed(ctx)
@@ -169,6 +181,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		temporalio.Progressed(ctx)
 		page := make([]store.ChainTransaction, 0, len(found))
 		for _, t := range found {
@@ -179,6 +192,7 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 			page = append(page, m.record(t))
 			cursor = t.LT
 		}
+
 		full := len(page) == historyPage
 		scanned := time.Time{}
 		if !full && clockErr == nil {
@@ -186,12 +200,14 @@ func (m *TonMonitor) follow(ctx context.Context) error {
 				return err
 			}
 		}
+
 		temporalio.Progressed(ctx)
 		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
 		m.note(brought)
 		if err == nil {
 			err = m.tellLost(ctx, brought.Lost)
 		}
+
 		if err != nil || !full {
 			return cmp.Or(err, clockErr)
 		}
@@ -204,7 +220,10 @@ func (m *TonMonitor) note(brought store.Ingested) {
 		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
 	}
 	if brought.Written > 0 || len(brought.Settled) > 0 {
-		m.Log.Info("chain followed", "transactions", brought.Written, "deposits", len(brought.NewDeposits), "settled", len(brought.Settled))
+		m.Log.Info(
+			"chain followed", "transactions", brought.Written, "deposits", len(brought.NewDeposits), "settled",
+			len(brought.Settled),
+		)
 	}
 }
 
@@ -216,6 +235,7 @@ func (m *TonMonitor) complete(ctx context.Context, cursor uint64, bound time.Tim
 	if err != nil || until == nil || !until.Before(bound) {
 		return bound, err
 	}
+
 	state, err := m.Chain.Wallet(ctx, m.Wallet)
 	if err != nil {
 		return time.Time{}, err
@@ -223,6 +243,7 @@ func (m *TonMonitor) complete(ctx context.Context, cursor uint64, bound time.Tim
 	if state.LastLT != cursor {
 		return time.Time{}, nil
 	}
+
 	return bound, nil
 }
 
@@ -233,24 +254,28 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted: who
-// paid before is not to be sold Stars today.
+// open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted:
+// who paid before is not to be sold Stars today.
 func (m *TonMonitor) open(ctx context.Context) (store.Wallet, error) {
 	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
 	if fault.CodeOf(err) != fault.WalletNotFound {
 		return wallet, err
 	}
+
 	start := store.WalletStart{}
 	if !m.Settings.WholeHistory {
 		state, err := m.Chain.Wallet(ctx, m.Wallet)
 		if err != nil {
 			return wallet, err
 		}
-		start = store.WalletStart{LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno)}
+		start = store.WalletStart{
+			LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno),
+		}
 		if err := m.isFinal(ctx, state); err != nil {
 			return wallet, err
 		}
 	}
+
 	return m.Store.OpenWallet(ctx, m.Wallet.Raw(), start)
 }
 
@@ -259,6 +284,7 @@ func (m *TonMonitor) isFinal(ctx context.Context, state toncenter.Wallet) error 
 	if state.LastLT == 0 {
 		return nil
 	}
+
 	last, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: state.LastLT, Limit: 1})
 	if err != nil {
 		return err
@@ -266,34 +292,46 @@ func (m *TonMonitor) isFinal(ctx context.Context, state toncenter.Wallet) error 
 	if len(last) == 0 || last[0].Hash != state.LastHash || last[0].Finality != toncenter.Finalized {
 		return fault.New(fault.ChainProtocol, "the wallet's last transaction is not final yet").Retry()
 	}
+
 	return nil
 }
 
 // record is a transaction as the record keeps it.
 func (m *TonMonitor) record(t toncenter.Transaction) store.ChainTransaction {
 	r := store.ChainTransaction{
-		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted, FeeNano: int64(t.Fees),
+		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
+		FeeNano: int64(t.Fees),
 	}
+
 	if t.Compute != nil {
 		r.ComputeOK, r.ExitCode = t.Compute.Success, t.Compute.ExitCode
 	}
+
 	if t.Action != nil {
 		r.ActionOK, r.SkippedActions = t.Action.Success, t.Action.Skipped
 	}
+
 	for _, out := range t.Out {
 		r.FeeNano += int64(out.Fee)
-		r.Out = append(r.Out, store.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash})
+		r.Out = append(
+			r.Out,
+			store.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash},
+		)
 	}
+
 	if t.In == nil {
 		return r
 	}
+
 	r.In = store.InMessage{Hash: t.In.Hash, Source: raw(t.In.Source), Nano: int64(t.In.Value), Bounced: t.In.Bounced}
 	if r.In.Source == "" {
 		r.In.HashNorm = t.In.NormHash
 	}
+
 	if t.In.Comment != nil {
 		r.Comment = *t.In.Comment
 	}
+
 	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
 	r.Deposit = asks && r.In.Nano >= m.Settings.MinDeposit
 	if asks && !r.Deposit {
@@ -311,8 +349,8 @@ func raw(a ton.Address) string {
 	return a.Raw()
 }
 
-// tellLost asks a person to look at transactions that a payment which the record does not know may have been for: the record was
-// set back, or somebody else has the wallet's key.
+// tellLost asks a person to look at transactions that a payment which the record does not know may have been for: the
+// record was set back, or somebody else has the wallet's key.
 func (m *TonMonitor) tellLost(ctx context.Context, lost []string) error {
 	if len(lost) == 0 {
 		return nil
@@ -324,19 +362,33 @@ func (m *TonMonitor) tellLost(ctx context.Context, lost []string) error {
 	return err
 }
 
-// tell starts workflows that were never started and signals those that wait, until the record says that each was told. There
-// are more when not all could be started this time.
+// tell starts workflows that were never started and signals those that wait, until the record says that each was told.
+// There are more when not all could be started this time.
 func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 	untold, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), untoldPage)
 	if err != nil {
 		return false, err
 	}
+
 	for _, turn := range untold.Turns {
-		err = errors.Join(err, m.signal(ctx, turn.TransactionHash, lifecycle.TransactionTurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) }))
+		err = errors.Join(
+			err,
+			m.signal(
+				ctx, turn.TransactionHash, lifecycle.TransactionTurnSignal, func() error { return m.Store.MarkTurnTold(ctx, turn) },
+			),
+		)
 	}
+
 	for _, payment := range untold.Settled {
-		err = errors.Join(err, m.signal(ctx, payment.TransactionHash, lifecycle.TransactionSettledSignal, func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) }))
+		err = errors.Join(
+			err,
+			m.signal(
+				ctx, payment.TransactionHash, lifecycle.TransactionSettledSignal,
+				func() error { return m.Store.MarkSettledTold(ctx, payment.PaymentID) },
+			),
+		)
 	}
+
 	starts, startCtx := errgroup.WithContext(ctx)
 	starts.SetLimit(startsAtAll)
 	for _, hash := range untold.Starts {
@@ -344,12 +396,13 @@ func (m *TonMonitor) tell(ctx context.Context) (more bool, err error) {
 			return temporalio.LoopStep(startCtx, func(ctx context.Context) error { return m.Start(ctx, hash) })
 		})
 	}
+
 	err = errors.Join(err, starts.Wait())
 	return err == nil && len(untold.Starts) == untoldPage, err
 }
 
-// settleAbandoned finds out what became of purchases that no workflow asks for any more: an operator who decides without the Stars
-// has no way to see that the money is on its way back.
+// settleAbandoned finds out what became of purchases that no workflow asks for any more: an operator who decides
+// without the Stars has no way to see that the money is on its way back.
 func (m *TonMonitor) settleAbandoned(ctx context.Context) error {
 	forsaken, err := m.Store.AbandonedPurchases(ctx, m.Wallet.Raw(), abandonedPage)
 	for _, payment := range forsaken {

@@ -16,10 +16,12 @@ func TestWhomASmallTransferNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ours, _, err := ton.ParseAddress("0:" + strings.Repeat("2", 64))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := &TonMonitor{TopUpFrom: []ton.Address{ours}, Settings: TransactionSettings{MinDeposit: 50}}
 	for name, c := range map[string]struct {
 		source  ton.Address

@@ -22,8 +22,9 @@ func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (lifecycle.Do
 	return record, nil
 }
 
-// FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that. Temporal
-// counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is enqueue_failed.
+// FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that.
+// Temporal counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is
+// enqueue_failed.
 func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer keepBeating(ctx)()
 	var job store.Download
@@ -40,6 +41,7 @@ func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifec
 	if _, _, err := d.file(ctx, job); err != nil {
 		return lifecycle.DownloadRecord{}, d.notFetched(ctx, job, err)
 	}
+
 	return recordOf(job), nil
 }
 
@@ -63,6 +65,7 @@ func (d *Downloads) file(ctx context.Context, job store.Download) (file []byte, 
 	if identity, err = torrent.Identify(file); err != nil {
 		return nil, identity, err
 	}
+
 	return file, identity, store.RetryWhileUnavailable(ctx, func() error {
 		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
 	})
@@ -73,12 +76,14 @@ func (d *Downloads) notFetched(ctx context.Context, job store.Download, err erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	noteErr := store.RetryWhileUnavailable(ctx, func() error {
 		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
 		return err
 	})
+
 	switch {
 	case noteErr != nil:
 		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr).Retry())

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Transactions reads and writes the record for the workflows of transactions. Every method answers where the record stands
-// then: a repeated or late call changes nothing and tells the same.
+// Transactions reads and writes the record for the workflows of transactions. Every method answers where the record
+// stands then: a repeated or late call changes nothing and tells the same.
 type Transactions struct {
 	Store    *store.Store
 	Settings TransactionSettings
@@ -34,15 +34,16 @@ type TransactionSettings struct {
 	PaymentTTL     time.Duration // how long a signed payment can be carried out
 	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
 	HoldRetry      time.Duration // after a hold began, when one purchase may try; the pauses grow
-	RetryFor       time.Duration // how long an order waits while Fragment is away, and how long a failed one is tried again by itself
-	RetryPause     time.Duration // before a failed order is tried again by itself; doubled for each time after
-	PollInterval   time.Duration // between two looks at the chain
-	MinDeposit     int64         // a smaller transfer is no order
-	WholeHistory   bool          // transfers from before the first start are orders too
-	Refund         bool          // non-retryable failures give the money back
-	RefundLeast    int64         // a refund that would bring the sender less is not made
-	SecondSource   bool          // a second source is asked for deposits
-	SecondFrom     int64         // … of so much, or more
+	// how long an order waits while Fragment is away, and how long a failed one is tried again by itself
+	RetryFor     time.Duration
+	RetryPause   time.Duration // before a failed order is tried again by itself; doubled for each time after
+	PollInterval time.Duration // between two looks at the chain
+	MinDeposit   int64         // a smaller transfer is no order
+	WholeHistory bool          // transfers from before the first start are orders too
+	Refund       bool          // non-retryable failures give the money back
+	RefundLeast  int64         // a refund that would bring the sender less is not made
+	SecondSource bool          // a second source is asked for deposits
+	SecondFrom   int64         // … of so much, or more
 }
 
 // Position is where the record stands with a transaction, and what the settings say to that.
@@ -117,7 +118,8 @@ func (t *Transactions) WriteOffRefund(ctx context.Context, r TransactionRequest)
 	return t.position(ctx, standing, err)
 }
 
-// countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost counts twice.
+// countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
+// counts twice.
 func countEnd(m *metrics.Metrics, s store.TransactionSnapshot, err error) {
 	if err == nil && s.Ended() {
 		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
@@ -188,11 +190,13 @@ func (t *Transactions) ResolveTransaction(ctx context.Context, r TransactionRequ
 	if err != nil {
 		return t.position(ctx, store.TransactionSnapshot{}, err)
 	}
+
 	if r.Payment != "" {
 		if err := t.saveOrder(ctx, r); err != nil {
 			return t.position(ctx, store.TransactionSnapshot{}, err)
 		}
 	}
+
 	request.Refund = t.Settings.Refund
 	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
 	countEnd(t.Metrics, standing, err)
@@ -205,24 +209,33 @@ func (t *Transactions) saveOrder(ctx context.Context, r TransactionRequest) erro
 	if err != nil || transaction.Username != "" {
 		return err
 	}
+
 	order, err := stars.Parse(transaction.Comment, t.Settings.MaxStars)
 	if err != nil {
 		return nil // it was bought all the same, as the operator has found out
 	}
-	_, err = t.Store.SaveQuote(ctx, store.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars})
+
+	_, err = t.Store.SaveQuote(
+		ctx, store.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars},
+	)
 	return err
 }
 
 // admit lets administrators through, and operators who are none of our users.
 func (t *Transactions) admit(ctx context.Context, r TransactionRequest) (store.TransactionRequest, error) {
-	request := store.TransactionRequest{Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System}
+	request := store.TransactionRequest{
+		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
+	}
+
 	if r.Actor == 0 {
 		return request, nil
 	}
+
 	user, err := t.Store.UserByID(ctx, r.Actor)
 	if err == nil && !user.IsAdmin() {
 		err = fault.New(fault.InsufficientAccess, "this is for administrators")
 	}
+
 	request.ActorID = &r.Actor
 	return request, err
 }

@@ -22,10 +22,12 @@ func (r *deliveryAttempt) carry(ctx context.Context) error {
 	if left <= 0 {
 		return timeout
 	}
+
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer time.AfterFunc(left, func() { stop(timeout) }).Stop()
 	defer r.cancelOnWorkerStop(ctx, stop)()
+
 	r.mu.Lock()
 	r.stop = stop
 	r.mu.Unlock()
@@ -53,10 +55,12 @@ func (r *deliveryAttempt) transfer(ctx context.Context) error {
 	if err := r.check(item); err != nil {
 		return err
 	}
+
 	fileID, sentAs, err := r.sentBefore(ctx, item)
 	if err != nil {
 		return err
 	}
+
 	if fileID != "" {
 		err := r.resend(ctx, item, fileID, sentAs)
 		if fault.CodeOf(err) != fault.TelegramFileID {
@@ -66,12 +70,14 @@ func (r *deliveryAttempt) transfer(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if r.Settings.CacheChat == 0 {
 		return r.upload(ctx, item)
 	}
 	if fileID, err = r.uploadToCache(ctx, item); err != nil {
 		return err
 	}
+
 	return r.resend(ctx, item, fileID, item.Name)
 }
 
@@ -124,6 +130,7 @@ func (r *deliveryAttempt) uploadToCache(ctx context.Context, item yandex.Item) (
 	if message.Document == nil {
 		return "", fault.New(fault.TelegramRejected, "Telegram did not keep the file as a document")
 	}
+
 	if sent := sentFile(item, message.Document.FileID); sent != nil {
 		err = r.Store.SaveSentFile(ctx, *sent)
 	}
@@ -140,6 +147,7 @@ func (r *deliveryAttempt) passed(ctx context.Context, first, last bool) error {
 			return err
 		}
 	}
+
 	switch {
 	case first && r.job().State == lifecycle.DeliveryDownloading:
 		err := r.step(ctx, func(s service.DeliverySteps) error {
@@ -159,6 +167,7 @@ func (r *deliveryAttempt) passed(ctx context.Context, first, last bool) error {
 			return err
 		}
 	}
+
 	r.letGo = r.letGo || last
 	return nil
 }
@@ -176,17 +185,22 @@ func (r *deliveryAttempt) markAck(ctx context.Context, pending bool) error {
 }
 
 // stream opens the file and sends it, directly or by way of a temporary file.
-func (r *deliveryAttempt) stream(ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error) (*telego.Message, error) {
+func (r *deliveryAttempt) stream(
+	ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error,
+) (*telego.Message, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+
 	if r.Spool != nil {
 		return r.sendSpooled(ctx, item, chat, onPass)
 	}
+
 	body, err := r.open(ctx, item, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
+
 	pipe := newPipe(item.Name, item.Size, body, onPass)
 	pipe.abandon = stop
 	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
@@ -207,7 +221,9 @@ func (r *deliveryAttempt) open(ctx context.Context, item yandex.Item, offset int
 }
 
 // send makes the request. A cancel stops it only while the file cannot have arrived; the job's deadline always does.
-func (r *deliveryAttempt) send(ctx context.Context, params *telego.SendDocumentParams, pipe *pipe) (*telego.Message, error) {
+func (r *deliveryAttempt) send(
+	ctx context.Context, params *telego.SendDocumentParams, pipe *pipe,
+) (*telego.Message, error) {
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -217,6 +233,7 @@ func (r *deliveryAttempt) send(ctx context.Context, params *telego.SendDocumentP
 			stop(context.Cause(ctx))
 		}
 	})()
+
 	if pipe != nil {
 		r.mu.Lock()
 		r.pipe = pipe
@@ -224,6 +241,7 @@ func (r *deliveryAttempt) send(ctx context.Context, params *telego.SendDocumentP
 		defer context.AfterFunc(sending, pipe.abandon)() // a request does not return while its body blocks in a read
 		go pipe.watch(sending, patience{r.Settings.StorageTimeout, r.Settings.SendInitTimeout, r.Settings.ChunkTimeout}, stop)
 	}
+
 	message, err := r.Telegram.SendDocument(sending, params)
 	if err != nil {
 		return nil, interruption(sending, err)
@@ -236,13 +254,16 @@ func (r *deliveryAttempt) conclude(ctx context.Context, item yandex.Item, messag
 	// Whatever ended ctx meanwhile, what is known now has to be written.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Settings.JobTimeout)
 	defer cancel()
+
 	if err != nil {
 		return r.concludeFailure(ctx, err)
 	}
+
 	fileID := ""
 	if message.Document != nil {
 		fileID = message.Document.FileID
 	}
+
 	r.mu.Lock()
 	r.message = int64(message.MessageID)
 	r.mu.Unlock()
@@ -253,15 +274,18 @@ func (r *deliveryAttempt) conclude(ctx context.Context, item yandex.Item, messag
 	if err == nil {
 		r.Metrics.JobsCompleted.WithLabelValues(string(lifecycle.DeliveryDelivered)).Inc()
 	}
+
 	return err
 }
 
 func (r *deliveryAttempt) concludeFailure(ctx context.Context, err error) error {
 	r.gate.Lock()
 	defer r.gate.Unlock()
+
 	if !r.letGo {
 		return telegram.Classify(err)
 	}
+
 	r.letGo = false
 	if telegram.Unanswered(err) {
 		return service.UnknownOutcome().WithCause(err)
@@ -269,6 +293,7 @@ func (r *deliveryAttempt) concludeFailure(ctx context.Context, err error) error 
 	if err := r.markAck(ctx, false); err != nil {
 		return err
 	}
+
 	return telegram.Classify(err)
 }
 

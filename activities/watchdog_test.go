@@ -47,14 +47,15 @@ func (h *hang) call(ctx context.Context) error {
 		case <-h.release:
 		}
 	})
+
 	if answered && ctx.Err() == nil {
 		h.second.Do(func() { close(h.goesOn) })
 	}
 	return ctx.Err()
 }
 
-// within lets Temporal run an activity with a heartbeat time-out of four seconds until a second call gets through. It gives how the
-// attempts ended.
+// within lets Temporal run an activity with a heartbeat time-out of four seconds until a second call gets through. It
+// gives how the attempts ended.
 func (h *hang) within(t *testing.T, run func(context.Context) error) (ends []error) {
 	t.Helper()
 	go func() {
@@ -79,15 +80,18 @@ func (h *hang) within(t *testing.T, run func(context.Context) error) (ends []err
 		ends = append(ends, err)
 		return err
 	}, activity.RegisterOptions{Name: "run"})
+
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			StartToCloseTimeout: time.Hour, HeartbeatTimeout: 4 * time.Second,
 			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
 		}), "run").Get(ctx, nil)
 	})
+
 	if err := env.GetWorkflowError(); err != nil {
 		t.Error(err)
 	}
+
 	mu.Lock()
 	defer mu.Unlock()
 	return ends
@@ -115,7 +119,9 @@ func (h hungTemporal) SignalWorkflow(ctx context.Context, _, _, _ string, _ any)
 	return h.call(ctx)
 }
 
-func (h hungTemporal) ListWorkflow(ctx context.Context, _ *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (h hungTemporal) ListWorkflow(
+	ctx context.Context, _ *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	return &workflowservice.ListWorkflowExecutionsResponse{}, h.call(ctx)
 }
 
@@ -136,13 +142,16 @@ func TestHungMonitor(t *testing.T) {
 		_ = h.call(r.Context())
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
+
 	t.Cleanup(gateway.Close)
 	wallet, _, err := ton.ParseAddress("0:" + strings.Repeat("1", 64))
 	s.must(err)
 	m := &TonMonitor{
 		Store: s.Store, Wallet: wallet, Chain: toncenter.New(toncenter.Options{URL: gateway.URL, CallTimeout: time.Hour}),
-		Settings: TransactionSettings{PollInterval: 100 * time.Millisecond, WholeHistory: true}, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
+		Settings: TransactionSettings{PollInterval: 100 * time.Millisecond, WholeHistory: true}, Metrics: metrics.New(),
+		Log: slog.New(slog.DiscardHandler),
 	}
+
 	h.wantTakeover(t, func(ctx context.Context) error { return m.WatchWallet(ctx, wallet.Raw()) })
 }
 
@@ -157,7 +166,8 @@ func TestHungReconciler(t *testing.T) {
 	h.wantTakeover(t, r.Reconcile)
 }
 
-// TestWatchdog keeps an attempt whose loop gets on or waits, and tells Temporal so, for longer than the heartbeat time-out.
+// TestWatchdog keeps an attempt whose loop gets on or waits, and tells Temporal so, for longer than the heartbeat
+// time-out.
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	h := newHang()
@@ -166,13 +176,16 @@ func TestWatchdog(t *testing.T) {
 	ends := h.within(t, func(ctx context.Context) error {
 		ctx, stop := temporalio.WithWatchdog(ctx)
 		defer stop()
+
 		for range 6 {
-			_ = temporalio.LoopStep(ctx, func(context.Context) error { // each takes less than the patience, all together more than the time-out
+			// each takes less than the patience, all together more than the time-out
+			_ = temporalio.LoopStep(ctx, func(context.Context) error {
 				steps.Add(1)
 				time.Sleep(time.Second)
 				return nil
 			})
 		}
+
 		if temporalio.LoopWait(ctx, time.After(5*time.Second)) {
 			_ = h.call(ctx)
 			temporalio.LoopWait(ctx, nil)

@@ -12,9 +12,9 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Work of 0.1.0 that needs the wallet's key lies on the main queue, which processes without the key serve too. They give it back, and so
-// does a process for payments alone with all the rest: no activity there has a limit of attempts, and those that count their quick tries
-// themselves leave out the ones that were given back.
+// Work of 0.1.0 that needs the wallet's key lies on the main queue, which processes without the key serve too. They
+// give it back, and so does a process for payments alone with all the rest: no activity there has a limit of attempts,
+// and those that count their quick tries themselves leave out the ones that were given back.
 
 // giveBackAfter is how soon the next process may take what was given back.
 const giveBackAfter = time.Second
@@ -38,8 +38,8 @@ func attemptWithKey(ctx context.Context) int {
 	return int(activity.GetInfo(ctx).Attempt) - givenBack(ctx)
 }
 
-// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments alone. Everything else
-// that it gets from there is for others, which have what it takes: qBittorrent, say.
+// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments
+// alone. Everything else that it gets from there is for others, which have what it takes: qBittorrent, say.
 func RegisterLeftPayments(w worker.ActivityRegistry, cashier *PaymentActivities, monitor *TonMonitor) {
 	RegisterPayments(w, cashier, monitor)
 	w.RegisterDynamicActivity(leaveToOthers, activity.DynamicRegisterOptions{})
@@ -55,5 +55,7 @@ func leaveToOthers(ctx context.Context, _ converter.EncodedValues) error {
 const leaveStep = 20 * time.Millisecond
 
 func giveBack(why string, pause time.Duration) error {
-	return temporal.NewApplicationErrorWithOptions(why, string(fault.NotConfigured), temporal.ApplicationErrorOptions{NextRetryDelay: pause})
+	return temporal.NewApplicationErrorWithOptions(
+		why, string(fault.NotConfigured), temporal.ApplicationErrorOptions{NextRetryDelay: pause},
+	)
 }

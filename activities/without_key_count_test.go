@@ -18,8 +18,8 @@ import (
 	"stagecoach/dev/testtemporal"
 )
 
-// TestAttemptsGivenBackAreNotCounted runs one activity of which every other attempt is taken by a process without the key: only the others
-// count, also after one that lasted for longer than a heartbeat.
+// TestAttemptsGivenBackAreNotCounted runs one activity of which every other attempt is taken by a process without the
+// key: only the others count, also after one that lasted for longer than a heartbeat.
 func TestAttemptsGivenBackAreNotCounted(t *testing.T) {
 	t.Parallel()
 	server, namespace := testtemporal.Namespace(t)
@@ -37,24 +37,30 @@ func TestAttemptsGivenBackAreNotCounted(t *testing.T) {
 			return activities.RefuseHere(ctx)
 		}
 		defer activities.Beat(ctx)()
+
 		mutex.Lock()
 		defer mutex.Unlock()
+
 		counted = append(counted, activities.AttemptWithKey(ctx))
 		if attempt == 2 {
 			time.Sleep(activities.HeartbeatEvery + 500*time.Millisecond)
 		}
+
 		if len(counted) < activities.QuickTries {
 			return errors.New("not this time")
 		}
 		return nil
 	}
+
 	w := worker.New(c, "payments", worker.Options{})
 	w.RegisterActivityWithOptions(pay, activity.RegisterOptions{Name: "pay"})
 	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			StartToCloseTimeout: time.Minute, HeartbeatTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Millisecond},
+			StartToCloseTimeout: time.Minute, HeartbeatTimeout: 30 * time.Second,
+			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Millisecond},
 		}), "pay").Get(ctx, nil)
 	}, workflow.RegisterOptions{Name: "order"})
+
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +70,7 @@ func TestAttemptsGivenBackAreNotCounted(t *testing.T) {
 	if err == nil {
 		err = run.Get(t.Context(), nil)
 	}
+
 	if want := []int{1, 2, 3}; err != nil || !slices.Equal(counted, want) {
 		t.Errorf("the attempts with the key are counted as %v, want %v; %v", counted, want, err)
 	}

@@ -13,7 +13,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestWithoutKey gives every payment activity back at once, so that another process takes it: what no policy counts as the last attempt.
+// TestWithoutKey gives every payment activity back at once, so that another process takes it: what no policy counts as
+// the last attempt.
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
 	cashier, monitor := &activities.PaymentActivities{}, &activities.TonMonitor{}

@@ -26,6 +26,7 @@ func TestChangesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
 			inCode = append(inCode, changesIn(t, file)...)
@@ -36,6 +37,7 @@ func TestChangesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var listed []string
 	for _, match := range listedChange.FindAllSubmatch(text, -1) {
 		listed = append(listed, string(match[1]))
@@ -48,8 +50,8 @@ func TestChangesAreListed(t *testing.T) {
 	}
 }
 
-// changesIn gives the ids of changes that a file asks GetVersion for. An id is a text, a constant or variable of the file with one, or
-// the format of one whose numbers differ: they stand as N.
+// changesIn gives the ids of changes that a file asks GetVersion for. An id is a text, a constant or variable of the
+// file with one, or the format of one whose numbers differ: they stand as N.
 func changesIn(t *testing.T, file string) (changes []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -68,6 +70,7 @@ func changesIn(t *testing.T, file string) (changes []string) {
 		}
 		return true
 	})
+
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -87,8 +90,10 @@ func changesIn(t *testing.T, file string) (changes []string) {
 			}
 			changes = append(changes, strings.ReplaceAll(change, "%d", "N"))
 		}
+
 		return true
 	})
+
 	return changes
 }
 
@@ -105,5 +110,6 @@ func textOf(expression ast.Expr, texts map[string]string) string {
 			return textOf(e.Args[0], texts)
 		}
 	}
+
 	return ""
 }

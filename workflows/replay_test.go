@@ -47,10 +47,13 @@ var wanted = map[string][]string{
 var others = map[string]Settings{
 	"with no settings": {Download: download.Settings{Grace: time.Hour}},
 	"with the usual settings": {
-		Delivery: delivery.Settings{TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second},
+		Delivery: delivery.Settings{
+			TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second,
+		},
 		Download: download.Settings{Grace: time.Minute},
 		Transaction: transaction.Settings{
-			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute, StuckAfter: 30 * time.Minute,
+			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute,
+			StuckAfter: 30 * time.Minute,
 		},
 	},
 }
@@ -69,9 +72,9 @@ type registered map[string]bool
 
 func (t registered) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) { t[o.Name] = true }
 
-// TestEverySavedHistory replays each history that was ever saved, whatever its version, as a worker would, and fails when
-// a workflow has none that reaches one of its ends. A file that lies anywhere else than in a workload's testdata, or that
-// is no history, fails it too.
+// TestEverySavedHistory replays each history that was ever saved, whatever its version, as a worker would, and fails
+// when a workflow has none that reaches one of its ends. A file that lies anywhere else than in a workload's testdata,
+// or that is no history, fails it too.
 func TestEverySavedHistory(t *testing.T) {
 	t.Parallel()
 	saved := regexp.MustCompile(`^[a-z]+/testdata/v\d+-[a-z0-9-]+\.json$`)
@@ -84,14 +87,17 @@ func TestEverySavedHistory(t *testing.T) {
 			t.Errorf("%s is replayed by nobody: histories are workload/testdata/v<number>-<name>.json", path)
 			return nil
 		}
+
 		history, err := read(path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+
 		name, end := endOf(history)
 		if reached[name] == nil {
 			reached[name] = map[string]bool{}
 		}
+
 		reached[name][end] = true
 		for name, settings := range others {
 			t.Run(path+" "+name, func(t *testing.T) {
@@ -102,11 +108,13 @@ func TestEverySavedHistory(t *testing.T) {
 				}
 			})
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, ends := range wanted {
 		for _, end := range ends {
 			if !reached[name][end] {
@@ -114,6 +122,7 @@ func TestEverySavedHistory(t *testing.T) {
 			}
 		}
 	}
+
 	known := registered{}
 	Register(known, Settings{})
 	if got, want := slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) {
@@ -141,6 +150,7 @@ func endOf(history *historypb.History) (name, end string) {
 			end = "a stage that cannot be read"
 		}
 	}
+
 	if history.Events[len(history.Events)-1].EventType == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 		end = "again"
 	}

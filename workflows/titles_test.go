@@ -33,9 +33,11 @@ var hash = strings.Repeat("9f2c", 16)
 
 // titles has one entry for every workflow that is registered.
 var titles = map[string]titled{
-	lifecycle.DeliveryType:     {"delivery/ab", []any{7}, "Delivery 7"},
-	lifecycle.TaskType:         {"task/7", []any{7, nil}, "Task 7 of workspace 3"},
-	lifecycle.DownloadType:     {"download/1/2/audio", []any{7, &download.Carried{Status: lifecycle.DownloadDownloading}}, "Download 7: audio of book 2"},
+	lifecycle.DeliveryType: {"delivery/ab", []any{7}, "Delivery 7"},
+	lifecycle.TaskType:     {"task/7", []any{7, nil}, "Task 7 of workspace 3"},
+	lifecycle.DownloadType: {"download/1/2/audio", []any{
+		7, &download.Carried{Status: lifecycle.DownloadDownloading},
+	}, "Download 7: audio of book 2"},
 	lifecycle.DownloadSyncType: {lifecycle.DownloadSyncID, nil, "Watches over all downloads"},
 	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
 	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
@@ -43,8 +45,8 @@ var titles = map[string]titled{
 	retention.WorkflowType:     {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
 }
 
-// TestTitlesSurviveContinueAsNew reads what the Web UI shows of each workflow while it waits: Temporal drops the static summary of a
-// run that continues as new, so the details begin with it.
+// TestTitlesSurviveContinueAsNew reads what the Web UI shows of each workflow while it waits: Temporal drops the static
+// summary of a run that continues as new, so the details begin with it.
 func TestTitlesSurviveContinueAsNew(t *testing.T) {
 	t.Parallel()
 	known := registered{}
@@ -72,20 +74,29 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	if err := env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(temporalio.WorkspaceAttribute.ValueSet("3"))); err != nil {
 		t.Fatal(err)
 	}
+
 	Register(env, Settings{})
 
 	for _, acts := range []any{
-		&activities.DeliveryActivities{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{}, &activities.TonMonitor{},
+		&activities.DeliveryActivities{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{},
+		&activities.TonMonitor{},
 		&reconcile.Reconciler{}, &cleanup.OldRows{},
 	} {
 		env.RegisterActivity(acts)
 	}
+
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
 		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
-		Return(activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began}}, nil).Maybe()
+		Return(
+			activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+				State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began,
+			}},
+			nil,
+		).Maybe()
+
 	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(activities.Receipt{}, nil).Maybe()
 	env.OnActivity("SyncDownloads", mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()
@@ -104,6 +115,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 		details = metadata.CurrentDetails
 		env.CancelWorkflow()
 	}, time.Minute)
+
 	env.ExecuteWorkflow(name, w.input...)
 	return details
 }

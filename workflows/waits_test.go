@@ -27,7 +27,8 @@ type wait struct {
 	with   any
 }
 
-// waits has one entry for every workflow that may wait for long; each step of a transaction has its own test, TestEveryStepIsBounded.
+// waits has one entry for every workflow that may wait for long; each step of a transaction has its own test,
+// TestEveryStepIsBounded.
 var waits = map[string]map[string]wait{
 	lifecycle.TaskType: {"for an agent": {[]any{7, nil}, lifecycle.TaskRefreshSignal, nil}},
 	lifecycle.DownloadType: {
@@ -49,8 +50,8 @@ var brief = map[string]string{
 	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 
-// TestEveryWaitIsBounded sends each workflow that waits what may come there in a day: once its history is long it continues as new,
-// with all that the next run needs.
+// TestEveryWaitIsBounded sends each workflow that waits what may come there in a day: once its history is long it
+// continues as new, with all that the next run needs.
 func TestEveryWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	known := registered{}
@@ -60,6 +61,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 			t.Errorf("%s: brief %v, and %d waits", name, ends, len(waits[name]))
 		}
 	}
+
 	for name, cases := range waits {
 		for what, w := range cases {
 			t.Run(name+" "+what, func(t *testing.T) {
@@ -71,6 +73,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 				if name == reconciler.WorkflowType {
 					return // the last sweep goes along, see its own details
 				}
+
 				var first any
 				var carried map[string]any
 				if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &first, &carried); err != nil || len(carried) == 0 {
@@ -93,17 +96,26 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	for _, acts := range []any{&activities.Tasks{}, &activities.Downloads{}, &activities.Transactions{}, &reconcile.Reconciler{}} {
 		env.RegisterActivity(acts)
 	}
+
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
 		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+
 	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).
-			Return(activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began}}, nil).Maybe()
+			Return(
+				activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+					State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began,
+				}},
+				nil,
+			).Maybe()
 	}
+
 	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
 		Return(lifecycle.DownloadRecord{Status: lifecycle.DownloadCanceled}, nil).Maybe()
-	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe() // workers are lost: nobody ends the hour
+	// workers are lost: nobody ends the hour
+	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe()
 
 	for n := range 24 * 12 {
 		env.RegisterDelayedCallback(func() {
@@ -111,12 +123,14 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 			env.SignalWorkflow(w.signal, w.with)
 		}, time.Duration(n+1)*5*time.Minute)
 	}
+
 	late := false
 	env.RegisterDelayedCallback(func() { late = true }, 99*time.Hour)
 	env.ExecuteWorkflow(name, w.input...)
 	if late {
 		t.Error("the activity's end was waited for")
 	}
+
 	again, _ = errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError())
 	return again
 }

@@ -32,11 +32,17 @@ func Register(w Registry, s Settings) {
 	register := func(run any, name string, behavior workflow.VersioningBehavior) {
 		w.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
 	}
+
 	register((&delivery.Workflow{Settings: s.Delivery}).Run, lifecycle.DeliveryType, workflow.VersioningBehaviorPinned)
 	register(task.Run, lifecycle.TaskType, workflow.VersioningBehaviorAutoUpgrade)
-	register((&download.Workflow{Settings: s.Download}).Run, lifecycle.DownloadType, workflow.VersioningBehaviorAutoUpgrade)
+	register(
+		(&download.Workflow{Settings: s.Download}).Run, lifecycle.DownloadType, workflow.VersioningBehaviorAutoUpgrade,
+	)
 	register(download.Sync, lifecycle.DownloadSyncType, workflow.VersioningBehaviorAutoUpgrade)
-	register((&transaction.Workflow{Settings: s.Transaction}).Run, lifecycle.TransactionType, workflow.VersioningBehaviorAutoUpgrade)
+	register(
+		(&transaction.Workflow{Settings: s.Transaction}).Run, lifecycle.TransactionType,
+		workflow.VersioningBehaviorAutoUpgrade,
+	)
 	register(transaction.Monitor, lifecycle.TonMonitorType, workflow.VersioningBehaviorAutoUpgrade)
 	register(reconciler.Run, reconciler.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 	register(retention.Run, retention.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)

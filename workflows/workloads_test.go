@@ -8,7 +8,8 @@ import (
 	"stagecoach/internal/service"
 )
 
-// TestWorkloadsAgree compares the three lists of workloads: names, what the operations loop over, and the workflows of workers.
+// TestWorkloadsAgree compares the three lists of workloads: names, what the operations loop over, and the workflows of
+// workers.
 func TestWorkloadsAgree(t *testing.T) {
 	t.Parallel()
 	known := registered{}
@@ -21,6 +22,7 @@ func TestWorkloadsAgree(t *testing.T) {
 			t.Errorf("%s: its workflow %s is not registered", workload.Name(), workload.WorkflowType())
 		}
 	}
+
 	if !slices.Equal(names, lifecycle.Workloads) {
 		t.Errorf("the operations loop over %v, named are %v", names, lifecycle.Workloads)
 	}

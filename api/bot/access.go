@@ -20,13 +20,18 @@ import (
 // told when they have something to decide. RATE_LIMITED: there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) {
 	named := slices.Contains(b.adminIDs, from.ID)
-	newcomer := store.User{TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending}
+	newcomer := store.User{
+		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending,
+	}
+
 	if b.activateAtOnce {
 		newcomer.Status = store.UserActive
 	}
+
 	if named {
 		newcomer.Role, newcomer.Status = store.RoleAdmin, store.UserActive
 	}
+
 	user, err := b.store.UserByTelegram(ctx, from.ID)
 	created := false
 	if fault.CodeOf(err) == fault.UserNotFound {
@@ -34,25 +39,31 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 			user, created, err = b.store.EnsureTelegramUser(ctx, newcomer)
 		}
 	}
+
 	if err != nil {
 		return user, err
 	}
+
 	if created && user.Status == store.UserPending {
 		b.announce(ctx, user)
 	}
+
 	if username := strings.ToLower(from.Username); username != user.Username { // who pays for Stars is known by it
 		if err := b.store.SaveUsername(ctx, user.ID, username); err != nil {
 			return user, err
 		}
 		user.Username = username
 	}
+
 	var change store.UserChange
 	if language := languageOf(from); language != "" && language != user.Language {
 		change.Language = language
 	}
+
 	if named && user.Status != store.UserBlocked && !user.IsAdmin() {
 		change.Role, change.Status = store.RoleAdmin, store.UserActive
 	}
+
 	if change == (store.UserChange{}) {
 		return user, nil
 	}

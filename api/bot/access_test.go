@@ -73,6 +73,7 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	for range 3 {
 		w.writes(boss, "ru", "/approve "+id)
 	}
+
 	w.writes(boss, "ru", "/approve x")
 	w.sees(boss, "Укажите номер")
 	w.writes(boss, "ru", "/block "+number64(w.user(boss).ID))
@@ -80,11 +81,13 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	w.writes(boss, "ru", "/block 999")
 	w.sees(boss, "Такого пользователя нет")
 	told := 0
+
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "have been approved") {
 			told++
 		}
 	}
+
 	if told != 1 {
 		t.Errorf("the user was told %d times", told)
 	}
@@ -99,7 +102,10 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 		"STUCK: 2", "Queue delivery (activity): 3, oldest 8 s", "Workers: 1", "yandex: <code>YANDEX_TIMEOUT</code> for 12 min", "need review: 1", "stopped: pause",
 		"<code>storage_unreachable</code> for", "1 open")
 	w.writes(boss, "ru", "/status")
-	w.sees(boss, "Последний сигнал обработчика: 4 с назад", "последний ответ: 12 мин назад", "старейшая 8 с", "уже 12 мин", "открытых: 1")
+	w.sees(
+		boss, "Последний сигнал обработчика: 4 с назад", "последний ответ: 12 мин назад", "старейшая 8 с", "уже 12 мин",
+		"открытых: 1",
+	)
 	w.writes(anna, "ru", "/status")
 	w.sees(anna, "только администраторы")
 	w.writes(anna, "ru", "/approve 1")
@@ -111,6 +117,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	if help := w.sees(anna, "/files — посмотреть файлы"); strings.Contains(help.Text, "/status") {
 		t.Error("/help offers what is refused")
 	}
+
 	w.writes(anna, "en", "/nonsense")
 	w.sees(anna, "do not know this command")
 	if language := w.user(anna).Language; language != english {
@@ -126,14 +133,17 @@ func TestGroupsAreTurnedDown(t *testing.T) {
 	w := newRig(t)
 	b := w.bot()
 	const group = int64(-500)
+
 	for i, words := range []string{"hello all", "/files"} {
 		update := telego.Update{UpdateID: i + 1, Message: &telego.Message{
-			From: &telego.User{ID: anna, LanguageCode: "en"}, Chat: telego.Chat{ID: group, Type: telego.ChatTypeSupergroup}, Text: words,
+			From: &telego.User{ID: anna, LanguageCode: "en"}, Chat: telego.Chat{ID: group, Type: telego.ChatTypeSupergroup},
+			Text: words,
 		}}
 		if err := b.handleBatch(t.Context(), []telego.Update{update}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if m := w.messages(group); len(m) != 1 || !strings.Contains(m[0].Text, "private chats only") {
 		t.Errorf("in the group: %+v", m)
 	}
@@ -148,11 +158,13 @@ func TestAlertsReachAdministratorsOnce(t *testing.T) {
 	w.run(w.bot())
 	w.writes(boss, "ru", "/start")
 	w.sees(boss, "Выберите файл")
+
 	for range 3 {
 		if err := w.store.RaiseAlert(t.Context(), store.AlertStorageToken); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	w.sees(boss, "🚨", "токен")
 	if n := len(w.messages(boss)); n != 2 {
 		t.Errorf("%d messages", n)

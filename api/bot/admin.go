@@ -61,15 +61,18 @@ func (b *Bot) listPending(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
+
 	lines := []string{r.say(textPendingUsers)}
 	var buttons [][]telego.InlineKeyboardButton
 	for _, user := range users {
 		lines = append(lines, r.say(textPendingUser, user.ID, html.EscapeString(user.Name)))
 		buttons = append(buttons, decisionButtons(r.user.Language, user))
 	}
+
 	if len(users) == 0 {
 		lines = []string{r.say(textNobodyWaits)}
 	}
+
 	b.post(ctx, r.chat, view{text: strings.Join(lines, "\n"), rows: buttons})
 	return nil
 }
@@ -91,32 +94,39 @@ func (b *Bot) decide(ctx context.Context, r *request, id int64, status string) e
 	if id == r.user.ID {
 		return fault.New(fault.OwnAccess, "administrators do not decide about themselves")
 	}
+
 	user, err := b.store.UserByID(ctx, id)
 	if err != nil {
 		return err
 	}
+
 	changed := user.Status != status
 	if changed {
 		if user, err = b.store.ChangeUser(ctx, id, store.UserChange{Status: status}); err != nil {
 			return err
 		}
 	}
+
 	r.subject = subjectOf(id)
 	if changed && status == store.UserActive && user.TelegramID != nil {
 		b.post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
 	}
+
 	said := textUserActive
 	if status == store.UserBlocked {
 		said = textUserBlocked
 	}
+
 	v := view{
 		text: r.say(said, user.ID, html.EscapeString(user.Name)),
 		rows: rows(decisionButtons(r.user.Language, user)),
 	}
+
 	if r.click == "" {
 		b.post(ctx, r.chat, v)
 		return nil
 	}
+
 	if outcome, err := b.answer(ctx, true, func() error { return b.edit(ctx, r.chat, r.message, v) }); outcome != done {
 		b.log.Info("bot: the question is not redrawn", "user", who(r.chat), "error", err)
 	}

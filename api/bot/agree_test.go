@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestAMemberIsToldAndNamedOnceTheyAgree lets Anna into a workspace: she may act at once, is a number to others and hears nothing, until
-// she presses the button that her lists show.
+// TestAMemberIsToldAndNamedOnceTheyAgree lets Anna into a workspace: she may act at once, is a number to others and
+// hears nothing, until she presses the button that her lists show.
 func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -28,6 +28,7 @@ func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	if told := w.told(anna, ""); len(told) != 0 {
 		t.Errorf("who has not agreed is told %+v", told)
 	}
+
 	w.writes(boris, "ru", "/task 1")
 	if card := w.sees(boris, "№1 <b>Given thing</b>", "Исполнитель: "); strings.Contains(card.Text, "Anna") {
 		t.Errorf("named before she has agreed: %s", card.Text)

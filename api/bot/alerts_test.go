@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is over.
+// TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is
+// over.
 func TestIncidentsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -24,6 +25,7 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	raise := func() { t.Helper(); must(w.store.RaiseAlert(ctx, store.AlertFindings)) }
 	resolve := func() { t.Helper(); must(w.store.ResolveAlert(ctx, store.AlertFindings)) }
 	count := func(start string) (n int) {
@@ -34,12 +36,14 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 		}
 		return n
 	}
+
 	raise()
 	w.sees(boss, "🚨 The record and the workflows differed")
 	for range 3 { // it flaps
 		resolve()
 		raise()
 	}
+
 	stop()
 	w.run(w.bot())
 	resolve()
@@ -47,6 +51,7 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 	if n := count("🚨"); n != 1 {
 		t.Errorf("it was told %d times that it began", n)
 	}
+
 	raise() // another one
 	w.eventually("the next incident is told", func() bool { return count("🚨") == 2 })
 	resolve()
@@ -56,7 +61,8 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestServiceCutOff counts an outage from when serving is cut off: the next look at PostgreSQL comes after all that was begun has ended.
+// TestServiceCutOff counts an outage from when serving is cut off: the next look at PostgreSQL comes after all that was
+// begun has ended.
 func TestServiceCutOff(t *testing.T) {
 	t.Parallel()
 	b := newRig(t).bot()

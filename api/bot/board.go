@@ -56,15 +56,19 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 		if b.pace.silent() {
 			continue
 		}
+
 		if err != nil {
 			events, err = b.store.EventsNow(ctx)
 		}
+
 		if err == nil {
 			events, err = b.hurryEnded(ctx, events)
 		}
+
 		if err == nil {
 			err = b.refreshLiveMessages(ctx)
 		}
+
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: boards wait", "error", err)
 			sleep(ctx, firstPause)
@@ -78,6 +82,7 @@ func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor,
 	if err != nil {
 		return after, err
 	}
+
 	for _, event := range events {
 		kind, shown := b.liveMessages[event.Workload]
 		id, notANumber := strconv.ParseInt(event.EntityID, 10, 64)
@@ -88,6 +93,7 @@ func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor,
 		}
 		after = event.Cursor()
 	}
+
 	return after, nil
 }
 
@@ -97,8 +103,10 @@ func (b *Bot) refreshLiveMessages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	work, done := withGrace(ctx)
 	defer done()
+
 	slots := make(chan struct{}, liveMessagesAtOnce)
 	var refreshing sync.WaitGroup
 	for _, board := range boards {
@@ -110,6 +118,7 @@ func (b *Bot) refreshLiveMessages(ctx context.Context) error {
 			}
 		})
 	}
+
 	refreshing.Wait()
 	return nil
 }
@@ -120,6 +129,7 @@ func (b *Bot) refresh(ctx context.Context, board store.LiveMessage) error {
 	if !known { // a newer version of the program made it
 		return fmt.Errorf("no board for workload %q", board.Workload)
 	}
+
 	now, err := b.draw(ctx, kind, board)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
 		board.State = store.LiveMessageLost
@@ -128,6 +138,7 @@ func (b *Bot) refresh(ctx context.Context, board store.LiveMessage) error {
 	if err != nil {
 		return err
 	}
+
 	silentPost := board.MessageID == nil && board.State == store.LiveMessageSending && !now.ended
 	switch {
 	case silentPost: // the first message may have arrived, and a second one would show the same twice: wait for the end
@@ -137,12 +148,14 @@ func (b *Bot) refresh(ctx context.Context, board store.LiveMessage) error {
 	case !now.ended && !b.pace.turn(board.ChatID):
 		return b.store.SaveLiveMessage(ctx, board, b.pace.inChat)
 	}
+
 	if err := b.pace.limiter.Wait(ctx); err != nil {
 		return err
 	}
 	if board.MessageID != nil {
 		return b.settle(ctx, board, now, b.edit(ctx, board.ChatID, *board.MessageID, now.view))
 	}
+
 	return b.first(ctx, board, now)
 }
 
@@ -164,6 +177,7 @@ func (b *Bot) first(ctx context.Context, board store.LiveMessage, now face) erro
 			return err
 		}
 	}
+
 	message, err := b.send(ctx, board.ChatID, now.view)
 	switch outcome, _ := fateOf(err); {
 	case outcome == done:
@@ -172,11 +186,15 @@ func (b *Bot) first(ctx context.Context, board store.LiveMessage, now face) erro
 		board.State = store.LiveMessageFinal
 		return b.save(ctx, board)
 	case outcome == unknown:
-		b.log.Warn("bot: first message of a board without an answer", "workload", board.Workload, "entity", board.EntityID, "error", err)
+		b.log.Warn(
+			"bot: first message of a board without an answer", "workload", board.Workload, "entity", board.EntityID, "error",
+			err,
+		)
 		return b.save(ctx, board)
 	case outcome == later:
 		board.State = before
 	}
+
 	return b.settle(ctx, board, now, err)
 }
 
@@ -204,5 +222,7 @@ func (b *Bot) settle(ctx context.Context, board store.LiveMessage, now face, err
 
 // save records a board after something was sent: that must not be forgotten because PostgreSQL is away for a moment.
 func (b *Bot) save(ctx context.Context, board store.LiveMessage) error {
-	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveLiveMessage(ctx, board, b.liveMessages[board.Workload].every) })
+	return store.RetryWhileUnavailable(
+		ctx, func() error { return b.store.SaveLiveMessage(ctx, board, b.liveMessages[board.Workload].every) },
+	)
 }

@@ -62,6 +62,7 @@ func TestABoardFollowsItsJob(t *testing.T) {
 		w.moves(job.ID, func(j *store.Job) { j.BytesSent = int64(percent * 20_000) })
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	w.sees(anna, "Отправляю: 98% (957 КБ из 977 КБ)", "▓")
 	w.moves(job.ID, func(j *store.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
 	w.sees(anna, "Telegram загружает")
@@ -71,16 +72,19 @@ func TestABoardFollowsItsJob(t *testing.T) {
 	if m := w.sees(anna, "останавливается"); len(m.Buttons) != 0 {
 		t.Error("a job that is being stopped can be stopped again")
 	}
+
 	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	last := w.sees(anna, "✅ Доставлено")
 	if len(last.Buttons) != 0 || len(w.board(anna, "film.mp4")) != 1 {
 		t.Errorf("the board: %+v", w.board(anna, "film.mp4"))
 	}
+
 	for i, edit := range last.Edits[1 : len(last.Edits)-1] { // all but the end
 		if gap := edit.At.Sub(last.Edits[i].At); gap < 1950*time.Millisecond {
 			t.Errorf("edit %d came %v after the one before", i+1, gap)
 		}
 	}
+
 	w.eventually("rest", func() bool {
 		due, err := w.store.ClaimLiveMessages(t.Context(), 10, 0)
 		return err == nil && len(due) == 0
@@ -92,6 +96,7 @@ func TestHowBoardsEnd(t *testing.T) {
 	w := newRig(t)
 	w.run(w.bot())
 	w.known(anna, "en")
+
 	for name, end := range map[string]struct {
 		state lifecycle.DeliveryState
 		code  fault.Code
@@ -109,6 +114,7 @@ func TestHowBoardsEnd(t *testing.T) {
 		w.moves(job.ID, func(j *store.Job) { j.State, j.LastError = end.state, string(end.code) })
 		w.sees(anna, append(end.shown, name)...)
 	}
+
 	job := w.job(anna, "again.bin")
 	w.moves(job.ID, func(j *store.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
 	w.sees(anna, "again.bin", "try 2 of 3", "The files cannot be reached now", "In line")
@@ -117,6 +123,7 @@ func TestHowBoardsEnd(t *testing.T) {
 	w.sees(anna, "again.bin", "Next try at 12:00:07 UTC, given up at 13:00:07 UTC")
 	w.moves(job.ID, func(j *store.Job) { j.LastError = string(fault.PausedByOperator) })
 	w.sees(anna, "again.bin", "An operator has paused it")
+
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "Yandex") || strings.Contains(m.Text, "disk:") {
 			t.Error("the storage has a name:", m.Text)
@@ -158,6 +165,7 @@ func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
 		t.Fatalf("the board: %+v", shown)
 	}
+
 	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "a.txt", "Delivered")
 	time.Sleep(time.Second)
@@ -178,11 +186,15 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	if waited := time.Since(asked); waited < 2*time.Second {
 		t.Errorf("the first message came after %v", waited)
 	}
+
 	w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: "429", RetryAfter: 2, Times: 1})
 	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
 	w.eventually("a refusal", func() bool {
-		return slices.ContainsFunc(w.telegram.Requests(), func(r sim.Request) bool { return r.Status == 429 && strings.Contains(r.Path, "edit") })
+		return slices.ContainsFunc(
+			w.telegram.Requests(), func(r sim.Request) bool { return r.Status == 429 && strings.Contains(r.Path, "edit") },
+		)
 	})
+
 	refused := time.Now()
 	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the board
 	w.sees(anna, "a.txt", "Delivered")
@@ -204,6 +216,7 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			w.known(anna, "en")
 			job := w.job(anna, "a.txt")
 			w.sees(anna, "a.txt", "In line")
+
 			if kind == "deleted" {
 				board := w.board(anna, "a.txt")[0]
 				b := w.bot()
@@ -211,6 +224,7 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			} else {
 				w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: kind, Times: 1})
 			}
+
 			w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 			switch kind {
 			case "500", "lost_answer":
@@ -219,6 +233,7 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			default:
 				w.eventually("a lost board", func() bool { return w.boardState(job.ID) == store.LiveMessageLost })
 			}
+
 			if shown := w.board(anna, "a.txt"); len(shown) > 1 {
 				t.Errorf("the board: %+v", shown)
 			}

@@ -61,7 +61,8 @@ func (b *Bot) addBook(ctx context.Context, r *request, _ []string) error {
 	return b.pursue(ctx, r, w)
 }
 
-// findBook looks for the book that a person means, by its number or by words, and lets them choose where that is not clear.
+// findBook looks for the book that a person means, by its number or by words, and lets them choose where that is not
+// clear.
 func (b *Bot) findBook(ctx context.Context, r *request, w wish) error {
 	if id, ok := readNumber(w.Words); ok {
 		book, err := b.downloads.Book(ctx, id)
@@ -73,6 +74,7 @@ func (b *Bot) findBook(ctx context.Context, r *request, w wish) error {
 			return err
 		}
 	}
+
 	return b.showBooks(ctx, r, w, 0)
 }
 
@@ -100,6 +102,7 @@ func (b *Bot) showBooks(ctx context.Context, r *request, w wish, before int64) e
 		w.Book = books[0].ID
 		return b.pursue(ctx, r, w)
 	}
+
 	more := len(books) > booksPerPage
 	b.show(ctx, r, booksView(r.user.Language, w, books[:min(booksPerPage, len(books))], before, more))
 	return nil
@@ -110,10 +113,12 @@ func booksView(language string, w wish, books []store.Book, before int64, more b
 	if w.Words != "" {
 		text = textResults.in(language, html.EscapeString(clean(w.Words)))
 	}
+
 	var drawn [][]telego.InlineKeyboardButton
 	for _, book := range books {
 		drawn = append(drawn, press(bookMarks[book.State]+" "+label(bookName(book)), "bk", book.ID))
 	}
+
 	switch {
 	case len(books) > 0:
 		text += "\n\n" + textChooseBook.in(language)
@@ -123,10 +128,12 @@ func booksView(language string, w wish, books []store.Book, before int64, more b
 	default:
 		text += "\n\n" + textNoBooks.in(language)
 	}
+
 	var turn []telego.InlineKeyboardButton
 	if before != 0 {
 		turn = append(turn, press(labelNewest.in(language), "bp", 0)...)
 	}
+
 	if more {
 		turn = append(turn, press(labelOlder.in(language), "bp", books[len(books)-1].ID)...)
 	}
@@ -163,20 +170,26 @@ func (b *Bot) chooseBook(ctx context.Context, r *request, args []string) error {
 	return b.pursue(ctx, r, w)
 }
 
-// showBook shows the card of a book, with a note on top. It asks for a medium and a link when there is a wish to fulfil.
+// showBook shows the card of a book, with a note on top. It asks for a medium and a link when there is a wish to
+// fulfil.
 func (b *Bot) showBook(ctx context.Context, r *request, w wish, note string) error {
 	book, err := b.downloads.Book(ctx, w.Book)
 	if err != nil {
 		return err
 	}
-	jobs, err := b.downloads.List(ctx, r.user, store.DownloadFilter{UserID: r.user.ID, BookID: w.Book, Active: true, Limit: len(store.MediaTypes)})
+
+	jobs, err := b.downloads.List(
+		ctx, r.user, store.DownloadFilter{UserID: r.user.ID, BookID: w.Book, Active: true, Limit: len(store.MediaTypes)},
+	)
 	if err != nil {
 		return err
 	}
+
 	card := bookCard(r.user.Language, book, jobs)
 	if note != "" {
 		card.text = note + "\n\n" + card.text
 	}
+
 	switch {
 	case w.Key == "":
 	case w.Link != "":
@@ -184,6 +197,7 @@ func (b *Bot) showBook(ctx context.Context, r *request, w wish, note string) err
 	default:
 		card.text, card.ask = card.text+"\n\n"+r.say(textAskLink), w.asked()
 	}
+
 	b.show(ctx, r, card)
 	return nil
 }
@@ -196,6 +210,7 @@ func bookCard(language string, book store.Book, jobs []store.Download) view {
 		lines = append(lines, mediaNames[medium].in(language)+": "+mediumStanding(book, medium).in(language))
 		media = append(media, press(labelGetMedium.in(language, mediaNames[medium].in(language)), "dm", book.ID, medium)...)
 	}
+
 	for _, job := range jobs {
 		lines = append(lines, "", textDownloadOf.in(language, job.ID, mediaNames[job.MediaType].in(language)))
 		lines = append(lines, downloadStanding(language, job)...)

@@ -5,8 +5,8 @@
 //	boards: what changed → drawn → one message per entity, edited (board.go)
 //	notices: what happened to an entity → one new message to each whom it concerns (notices.go)
 //
-// A workload adds a file with its commands and buttons, one that draws its board, and one that draws its news; all are listed
-// in New.
+// A workload adds a file with its commands and buttons, one that draws its board, and one that draws its news; all are
+// listed in New.
 package bot
 
 import (
@@ -104,8 +104,9 @@ const (
 // New makes the bot; Run lets it work.
 func New(o Options) *Bot {
 	b := &Bot{
-		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads, transactions: o.Transactions,
-		catalog: o.Catalog, status: o.Status, log: o.Log,
+		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads,
+		transactions: o.Transactions,
+		catalog:      o.Catalog, status: o.Status, log: o.Log,
 		requests: cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0)), strangers: o.Strangers, onRefused: o.OnRefused,
 		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
 		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
@@ -113,10 +114,25 @@ func New(o Options) *Bot {
 		alertCalm:     cmp.Or(o.AlertCalm, store.AlertCalm),
 		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
 	}
-	b.commands = slices.Concat(b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(), b.adminCommands())
-	b.buttons = slices.Concat(b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons())
-	b.liveMessages = map[string]liveMessageKind{store.DeliveryLiveMessages: b.deliveryLiveMessage(), store.DownloadLiveMessages: b.downloadLiveMessage()}
-	b.notices = map[string]noticeKind{store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews, store.SmallTransferNotices: b.smallTransferNews}
+
+	b.commands = slices.Concat(
+		b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(),
+		b.adminCommands(),
+	)
+
+	b.buttons = slices.Concat(
+		b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons(),
+	)
+
+	b.liveMessages = map[string]liveMessageKind{
+		store.DeliveryLiveMessages: b.deliveryLiveMessage(), store.DownloadLiveMessages: b.downloadLiveMessage(),
+	}
+
+	b.notices = map[string]noticeKind{
+		store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews,
+		store.SmallTransferNotices: b.smallTransferNews,
+	}
+
 	b.pace = newPace(b.editEvery)
 	return b
 }
@@ -128,14 +144,17 @@ func (b *Bot) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: standing by", "error", err)
 		}
+
 		switch {
 		case fault.CodeOf(err) == fault.StoreUnavailable:
 			b.databaseIsAway()
 		case err == nil && !served:
 			b.databaseAway = time.Time{} // the process that serves tells of it
 		}
+
 		sleep(ctx, standBy)
 	}
+
 	return nil
 }
 

@@ -79,6 +79,7 @@ func read(update telego.Update) (incoming, bool) {
 	default:
 		return in, false
 	}
+
 	return in, true
 }
 
@@ -91,6 +92,7 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 	if err != nil {
 		return err
 	}
+
 	name, run := b.route(r)
 	asked := b.commandNamed(name)
 	if refusal, refused := refusalOf(r.user, asked); refused {
@@ -99,9 +101,11 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 	if mayGoOn, err := b.takeRequest(ctx, r); !mayGoOn {
 		return err
 	}
+
 	if r.user.IsAdmin() {
 		ctx = store.Reserved(ctx) // administrators do not queue behind users
 	}
+
 	if err := traced(ctx, "bot /"+name, r, run); err != nil {
 		return err
 	}
@@ -109,6 +113,7 @@ func (b *Bot) respond(ctx context.Context, r *request) (err error) {
 		// What is done is not done again because the audit log is away for a moment.
 		return store.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
 	}
+
 	return nil
 }
 
@@ -134,6 +139,7 @@ func (b *Bot) route(r *request) (name string, run func(context.Context, *request
 		}
 		return "help", func(context.Context, *request) error { return hint{text: textStaleButton} }
 	}
+
 	typed, isCommand := strings.CutPrefix(r.words, "/")
 	switch {
 	case isCommand:
@@ -144,14 +150,17 @@ func (b *Bot) route(r *request) (name string, run func(context.Context, *request
 	default:
 		return "files", b.searchWords
 	}
+
 	if fields := strings.Fields(typed); len(fields) > 0 {
 		name = fields[0]
 	}
+
 	r.args = strings.TrimSpace(strings.TrimPrefix(typed, name))
 	name, _, _ = strings.Cut(strings.ToLower(name), "@") // Telegram may add the bot's name
 	if known := b.commandNamed(name); known.run != nil {
 		return name, known.run
 	}
+
 	return "help", func(context.Context, *request) error { return hint{text: textUnknownCommand} }
 }
 
@@ -184,20 +193,24 @@ func (b *Bot) explain(ctx context.Context, r *request, err error) {
 		b.tell(ctx, r, r.say(h.text, h.args...))
 		return
 	}
+
 	b.countRefused(err)
 	problem := fault.As(err)
 	if problem == nil {
 		problem = fault.New(fault.Internal, "unexpected").WithCause(err)
 	}
+
 	if problem.Code == fault.Internal {
 		b.log.Error("bot: request failed", "user", who(r.from.ID), "update", r.update, "error", problem.Cause)
 	} else {
 		b.log.Info("bot: request refused", "user", who(r.from.ID), "update", r.update, "code", problem.Code)
 	}
+
 	if t, ok := quotaText(problem); ok && problem.Code == fault.QuotaExceeded {
 		b.tell(ctx, r, r.say(t, problem.Details["maximum"]))
 		return
 	}
+
 	b.tell(ctx, r, r.say(faultText(problem.Code)))
 }
 

@@ -13,14 +13,16 @@ import (
 
 // wish is what a person has said of a download so far; the conversation keeps it while the menu asks for the rest.
 type wish struct {
-	Key    string `json:"key"`              // of the request that it will be: the same once more, after a crash, is the same download
+	// of the request that it will be: the same once more, after a crash, is the same download
+	Key    string `json:"key"`
 	Book   int64  `json:"book,omitempty"`   // 0: not chosen yet
 	Words  string `json:"words,omitempty"`  // by which a book is searched for
 	Medium string `json:"medium,omitempty"` // empty: not chosen yet
 	Link   string `json:"link,omitempty"`   // empty: not given yet
 }
 
-// askedWish begins what the conversation remembers while the menu asks something about a download: "download:<the wish>".
+// askedWish begins what the conversation remembers while the menu asks something about a download: "download:<the
+// wish>".
 const askedWish = "download:"
 
 func asksForWish(ask string) bool { return strings.HasPrefix(ask, askedWish) }
@@ -55,8 +57,8 @@ func isLink(word string) bool {
 
 func hasLink(words string) bool { return slices.ContainsFunc(strings.Fields(words), isLink) }
 
-// readWish reads "<book> <link> [medium]", of which any part may be missing. The name of a medium may be a part of a title, so it counts
-// behind a link or a number only.
+// readWish reads "<book> <link> [medium]", of which any part may be missing. The name of a medium may be a part of a
+// title, so it counts behind a link or a number only.
 func readWish(said string) (w wish) {
 	var words []string
 	for _, word := range strings.Fields(said) {
@@ -71,6 +73,7 @@ func readWish(said string) (w wish) {
 			words = append(words, word)
 		}
 	}
+
 	w.Words = strings.Join(words, " ")
 	return w
 }
@@ -100,13 +103,14 @@ func (b *Bot) askDownload(ctx context.Context, r *request) error {
 	return b.pursue(ctx, r, w)
 }
 
-// takeWish takes what a person wrote for what the menu has asked about a download, or for the begin of one: a link that comes out
-// of the blue.
+// takeWish takes what a person wrote for what the menu has asked about a download, or for the begin of one: a link that
+// comes out of the blue.
 func (b *Bot) takeWish(ctx context.Context, r *request) error {
 	w, asked := r.wishOf()
 	if asked {
 		r.message = r.conv.MessageID
 	}
+
 	said := readWish(r.words)
 	switch medium := mediumCalled(said.Words); {
 	case r.words == "": // a picture, say: the question stands
@@ -119,9 +123,11 @@ func (b *Bot) takeWish(ctx context.Context, r *request) error {
 	default:
 		return hint{text: textBadLink}
 	}
+
 	if said.Link != "" {
 		w.Link = said.Link
 	}
+
 	if said.Medium != "" {
 		w.Medium = said.Medium
 	}
@@ -168,7 +174,9 @@ func (b *Bot) askLink(ctx context.Context, r *request, w wish, note string) erro
 
 // fulfil starts the download, and shows the book with a note of that; the download itself has a message of its own.
 func (b *Bot) fulfil(ctx context.Context, r *request, w wish) error {
-	job, created, err := b.begin(ctx, r, service.DownloadAsk{BookID: w.Book, MediaType: w.Medium, SourceURL: w.Link, Key: w.Key})
+	job, created, err := b.begin(
+		ctx, r, service.DownloadAsk{BookID: w.Book, MediaType: w.Medium, SourceURL: w.Link, Key: w.Key},
+	)
 	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen
 		w.Link = ""
 		return b.askLink(ctx, r, w, "⚠️ "+r.say(textBadLink))
@@ -176,10 +184,12 @@ func (b *Bot) fulfil(ctx context.Context, r *request, w wish) error {
 	if err != nil {
 		return err
 	}
+
 	if !created && job.SourceURL != w.Link {
 		r.note = r.say(textDownloadOther, job.ID)
 		return b.showBook(ctx, r, wish{Book: w.Book}, "⚠️ "+r.note)
 	}
+
 	r.note = r.say(began(created), job.ID)
 	return b.showBook(ctx, r, wish{Book: w.Book}, "✅ "+r.note)
 }

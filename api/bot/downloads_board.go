@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// downloadLooks is how many pauses between edits pass between two looks at a download: its progress comes by the poll, and it may
-// take days.
+// downloadLooks is how many pauses between edits pass between two looks at a download: its progress comes by the poll,
+// and it may take days.
 const downloadLooks = 4
 
 // downloadLiveMessage shows download jobs.
@@ -38,6 +38,7 @@ func downloadFace(viewer store.User, job store.Download) face {
 	if lifecycle.Download.Terminal(job.State) {
 		return face{view: view{text: text}, ended: true}
 	}
+
 	var stop []telego.InlineKeyboardButton
 	if canCancel(viewer, job) {
 		stop = press(labelStop.in(language), "dx", job.ID)
@@ -67,6 +68,7 @@ func downloadStanding(language string, job store.Download) (lines []string) {
 	case lifecycle.DownloadCanceled:
 		return append(lines, textDownloadCanceled.in(language))
 	}
+
 	switch {
 	case job.CancelRequestedAt != nil:
 		lines = append(lines, textStoppingNow.in(language))
@@ -78,6 +80,7 @@ func downloadStanding(language string, job store.Download) (lines []string) {
 	case job.Attention != "":
 		lines = append(lines, "⚠️ "+faultText(fault.Code(job.Attention)).in(language))
 	}
+
 	return lines
 }
 
@@ -99,7 +102,11 @@ func downloading(language string, job store.Download) []string {
 	if job.Size == 0 {
 		return []string{textDownloadBegun.in(language)}
 	}
-	amount := textDownloadAmount.in(language, percent, sizeIn(language, int64(job.Progress*float64(job.Size))), sizeIn(language, job.Size))
+
+	amount := textDownloadAmount.in(
+		language, percent, sizeIn(language, int64(job.Progress*float64(job.Size))), sizeIn(language, job.Size),
+	)
+
 	speed := textNoSpeed.in(language)
 	if job.Speed > 0 {
 		speed = textSpeed.in(language, sizeIn(language, job.Speed))
@@ -107,6 +114,7 @@ func downloading(language string, job store.Download) []string {
 			speed += " · " + textTimeLeft.in(language, durationIn(language, *job.ETA))
 		}
 	}
+
 	return []string{bar(percent), amount, speed}
 }
 
@@ -125,5 +133,7 @@ func whyFailed(language string, job store.Download) string {
 
 // canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canCancel(user store.User, job store.Download) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(
+		service.DownloadActions(user, job), lifecycle.DownloadActionCancel,
+	)
 }

@@ -36,27 +36,34 @@ func TestABoardFollowsItsDownload(t *testing.T) {
 	if _, err := w.store.NoteDownloadTrouble(t.Context(), job.ID, string(fault.NoFreeSpace), false); err != nil {
 		t.Fatal(err)
 	}
+
 	w.sees(boris, "№1", "Мало свободного места")
 	if err := w.store.MarkDownloadAdded(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}
+
 	w.sees(boris, "№1", "🔎 Ищу, кто раздаёт")
 	w.becomes(job, store.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	w.sees(boris, "№1", "⏳ Началась")
 	left := int64(3*86400 + 5*3600)
 	w.progresses(job, store.DownloadProgress{Size: 4 << 30, Progress: 0.256, Speed: 1_500_000, ETA: &left})
 	w.sees(boris, "№1", "▓▓▓░░░░░░░░░\n⬇️ 25% (1,0 ГБ из 4,0 ГБ)\n1,4 МБ в секунду · осталось 3 д 5 ч", "✖️ Отменить")
-	w.becomes(job, store.Event{Type: lifecycle.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now })
+	w.becomes(
+		job, store.Event{Type: lifecycle.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now },
+	)
 	w.sees(boris, "№1", "Сейчас её нет в программе загрузки")
 	w.becomes(job, store.Event{Type: lifecycle.DownloadFoundAgain}, func(d *store.Download) { d.FirstNotFoundAt = nil })
 	w.progresses(job, store.DownloadProgress{Progress: 0.999})
-	w.becomes(job, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.becomes(
+		job, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) },
+	)
 	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
 	w.completes(job)
 	last := w.sees(boris, "📥 №1", "✅ В библиотеке, 4,0 ГБ")
 	if len(last.Buttons) != 0 || len(w.board(boris, "📥 №1")) != 1 {
 		t.Errorf("the board: %+v", w.board(boris, "📥 №1"))
 	}
+
 	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.\n4,0 ГБ") // a message of its own
 	w.presses(boris, "📖 Открыть книгу")
 	w.sees(boris, "📖 <b>&lt;Колёса&gt;</b>", "текст: ✅ в библиотеке", "аудио: пока нет")
@@ -77,6 +84,7 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 		w.progresses(job, store.DownloadProgress{Size: 1000, Progress: float64(i) / 100})
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	w.sees(anna, "📥 #1", "⬇️ 59%")
 	edits := w.board(anna, "📥 #1")[0].Edits
 	for i, edit := range edits[1:] {
@@ -84,6 +92,7 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 			t.Errorf("edit %d came %v after the one before", i+1, gap)
 		}
 	}
+
 	w.fails(job, string(fault.MissingExternalJob)) // the end does not wait
 	w.sees(anna, "📥 #1", "❌ Not downloaded\nIt disappeared from the download program.")
 }
@@ -93,6 +102,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w, _ := newReader(t)
 	w.writes(boss, "en", "/books") // the menu: notices leave it alone
 	reason := func(code fault.Code) *string { text := string(code); return &text }
+
 	for title, c := range map[string]struct {
 		code   fault.Code
 		detail fault.Code
@@ -112,7 +122,10 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 		w.sees(anna, "❌ <b>"+title+"</b> (text) was not downloaded.\n"+c.said, "🔁 Try again")
 	}
 
-	own, theirs, operators := w.starts(anna, w.addsBook(boss, "Own", "")), w.starts(anna, w.addsBook(boss, "Theirs", "")), w.starts(anna, w.addsBook(boss, "Operators", ""))
+	own, theirs, operators := w.starts(anna, w.addsBook(boss, "Own", "")), w.starts(
+		anna, w.addsBook(boss, "Theirs", ""),
+	), w.starts(anna, w.addsBook(boss, "Operators", ""))
+
 	idle := w.starts(anna, w.addsBook(boss, "Idle", ""))
 	w.cancels(own, &own.UserID, string(fault.CancelledByUser))
 	bossID := w.user(boss).ID
@@ -125,7 +138,9 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for long")
 
 	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
-	w.becomes(slow, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) })
+	w.becomes(
+		slow, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) },
+	)
 	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) stands still.\nThere has been no progress for long", "✖️ Cancel")
 	w.presses(anna, "dx:"+number64(slow.ID))
 	w.notes(anna, "is being stopped")
@@ -135,9 +150,11 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	} else if slices.ContainsFunc(told, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
 		t.Errorf("a notice is edited, or without need: %+v", told)
 	}
+
 	if n := len(w.downloadNotices(boss)); n != 0 {
 		t.Errorf("%d notices of others' downloads", n)
 	}
+
 	w.presses(anna, "🔁 Try again")
 	w.notes(anna, "has begun")
 }
@@ -149,6 +166,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	for _, title := range []string{"One", "Two", "Three"} { // nobody serves the bot
 		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
 	}
+
 	due, err := w.store.DueNotices(t.Context(), []string{store.DownloadNotices}, 10)
 	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
 		t.Fatal(due, err)
@@ -156,6 +174,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil { // and one dies while it sends the first
 		t.Fatal(err)
 	}
+
 	w.sql(`UPDATE boards SET state = 'lost'`) // the messages about the jobs would come in between
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
 	stop = w.run(w.bot())
@@ -167,6 +186,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	w.completes(w.starts(anna, w.addsBook(anna, "Four", "")))
 	w.sees(anna, "<b>Four</b> (text) is in the library")
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sending unknown sent sent" })
+
 	for title, want := range map[string]int{"One": 0, "Two": 1, "Three": 1, "Four": 1} {
 		if n := len(w.board(anna, "✅ <b>"+title+"</b>")); n != want {
 			t.Errorf("%s was told %d times", title, n)
@@ -182,6 +202,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.completes(job)
 	other := w.starts(boris, w.addsBook(boss, "Carts", ""))
 	w.sees(boris, "📥 №2", "✖️")
@@ -189,7 +210,10 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	w.completes(other)
 	w.eventually("two lost notices", func() bool { return strings.Join(w.noticeStates(), " ") == "lost lost" })
 	// A workload of a release to come holds nobody up.
-	w.sql(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'another', 'x', 1, '-infinity')`, w.user(boss).ID)
+	w.sql(
+		`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'another', 'x', 1, '-infinity')`,
+		w.user(boss).ID,
+	)
 	w.completes(w.starts(boss, w.addsBook(boss, "Last", "")))
 	w.sees(boss, "✅ <b>Last</b> (text) is in the library.")
 }
@@ -201,14 +225,19 @@ func TestNoticesOfTheReleaseBefore(t *testing.T) {
 	w.task(boss, space, store.NewTask{Title: "Paint the fence"})
 	w.told(boss, "")
 	stop()
+
 	for state, person := range map[string]int64{"due": anna, "sending": boris} {
-		w.sql(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, 1, 1, $2, now())`, w.user(person).ID, state)
+		w.sql(
+			`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, 1, 1, $2, now())`, w.user(person).ID, state,
+		)
 	}
+
 	w.run(w.bot())
 	w.sees(anna, "#1 <b>Paint the fence</b>", "🎁")
 	if n := len(w.told(boris, "")); n != 0 {
 		t.Errorf("%d notices that may have been sent", n)
 	}
+
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sending" })
 }
 
@@ -220,12 +249,14 @@ func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	w.sees(boss, "🚨 qBittorrent has not answered for some minutes")
 	for range 2 {
 		if err := w.store.ResolveAlert(t.Context(), store.AlertDownloadsAway); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	w.sees(boss, "✅ qBittorrent answers again.")
 	if len(w.messages(boss)) != 3 || len(w.messages(anna)) != 1 {
 		t.Errorf("%+v", w.messages(boss))
@@ -235,7 +266,8 @@ func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
 func TestTimesForPeople(t *testing.T) {
 	t.Parallel()
 	for seconds, want := range map[int64]string{
-		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min", 86400: "1 d 0 h", 172799: "2 d 0 h",
+		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min",
+		86400: "1 d 0 h", 172799: "2 d 0 h",
 	} {
 		if got := durationIn(english, seconds); got != want {
 			t.Errorf("%d s: %q, want %q", seconds, got, want)

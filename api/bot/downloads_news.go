@@ -39,6 +39,7 @@ func downloadNewsView(viewer store.User, job store.Download, event store.Streame
 			next = press(labelStop.in(language), "dx", job.ID)
 		}
 	}
+
 	return view{
 		text: said.in(language, bookOf(language, job), mediaNames[job.MediaType].in(language)) + "\n" + why,
 		rows: rows(next),

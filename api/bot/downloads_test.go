@@ -33,7 +33,10 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	w.writes(anna, "en", "/books")
 	w.sees(anna, "📚 <b>Books</b>", "There are none yet")
 	w.writes(anna, "en", "/book new Wheels & <Carts> / A. Cartwright")
-	w.sees(anna, "✅ The book is added.", "<b>Wheels &amp; &lt;Carts&gt;</b>\nA. Cartwright", "text: none yet", "Send me a magnet link")
+	w.sees(
+		anna, "✅ The book is added.", "<b>Wheels &amp; &lt;Carts&gt;</b>\nA. Cartwright", "text: none yet",
+		"Send me a magnet link",
+	)
 	w.writes(anna, "en", "carts") // the card asks for a link
 	w.sees(anna, "not a link that I can use")
 	w.presses(anna, "⬇️ audio")
@@ -48,10 +51,12 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	if strings.Contains(card.Text, "Send me") {
 		t.Error("it asks on:", card.Text)
 	}
+
 	w.sees(anna, "📥 #1 <b>Wheels &amp; &lt;Carts&gt;</b> (audio)", "✖️ Cancel")
 	if jobs := w.downloads(); len(jobs) != 1 || jobs[0].MediaType != store.MediaAudio || jobs[0].SourceURL != otherMagnet || jobs[0].UserID != w.user(anna).ID {
 		t.Errorf("%+v", jobs)
 	}
+
 	w.writes(anna, "en", "wheels") // the question is over: files are searched for again
 	w.sees(anna, "🔎 <b>wheels</b>", "Nothing was found.")
 
@@ -76,6 +81,7 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	for _, title := range []string{"War and Peace", "War of the Worlds", "Audio", "1984"} {
 		w.addsBook(boss, title, "")
 	}
+
 	begun := func(book int64, medium string) {
 		t.Helper()
 		jobs := w.downloads()
@@ -85,6 +91,7 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 			t.Errorf("%+v", last)
 		}
 	}
+
 	for _, c := range []struct {
 		words, medium string
 		book          int64
@@ -100,6 +107,7 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 		w.eventually("a download by "+c.words, func() bool { return len(w.downloads()) > before })
 		begun(c.book, c.medium)
 	}
+
 	w.writes(anna, "en", "/download #1 "+magnet)
 	w.sees(anna, "✅ This is download #1, asked for already.")
 	w.writes(anna, "en", "/download #1 "+otherMagnet)
@@ -128,9 +136,11 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	if len(w.downloads()) != 6 {
 		t.Errorf("%d downloads", len(w.downloads()))
 	}
+
 	for i := range 9 {
 		w.addsBook(boss, "Volume "+number64(int64(i)), "")
 	}
+
 	w.writes(anna, "en", "/books volume")
 	w.sees(anna, "Volume 8", "Volume 1", "Older")
 	w.presses(anna, "Older")
@@ -142,7 +152,8 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	w.sees(anna, "1984", "Newest")
 }
 
-// TestOneAnswerOneDownload lets the process die before it can remember that an answer is handled, and the download fail meanwhile.
+// TestOneAnswerOneDownload lets the process die before it can remember that an answer is handled, and the download fail
+// meanwhile.
 func TestOneAnswerOneDownload(t *testing.T) {
 	t.Parallel()
 	w, stop := newReader(t)
@@ -155,6 +166,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	memory := func() store.Conversation {
 		t.Helper()
 		c, err := w.store.Conversation(t.Context(), anna)
@@ -163,6 +175,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 		}
 		return c
 	}
+
 	three := func(update telego.Update) {
 		t.Helper()
 		before := memory()
@@ -176,6 +189,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 			}
 		}
 	}
+
 	three(message(200_000_001, anna, "/download "+number64(book.ID)+" "+magnet))
 	handle(message(200_000_002, anna, otherMagnet))
 	handle(pressOf(200_000_003, anna, "bk:2", memory().MessageID))
@@ -184,14 +198,17 @@ func TestOneAnswerOneDownload(t *testing.T) {
 	if len(jobs) != 2 {
 		t.Fatalf("%d downloads", len(jobs))
 	}
+
 	three(pressOf(200_000_005, anna, "dr:"+number64(jobs[0].ID), 1))
 	handle(pressOf(200_000_006, anna, "dr:"+number64(jobs[0].ID), 1)) // pressed once more
 	if n := len(w.downloads()); n != 3 {
 		t.Errorf("%d downloads", n)
 	}
+
 	for _, foreign := range []int64{boris, boss} { // not even for an administrator
 		handle(pressOf(200_000_007, foreign, "dr:"+number64(jobs[0].ID), 1))
 	}
+
 	if n := len(w.downloads()); n != 3 {
 		t.Errorf("%d downloads", n)
 	}
@@ -206,12 +223,14 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	for _, title := range []string{"A", "B", "C", "D", "E", "F", "G"} {
 		jobs = append(jobs, w.starts(anna, w.addsBook(boss, title, "")))
 	}
+
 	foreign := w.starts(boss, w.addsBook(boss, "Secret", ""))
 	w.writes(anna, "en", "/downloads")
 	list := w.sees(anna, "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin", "📥 #2 <b>B</b>", "✖️ Cancel #7", "Older", "🔄 Refresh")
 	if strings.Contains(list.Text, "Secret") || strings.Contains(list.Text, "#1 ") {
 		t.Error(list.Text)
 	}
+
 	w.presses(anna, "Older")
 	w.sees(anna, "📥 #1 <b>A</b>", "Newest")
 	w.presses(anna, "Newest")
@@ -223,6 +242,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, anna, "dx:7", menu.MessageID)}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin\n🚫 stopping…")
 	w.cancels(jobs[6], &jobs[6].UserID, string(fault.CancelledByUser))
 	w.presses(anna, "🔄 Refresh")
@@ -242,12 +262,15 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	} {
 		w.answersPress(pressOf(200_000_001+i, anna, c[0], 1), anna, c[1])
 	}
+
 	if now, err := w.store.DownloadByID(t.Context(), foreign.ID); err != nil || now.CancelRequestedAt != nil {
 		t.Error(now, err)
 	}
+
 	w.presses(boss, "dx:"+number64(foreign.ID))
 	w.notes(boss, "is being stopped")
-	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, boss, "dx:6", 1)}); err != nil { // an administrator may
+	// an administrator may
+	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, boss, "dx:6", 1)}); err != nil {
 		t.Fatal(err)
 	}
 	if now, err := w.store.DownloadByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", store.OutcomeDone) {
@@ -271,12 +294,14 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 				t.Error(err)
 			}
 		}).Return(nil)
+
 	w.presses(anna, "dx:1")
 	w.notes(anna, "Download #1 is to be stopped.")
 	board := w.sees(anna, "📥 #1", "🚫 stopping…\nThe download program cannot be reached now")
 	if len(board.Buttons) != 0 {
 		t.Errorf("the board: %+v", board)
 	}
+
 	w.cancels(job, &job.UserID, string(fault.CancelledByUser))
 	w.sees(anna, "📥 #1", "🚫 Cancelled")
 }
@@ -290,6 +315,7 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 	w.writes(anna, "en", "/start")
 	w.sees(anna, "An administrator will look")
 	book := w.addsBook(boss, "Wheels", "")
+
 	for _, words := range []string{"/download 1 " + magnet, "/downloads", "/books", "/book new Carts", magnet} {
 		before := len(w.messages(anna))
 		w.writes(anna, "en", words)
@@ -298,15 +324,19 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 			return len(m) == before+1 && strings.Contains(m[before].Text, "not approved you yet")
 		})
 	}
+
 	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
+
 	for i, data := range []string{"bk:1", "dm:1:text", "dl:0", "dr:1", "dx:1", "bn"} {
 		w.answersPress(pressOf(200_000_000+i, anna, data, 1), anna, "You have no access.")
 	}
+
 	if books, err := w.store.Books(t.Context(), store.BookFilter{Limit: 10}); err != nil || len(books) != 1 || books[0].ID != book.ID || len(w.downloads()) != 0 {
 		t.Errorf("%+v, %v", books, err)
 	}
+
 	for _, action := range []string{"bot:/download", "bot:/downloads", "bot:/books", "bot:/book"} {
 		if !w.audited(action, "", store.OutcomeRefused) {
 			t.Errorf("the refusal of %s is not audited", action)
@@ -329,8 +359,13 @@ func TestWhereThereAreNoDownloads(t *testing.T) {
 func TestADownloadWaitsForTemporal(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.temporal.ExpectedCalls = slices.DeleteFunc(w.temporal.ExpectedCalls, func(c *mock.Call) bool { return c.Method == "ExecuteWorkflow" })
-	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("none"))
+	w.temporal.ExpectedCalls = slices.DeleteFunc(
+		w.temporal.ExpectedCalls, func(c *mock.Call) bool { return c.Method == "ExecuteWorkflow" },
+	)
+
+	w.temporal.On(
+		"ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything,
+	).Return(nil, serviceerror.NewUnavailable("none"))
 	w.run(w.bot())
 	w.known(anna, "en")
 	w.addsBook(anna, "Wheels", "")

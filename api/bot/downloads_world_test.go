@@ -39,7 +39,9 @@ func (w *rig) addsBook(person int64, title, author string) store.Book {
 // starts lets a person start a download through another door.
 func (w *rig) starts(person int64, book store.Book) store.Download {
 	w.t.Helper()
-	job, _, err := w.bot().downloads.Start(w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet})
+	job, _, err := w.bot().downloads.Start(
+		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -53,11 +55,15 @@ func (w *rig) becomes(job store.Download, event store.Event, change func(*store.
 		if change != nil {
 			change(walk.Row)
 		}
+
 		if event.To == "" {
 			walk.Note(event.Type)
 			return nil
 		}
-		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To), store.DownloadStep{Actor: event.ActorID, Comment: event.Comment})
+		return testdb.WalkTo(
+			walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To),
+			store.DownloadStep{Actor: event.ActorID, Comment: event.Comment},
+		)
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -80,7 +86,9 @@ func (w *rig) fails(job store.Download, reason string) {
 
 func (w *rig) cancels(job store.Download, actor *int64, reason string) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil)
+	w.becomes(
+		job, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil,
+	)
 }
 
 // progresses writes what a poll would.
@@ -108,6 +116,7 @@ func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.eventually("rest", func() bool {
 		return !slices.Contains(w.noticeStates(), store.NoticeDue) && !slices.Contains(w.noticeStates(), store.NoticeSending)
 	})
+
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, ") is in the library.") || strings.Contains(m.Text, ") was not downloaded.") ||
 			strings.HasPrefix(m.Text, "🚫 The download of ") || strings.HasPrefix(m.Text, "⚠️ The download of ") {
@@ -117,7 +126,8 @@ func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// answersPress lets a bot handle a press that Telegram does not know, of a button that is nowhere: it is answered by a message.
+// answersPress lets a bot handle a press that Telegram does not know, of a button that is nowhere: it is answered by a
+// message.
 func (w *rig) answersPress(press telego.Update, person int64, words string) {
 	w.t.Helper()
 	before := len(w.messages(person))

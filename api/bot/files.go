@@ -44,6 +44,7 @@ func (b *Bot) openParent(ctx context.Context, r *request, args []string) error {
 	if folder.Parent == "/" {
 		return b.showFolder(ctx, r, 0, 0)
 	}
+
 	parent, err := b.store.FileByPath(ctx, folder.Parent)
 	if err != nil {
 		return err
@@ -58,9 +59,11 @@ func (b *Bot) showFolder(ctx context.Context, r *request, id, page int64) error 
 		page = int64(pages(listing.Total) - 1)
 		listing, err = b.catalog.FolderByID(ctx, id, pageSize, int(page)*pageSize)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	r.conv.FolderID, r.conv.Asking = id, false
 	b.show(ctx, r, folderView(r.user.Language, id, listing, int(page)))
 	return nil
@@ -106,18 +109,22 @@ func (b *Bot) download(ctx context.Context, r *request, args []string) error {
 	if len(args) < 2 {
 		return hint{text: textStaleButton}
 	}
+
 	file, err := b.catalog.File(ctx, number(args, 0))
 	if err != nil {
 		return err
 	}
+
 	job, created, err := b.deliveries.Request(ctx, r.user, file.ID, args[1], store.SourceBot)
 	if err != nil {
 		return err
 	}
+
 	r.note = r.say(textAsked, job.ID)
 	if !created {
 		r.note = r.say(textAskedBefore, job.ID)
 	}
+
 	b.show(ctx, r, b.fileView(r.user.Language, file, placeOf(args[2:]), r.note))
 	return nil
 }

@@ -15,6 +15,7 @@ func TestWalkingTheFolders(t *testing.T) {
 	for i := range 20 {
 		w.catalog.add(t, fmt.Sprintf("/books/file %02d.pdf", i), int64(i)*1_000_000)
 	}
+
 	w.catalog.add(t, "/books/old & new/deep.txt", 1536)
 	w.run(w.bot())
 
@@ -54,6 +55,7 @@ func TestSearch(t *testing.T) {
 	for i := range 10 {
 		w.catalog.add(t, fmt.Sprintf("/a/Report %d.doc", i), 100)
 	}
+
 	w.run(w.bot())
 	w.writes(anna, "en", "/files")
 	w.presses(anna, "📁 a")
@@ -64,6 +66,7 @@ func TestSearch(t *testing.T) {
 	if found.MessageID != asked.MessageID {
 		t.Error("the results are not in the menu")
 	}
+
 	w.presses(anna, "›")
 	w.sees(anna, "Report 9.doc", "2/2")
 	w.presses(anna, "Report 9.doc")
@@ -77,6 +80,7 @@ func TestSearch(t *testing.T) {
 	if m := w.sees(anna, "Nothing was found", "&lt;b&gt;nothing"); m.MessageID == found.MessageID {
 		t.Error("words out of the blue changed a menu that may be out of sight")
 	}
+
 	w.writes(anna, "en", "")
 	w.sees(anna, "words and buttons only")
 }
@@ -91,6 +95,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 		"line\nbreak\u202egpj.exe",
 		" ",
 	}
+
 	w := newRig(t)
 	w.run(w.bot())
 	for i, name := range names {
@@ -102,6 +107,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 		w.presses(anna, "d:"+number64(file.ID))
 		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has begun")
 		board := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
+
 		for _, m := range []telegramsim.Message{card, board} {
 			if strings.Contains(m.Text, "<b>bold") || strings.ContainsAny(m.Text, "\u202e") {
 				t.Errorf("the name is not made harmless: %q", m.Text)
@@ -148,6 +154,7 @@ func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
 	if card := w.sees(anna, "<b>big.iso</b>", "too big"); findButton(card, "d:") != "" {
 		t.Error("a file that is too big can be asked for")
 	}
+
 	w.presses(anna, "Back")
 	w.presses(anna, fmt.Sprintf("i:%d", empty.ID))
 	w.sees(anna, "<b>empty.txt</b>", "The file is empty")

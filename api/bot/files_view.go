@@ -28,6 +28,7 @@ func folderView(language string, id int64, listing catalog.Listing, page int) vi
 	if listing.Total == 0 {
 		text += "\n\n" + textEmptyFolder.in(language)
 	}
+
 	if listing.Stale {
 		text += "\n\n" + textStaleListing.in(language)
 	}
@@ -44,11 +45,13 @@ func resultsView(language string, conv store.Conversation, files []store.File, p
 	if len(files) == 0 {
 		text += "\n\n" + textNothingFound.in(language)
 	}
+
 	var again []telego.InlineKeyboardButton
 	if indexing {
 		text += "\n\n" + textIndexing.in(language)
 		again = press(labelAgain.in(language), "r", page)
 	}
+
 	last := page
 	if len(files) > pageSize {
 		files, last = files[:pageSize], page+1
@@ -74,19 +77,22 @@ func entryRows(files []store.File, where place) [][]telego.InlineKeyboardButton 
 	return drawn
 }
 
-// pageRow draws the way to the other pages; none when there is one page. Where the number of pages is not known, last is
-// the last that is.
+// pageRow draws the way to the other pages; none when there is one page. Where the number of pages is not known, last
+// is the last that is.
 func pageRow(prefix string, args []any, page, last int) []telego.InlineKeyboardButton {
 	if last == 0 {
 		return nil
 	}
+
 	to := func(label string, page int) []telego.InlineKeyboardButton {
 		return press(label, prefix, append(args[:len(args):len(args)], page)...)
 	}
+
 	var row []telego.InlineKeyboardButton
 	if page > 0 {
 		row = append(row, append(to("«", 0), to("‹", page-1)...)...)
 	}
+
 	row = append(row, to(fmt.Sprintf("%d/%d", page+1, last+1), page)...)
 	if page < last {
 		row = append(row, append(to("›", page+1), to("»", last)...)...)
@@ -110,9 +116,11 @@ func (b *Bot) fileView(language string, file store.File, back place, note string
 		getIt = nil
 		text += "\n\n⚠️ " + faultText(fault.CodeOf(err)).in(language)
 	}
+
 	if note != "" {
 		text += "\n\n✅ " + note
 	}
+
 	to := press(labelBack.in(language), "f", back)
 	if back.results {
 		to = press(labelBack.in(language), "r", back.page)

@@ -19,15 +19,18 @@ func sizeIn(language string, bytes int64) string {
 	if names == nil {
 		names = units[english]
 	}
+
 	value, unit := float64(bytes), 0
 	for value >= 1023.95 && unit < len(names)-1 { // what would be rounded to 1024
 		value /= 1024
 		unit++
 	}
+
 	digits := 1
 	if unit == 0 || value >= 100 {
 		digits = 0
 	}
+
 	number := fmt.Sprintf("%.*f", digits, value)
 	if language == russian {
 		number = strings.Replace(number, ".", ",", 1)

@@ -33,11 +33,13 @@ func (b *Bot) publishCommands(ctx context.Context) {
 		if language != english { // English is for everybody who speaks neither
 			params.LanguageCode = language
 		}
+
 		for _, c := range b.commands {
 			if !c.admin {
 				params.Commands = append(params.Commands, telego.BotCommand{Command: c.name, Description: c.about.in(language)})
 			}
 		}
+
 		patience, cancel := context.WithTimeout(ctx, requestTime)
 		err := b.telegram.SetMyCommands(patience, params)
 		cancel()

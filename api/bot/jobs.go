@@ -51,18 +51,24 @@ func jobsView(user store.User, jobs []store.Job, before int64, more bool) view {
 	lines := []string{textJobs.in(user.Language)}
 	var stops [][]telego.InlineKeyboardButton
 	for _, job := range jobs {
-		lines = append(lines, textJobLine.in(user.Language, job.ID, html.EscapeString(label(job.FileName)), jobState(job).in(user.Language)))
+		lines = append(
+			lines,
+			textJobLine.in(user.Language, job.ID, html.EscapeString(label(job.FileName)), jobState(job).in(user.Language)),
+		)
 		if canStop(user, job) {
 			stops = append(stops, press(labelStopJob.in(user.Language, job.ID), "c", job.ID))
 		}
 	}
+
 	if len(jobs) == 0 {
 		lines = append(lines, textNoJobs.in(user.Language))
 	}
+
 	var turn []telego.InlineKeyboardButton
 	if before != 0 {
 		turn = append(turn, press(labelNewest.in(user.Language), "j", 0)...)
 	}
+
 	if more {
 		turn = append(turn, press(labelOlder.in(user.Language), "j", jobs[len(jobs)-1].ID)...)
 	}
@@ -71,7 +77,9 @@ func jobsView(user store.User, jobs []store.Job, before int64, more bool) view {
 
 // canStop says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
 func canStop(user store.User, job store.Job) bool {
-	return job.CancelRequestedAt == nil && slices.Contains(service.DeliveryActions(user, job), lifecycle.DeliveryActionCancel)
+	return job.CancelRequestedAt == nil && slices.Contains(
+		service.DeliveryActions(user, job), lifecycle.DeliveryActionCancel,
+	)
 }
 
 // cancelNamed is /cancel <job>.
@@ -101,12 +109,15 @@ func (b *Bot) cancel(ctx context.Context, r *request, id int64) (said string, er
 	if err != nil {
 		return "", err
 	}
+
 	if job.UserID != r.user.ID {
 		r.subject = store.DeliveryLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
 	}
+
 	if err := b.store.HurryLiveMessage(ctx, store.DeliveryLiveMessages, job.ID); err != nil {
 		b.log.Warn("bot: board is not hurried", "job", job.ID, "error", err)
 	}
+
 	if lifecycle.Delivery.Terminal(job.State) {
 		return r.say(textStopped, job.ID), nil
 	}

@@ -27,6 +27,7 @@ func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, e
 	if err != nil {
 		return face{}, err
 	}
+
 	place := 0
 	if job.State == lifecycle.DeliveryQueued {
 		places, err := b.store.PlacesInLine(ctx, []int64{id})
@@ -35,13 +36,17 @@ func (b *Bot) drawJob(ctx context.Context, viewer store.User, id int64) (face, e
 		}
 		place = places[id] // 0 when it was claimed this moment
 	}
+
 	return jobFace(viewer, job, place, b.deliveries.Limits), nil
 }
 
 // jobFace is what a job's message shows.
 func jobFace(viewer store.User, job store.Job, place int, limits service.DeliveryLimits) face {
 	language := viewer.Language
-	lines := []string{textJobTitle.in(language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size))}
+	lines := []string{textJobTitle.in(
+		language, job.ID, html.EscapeString(clean(job.FileName)), sizeIn(language, job.Size),
+	)}
+
 	switch job.State {
 	case lifecycle.DeliveryQueued:
 		lines = append(lines, againInLine(language, job, limits)...)
@@ -62,13 +67,16 @@ func jobFace(viewer store.User, job store.Job, place int, limits service.Deliver
 	case lifecycle.DeliveryExpired:
 		lines = append(lines, textExpired.in(language))
 	}
+
 	if lifecycle.Delivery.Terminal(job.State) {
 		return face{view: view{text: strings.Join(lines, "\n")}, ended: true}
 	}
+
 	var stop []telego.InlineKeyboardButton
 	if canStop(viewer, job) {
 		stop = press(labelStop.in(language), "c", job.ID)
 	}
+
 	if job.CancelRequestedAt != nil {
 		lines = append(lines, textStoppingNow.in(language))
 	}
@@ -109,7 +117,9 @@ func streaming(language string, job store.Job) []string {
 	if job.AckPendingAt != nil || percent == 100 {
 		return []string{bar(100), textUploading.in(language)}
 	}
-	return []string{bar(percent), textSending.in(language, percent, sizeIn(language, job.BytesSent), sizeIn(language, job.Size))}
+	return []string{
+		bar(percent), textSending.in(language, percent, sizeIn(language, job.BytesSent), sizeIn(language, job.Size)),
+	}
 }
 
 // jobState is a job's state in a word or two.

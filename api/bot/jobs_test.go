@@ -29,16 +29,19 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	w.run(w.bot())
 	w.notes(anna, "Delivery #1 has begun")
 	w.notes(anna, "asked for already")
 	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != store.SourceBot {
 		t.Fatalf("jobs: %+v", jobs)
 	}
+
 	fresh := findButton(w.sees(anna, "Download"), "d:")
 	if fresh == button {
 		t.Fatal("the button is the same after it was pressed")
 	}
+
 	w.presses(anna, fresh)
 	w.eventually("a second job", func() bool { return len(w.jobs()) == 2 })
 	w.notes(anna, "Delivery #"+number64(w.jobs()[0].ID)+" has begun")
@@ -57,6 +60,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "<l>"} {
 		w.job(anna, name+".txt")
 	}
+
 	foreign := w.job(boss, "boss.txt")
 
 	w.writes(anna, "ru", "/jobs")
@@ -64,6 +68,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 	if strings.Contains(list.Text, "№2 ") || strings.Contains(list.Text, "boss.txt") {
 		t.Error("the list is too long:", list.Text)
 	}
+
 	w.presses(anna, "Раньше")
 	w.sees(anna, "№2 b.txt", "№1 a.txt", "Последние")
 	w.presses(anna, "Последние")
@@ -84,7 +89,9 @@ func TestListingAndCancellingJobs(t *testing.T) {
 		before := len(w.messages(anna))
 		w.writes(anna, "ru", command)
 		w.eventually(command+" is answered "+answer, func() bool { // jobs' own messages come in between
-			return slices.ContainsFunc(w.messages(anna)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, answer) })
+			return slices.ContainsFunc(
+				w.messages(anna)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, answer) },
+			)
 		})
 	}
 
@@ -100,6 +107,7 @@ func TestACancelWaitsForTemporal(t *testing.T) {
 	signal := func() *mock.Call {
 		return w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything)
 	}
+
 	signal().Return(errors.New("connection refused")).Twice()
 	signal().Return(serviceerror.NewNotFound("none")).Once()
 	w.run(w.bot())

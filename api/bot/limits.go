@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// How much attention those get who may not use the service, and those who ask too often: each answer is one of the few messages a
-// second that Telegram takes from the bot, each audit entry is a row that is kept.
+// How much attention those get who may not use the service, and those who ask too often: each answer is one of the few
+// messages a second that Telegram takes from the bot, each audit entry is a row that is kept.
 var (
 	strangersAnswers = store.Rate{PerSecond: 1. / 60, Burst: 30}  // to each stranger
 	strangersAudit   = store.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each stranger and command
@@ -32,16 +32,20 @@ func (b *Bot) mayAnswer(ctx context.Context, stranger store.User) (bool, error) 
 	return b.may(ctx, fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
 
-// admitNewcomer refuses, with RATE_LIMITED, a Telegram account that is new when there have been too many of late: each becomes a user,
-// whom administrators are told of.
+// admitNewcomer refuses, with RATE_LIMITED, a Telegram account that is new when there have been too many of late: each
+// becomes a user, whom administrators are told of.
 func (b *Bot) admitNewcomer(ctx context.Context) error {
 	if b.strangers == 0 {
 		return nil
 	}
-	_, err := b.store.Reserve(ctx, "newcomers", store.Rate{PerSecond: float64(b.strangers) / 3600, Burst: b.strangers}, 1, 0)
+
+	_, err := b.store.Reserve(
+		ctx, "newcomers", store.Rate{PerSecond: float64(b.strangers) / 3600, Burst: b.strangers}, 1, 0,
+	)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		err = refusal.With("limit", allowance.LimitNewcomers)
 	}
+
 	b.countRefused(err)
 	return err
 }
@@ -63,7 +67,8 @@ func (b *Bot) turnAway(ctx context.Context, r *request) error {
 	return err
 }
 
-// refuse tells a person that they may not use a command, and the audit log. Of what a stranger writes both are a sample.
+// refuse tells a person that they may not use a command, and the audit log. Of what a stranger writes both are a
+// sample.
 func (b *Bot) refuse(ctx context.Context, r *request, asked command, why text) error {
 	audited, answered := true, true
 	if r.user.Status != store.UserActive {
@@ -81,23 +86,26 @@ func (b *Bot) refuse(ctx context.Context, r *request, asked command, why text) e
 			return err
 		}
 	}
+
 	if answered {
 		b.tell(ctx, r, r.say(why))
 	}
 	return nil
 }
 
-// takeRequest uses one request of a person's allowance, and says whether there was one. Who asks too often is told so now and then, a
-// stranger is not.
+// takeRequest uses one request of a person's allowance, and says whether there was one. Who asks too often is told so
+// now and then, a stranger is not.
 func (b *Bot) takeRequest(ctx context.Context, r *request) (bool, error) {
 	if r.user.Status != store.UserActive {
 		return b.mayAnswer(ctx, r.user)
 	}
+
 	err := b.requests.Take(ctx, r.user)
 	b.countRefused(err)
 	if fault.CodeOf(err) != fault.RateLimited {
 		return err == nil, err
 	}
+
 	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.user.ID), slowDown)
 	if answered {
 		b.tell(ctx, r, r.say(faultText(fault.RateLimited)))

@@ -18,9 +18,11 @@ func (w *rig) flood(b *Bot, words string, accounts ...int64) {
 		if len(w.telegram.Chat(account).Messages) == 0 { // a chat exists once its user wrote
 			w.telegram.SendMessage(account, "hello")
 		}
+
 		w.updates++
 		err := b.handle(w.t.Context(), telego.Update{UpdateID: w.updates, Message: &telego.Message{
-			From: &telego.User{ID: account, LanguageCode: "en", FirstName: "F"}, Chat: telego.Chat{ID: account, Type: telego.ChatTypePrivate}, Text: words,
+			From: &telego.User{ID: account, LanguageCode: "en", FirstName: "F"},
+			Chat: telego.Chat{ID: account, Type: telego.ChatTypePrivate}, Text: words,
 		}})
 		if err != nil {
 			w.t.Fatal(err)
@@ -63,16 +65,19 @@ func TestNewcomersAreBounded(t *testing.T) {
 	for i := range 100 {
 		accounts = append(accounts, int64(5000+i))
 	}
+
 	w.flood(b, "/start", accounts...)
 	users, err := w.store.Users(t.Context(), store.UserPending, 0, 1000)
 	if err != nil || len(users) < 10 || len(users) > 12 {
 		t.Errorf("%d users were made, %v; want 10", len(users), err)
 	}
+
 	for _, account := range accounts[50:] {
 		if conversation, err := w.store.Conversation(t.Context(), account); err != nil || conversation.UpdateID != 0 {
 			t.Errorf("something is remembered of account %d: %+v, %v", account, conversation, err)
 		}
 	}
+
 	told := 0
 	for _, account := range accounts {
 		for _, m := range w.messages(account) {
@@ -81,6 +86,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 			}
 		}
 	}
+
 	if told == 0 || told > 30 {
 		t.Errorf("%d of 90 were told to come back", told)
 	}
@@ -89,6 +95,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 	if user, err := w.store.UserByTelegram(t.Context(), boss); err != nil || !user.IsAdmin() {
 		t.Errorf("the administrator: %+v, %v", user, err)
 	}
+
 	w.flood(b, "/start", accounts[0]) // and who is known
 	w.sees(accounts[0], "will look at your request")
 }
@@ -101,6 +108,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	b := w.bot()
 	w.flood(b, "/jobs", repeated(anna, 50)...)
 	slow, other := 0, 0
+
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "too much at once") {
 			slow++
@@ -108,6 +116,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 			other++
 		}
 	}
+
 	if slow == 0 || slow > 10 || other > 20 {
 		t.Errorf("told %d times to slow down, answered %d times", slow, other)
 	}

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// noticeKind is how news of the entities of one workload is told: it finds what a notice is about, as the viewer may see it
-// now, and gives what draws the news. An error that is no use to repeat: the viewer is not to be told any more.
+// noticeKind is how news of the entities of one workload is told: it finds what a notice is about, as the viewer may
+// see it now, and gives what draws the news. An error that is no use to repeat: the viewer is not to be told any more.
 type noticeKind func(ctx context.Context, viewer store.User, n store.Notice) (drawNews, error)
 
 // drawNews draws events of an entity, the oldest first. By then the notice is taken: nothing may fail any more.
@@ -23,26 +23,30 @@ const (
 	eventsPerTick  = 500
 )
 
-// keepNotices tells people of what happens to what is theirs until ctx ends. Who is to hear of what is planned once, in the
-// record, with the event or with the place in the stream of events; a notice is marked before it is sent, so that one whose fate
-// is unknown, after a crash too, is never sent again.
+// keepNotices tells people of what happens to what is theirs until ctx ends. Who is to hear of what is planned once, in
+// the record, with the event or with the place in the stream of events; a notice is marked before it is sent, so that
+// one whose fate is unknown, after a crash too, is never sent again.
 func (b *Bot) keepNotices(ctx context.Context) {
 	adopted := false
 	for sleep(ctx, noticeTick) {
 		if b.pace.silent() {
 			continue
 		}
+
 		var err error
 		if !adopted {
 			err = b.store.AdoptNotices(ctx)
 			adopted = err == nil
 		}
+
 		if err == nil {
 			err = b.planNotices(ctx)
 		}
+
 		if err == nil {
 			err = b.sendNotices(ctx)
 		}
+
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: notices wait", "error", err)
 			sleep(ctx, firstPause)
@@ -50,13 +54,15 @@ func (b *Bot) keepNotices(ctx context.Context) {
 	}
 }
 
-// planNotices plans notices of the tasks' events that nobody has looked at; other workloads' are planned with the event.
+// planNotices plans notices of the tasks' events that nobody has looked at; other workloads' are planned with the
+// event.
 func (b *Bot) planNotices(ctx context.Context) error {
 	for {
 		cursor, err := b.store.NoticeCursor(ctx)
 		if err != nil {
 			return err
 		}
+
 		events, err := b.store.EventsAfter(ctx, cursor, eventsPerTick)
 		if err != nil {
 			return err
@@ -73,8 +79,10 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	work, finished := withGrace(ctx)
 	defer finished()
+
 	for _, notice := range due {
 		if ctx.Err() != nil || b.pace.silent() {
 			return nil
@@ -83,6 +91,7 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -92,6 +101,7 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	if err != nil {
 		return err
 	}
+
 	draw, err := b.notices[notice.Workload](ctx, viewer, notice)
 	problem := fault.As(err)
 	switch {
@@ -102,18 +112,25 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	case !b.pace.turn(*viewer.TelegramID):
 		return nil
 	}
+
 	if err := b.pace.limiter.Wait(ctx); err != nil {
 		return err
 	}
+
 	events, err := b.store.TakeNotice(ctx, &notice)
 	if err != nil || len(notice.Seqs) == 0 {
 		return err
 	}
+
 	_, err = b.send(ctx, *viewer.TelegramID, draw(ctx, notice, events))
 	state, wait := noticeAfter(err)
 	if state != store.NoticeSent {
-		b.log.Info("bot: notice", "user", who(*viewer.TelegramID), "workload", notice.Workload, "entity", notice.EntityID, "state", state, "wait", wait, "error", err)
+		b.log.Info(
+			"bot: notice", "user", who(*viewer.TelegramID), "workload", notice.Workload, "entity", notice.EntityID, "state",
+			state, "wait", wait, "error", err,
+		)
 	}
+
 	if wait >= longFlood {
 		b.pace.beSilent(wait)
 	}

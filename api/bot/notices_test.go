@@ -20,10 +20,12 @@ func (w *rig) noticeStates() (states []string) {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
+
 	rows, err := conn.Query(w.t.Context(), `SELECT state FROM news ORDER BY user_id, workload, entity_id, seq`)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	states, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		w.t.Fatal(err)
@@ -42,6 +44,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	if got := append(w.told(boris, ""), w.told(anna, "in progress")...); len(got) != 0 {
 		t.Errorf("told without need: %+v", got)
 	}
+
 	w.does(boris, given, stepComment, "looks good")
 	w.sees(boss, "💬 ", " wrote:", "<i>looks good</i>")
 	w.sees(anna, "<i>looks good</i>")
@@ -53,6 +56,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	if n := len(w.told(anna, "")); n != 2 {
 		t.Errorf("the assignee has %d notices", n)
 	}
+
 	w.presses(boris, "tn:1")
 	w.sees(boris, "ta:1:comment", "Исполнитель: ")
 	if len(w.news(boris)) != 1 {
@@ -94,6 +98,7 @@ func TestChangesAreGathered(t *testing.T) {
 	for range 9 {
 		w.does(anna, made, stepComment, "well")
 	}
+
 	w.does(anna, made, "DONE", "done")
 	w.sees(boss, "#1 <b>Busy thing</b>", "… and 3 more before that", "→ ✅ done")
 	w.sees(boss, "#2 <b>Other thing</b>", "✋ ")
@@ -133,9 +138,11 @@ func TestNoNoticeComesTwice(t *testing.T) {
 		}
 		return err == nil && len(due) == 1
 	})
+
 	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(w.bot())
 	w.does(anna, made, stepComment, "six")
 	w.sees(boss, "<i>six</i>")
@@ -144,7 +151,10 @@ func TestNoNoticeComesTwice(t *testing.T) {
 			t.Errorf("%q was told %d times", word, n)
 		}
 	}
-	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent unknown sent sending sent" })
+
+	w.eventually(
+		"rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent unknown sent sending sent" },
+	)
 }
 
 func TestWhoIsNotToldAnyMore(t *testing.T) {
@@ -156,6 +166,7 @@ func TestWhoIsNotToldAnyMore(t *testing.T) {
 	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
 	w.does(boss, open, stepComment, "secret")
 	w.eventually("two lost notices", func() bool {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// liveMessageRequests is how many requests a second the boards make over all chats. Telegram lets a bot make about 30; the
-// rest is for people who wait for an answer.
+// liveMessageRequests is how many requests a second the boards make over all chats. Telegram lets a bot make about 30;
+// the rest is for people who wait for an answer.
 const liveMessageRequests = 25
 
 // pace keeps the boards within what Telegram allows: so many requests a second in all, a pause in each chat, and

@@ -20,16 +20,18 @@ func (w *rig) failsAgain(hash string, p store.RetryPolicy) {
 			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
 		})
 	}
+
 	if err == nil {
 		_, err = w.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, System: true})
 	}
+
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// TestRetriesAreToldOnce lets an order fail again and again: its user is told once that it is tried again, and once of the end, in their
-// language; so it stays when an operator retries it in vain.
+// TestRetriesAreToldOnce lets an order fail again and again: its user is told once that it is tried again, and once of
+// the end, in their language; so it stays when an operator retries it in vain.
 func TestRetriesAreToldOnce(t *testing.T) {
 	t.Parallel()
 	for language, texts := range map[string][3]string{
@@ -60,12 +62,14 @@ func TestRetriesAreToldOnce(t *testing.T) {
 			if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: given.Attempt}); err != nil {
 				t.Fatal(err)
 			}
+
 			w.failsAgain(hash, goesOn)
 			w.failsAgain(hash, over)
 			time.Sleep(3 * noticeTick)
 			if n := w.shows(anna, texts[0]); n != 2 {
 				t.Errorf("told %d times, want 2", n)
 			}
+
 			w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent" })
 		})
 	}

@@ -57,10 +57,12 @@ func newRig(t *testing.T) *rig {
 	if w.telegram, err = telegramsim.New(telegramsim.Options{Dir: t.TempDir(), Token: botToken}); err != nil {
 		t.Fatal(err)
 	}
+
 	address, stop, err := sim.Start("127.0.0.1:0", w.telegram)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		stop()
 		_ = w.telegram.Close()
@@ -68,19 +70,29 @@ func newRig(t *testing.T) *rig {
 			t.Log(w.log.String())
 		}
 	})
+
 	w.url = address
 	w.wire = newWire(t, testdb.URL(t))
 	if w.store, err = store.Open(t.Context(), w.wire.url, testdb.Key); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(w.store.Close)
 	w.temporal = mocks.NewClient(t)
-	w.temporal.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	w.temporal.On(
+		"ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything,
+	).Return(mocks.NewWorkflowRun(t), nil).Maybe()
 	w.temporal.On("NewWithStartWorkflowOperation", mock.Anything, mock.Anything, mock.Anything).Return(nil).Maybe()
-	w.temporal.On("UpdateWithStartWorkflow", mock.Anything, mock.Anything).Return((&transactionWorkflows{store: w.store}).update).Maybe()
+	w.temporal.On(
+		"UpdateWithStartWorkflow", mock.Anything, mock.Anything,
+	).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &downloadRig{store: w.store}
-	w.options = Options{AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second, GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second}
+	w.options = Options{
+		AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second,
+		GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second,
+	}
+
 	return w
 }
 
@@ -92,15 +104,22 @@ func (w *rig) bot() *Bot {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	o := w.options
 	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
-	o.Deliveries = &service.Deliveries{Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log, Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute}}
+	o.Deliveries = &service.Deliveries{
+		Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log,
+		Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute},
+	}
+
 	o.Tasks = &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
 	o.Downloads = &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log}
 	o.Transactions = &service.Transactions{
-		Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000,
-		Price: w.price, Friendly: func(string) string { return "UQwallet" },
+		Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000,
+		Reserve: 20_000_000,
+		Price:   w.price, Friendly: func(string) string { return "UQwallet" },
 	}
+
 	o.Status = steady{}
 	return New(o)
 }
@@ -123,7 +142,9 @@ func (w *rig) run(b *Bot) (stop func()) {
 func (w *rig) writes(person int64, language, words string) {
 	w.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language})
-	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
+	answer, err := http.Post(
+		fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body),
+	)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		w.t.Fatal(answer, err)
 	}
@@ -176,6 +197,7 @@ func (w *rig) sees(person int64, parts ...string) (seen telegramsim.Message) {
 		}
 		return false
 	})
+
 	return seen
 }
 
@@ -220,12 +242,14 @@ func (w *rig) job(person int64, name string) store.Job {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	file := w.catalog.add(w.t, "/"+name, 1_000_000)
 	client := w.bot().deliveries
 	job, _, err := client.Request(w.t.Context(), user, file.ID, newNonce(), store.SourceBot)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	return job
 }
 

@@ -52,13 +52,16 @@ func press(label, prefix string, args ...any) []telego.InlineKeyboardButton {
 func (b *Bot) send(ctx context.Context, chat int64, v view) (message int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	params := &telego.SendMessageParams{
 		ChatID: telego.ChatID{ID: chat}, Text: v.text, ParseMode: telego.ModeHTML,
 		LinkPreviewOptions: &telego.LinkPreviewOptions{IsDisabled: true},
 	}
+
 	if len(v.rows) > 0 {
 		params.ReplyMarkup = &telego.InlineKeyboardMarkup{InlineKeyboard: v.rows}
 	}
+
 	sent, err := b.telegram.SendMessage(ctx, params)
 	if err != nil {
 		return 0, err
@@ -70,13 +73,16 @@ func (b *Bot) send(ctx context.Context, chat int64, v view) (message int64, err 
 func (b *Bot) edit(ctx context.Context, chat, message int64, v view) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	params := &telego.EditMessageTextParams{
 		ChatID: telego.ChatID{ID: chat}, MessageID: int(message), Text: v.text, ParseMode: telego.ModeHTML,
 		LinkPreviewOptions: &telego.LinkPreviewOptions{IsDisabled: true},
 	}
+
 	if len(v.rows) > 0 {
 		params.ReplyMarkup = &telego.InlineKeyboardMarkup{InlineKeyboard: v.rows}
 	}
+
 	_, err := b.telegram.EditMessageText(ctx, params)
 	return err
 }
@@ -97,6 +103,7 @@ func fateOf(err error) (fate, time.Duration) {
 	if err == nil || says(err, "message is not modified") {
 		return done, 0
 	}
+
 	switch problem := telegram.Classify(err); {
 	case says(err, "message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"):
 		return gone, 0
@@ -149,8 +156,8 @@ func (b *Bot) post(ctx context.Context, chat int64, v view) (message int64) {
 	return message
 }
 
-// show draws the menu: on the message the request came from, else as a new message that takes the old menu's place. What
-// the menu asked for before it asks for no more.
+// show draws the menu: on the message the request came from, else as a new message that takes the old menu's place.
+// What the menu asked for before it asks for no more.
 func (b *Bot) show(ctx context.Context, r *request, v view) {
 	r.conv.Ask = v.ask
 	if r.message != 0 {
@@ -163,14 +170,17 @@ func (b *Bot) show(ctx context.Context, r *request, v view) {
 			return
 		}
 	}
+
 	message := b.post(ctx, r.chat, v)
 	if message == 0 {
 		return
 	}
+
 	if old := r.conv.MessageID; old != 0 {
 		// Best effort: Telegram deletes only messages of the last two days.
 		_ = b.telegram.DeleteMessage(ctx, &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: r.chat}, MessageID: int(old)})
 	}
+
 	r.conv.MessageID, r.message = message, message
 }
 
@@ -189,6 +199,7 @@ func (b *Bot) answerClick(ctx context.Context, r *request) {
 	if r.click == "" {
 		return
 	}
+
 	outcome, err := b.answer(ctx, true, func() error {
 		limited, cancel := context.WithTimeout(ctx, requestTime)
 		defer cancel()
@@ -199,6 +210,7 @@ func (b *Bot) answerClick(ctx context.Context, r *request) {
 	if outcome == done {
 		return
 	}
+
 	b.log.Info("bot: button not answered", "user", who(r.from.ID), "error", err)
 	if r.alert && outcome == refused && r.private {
 		b.post(ctx, r.chat, view{text: r.note})
@@ -215,6 +227,7 @@ func (b *Bot) tellAdmins(ctx context.Context, draw func(admin store.User) view) 
 	if err != nil {
 		b.log.Error("bot: administrators not told", "error", err)
 	}
+
 	for _, admin := range admins {
 		if admin.TelegramID != nil && b.post(ctx, *admin.TelegramID, draw(admin)) != 0 {
 			told = true

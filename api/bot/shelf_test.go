@@ -29,23 +29,30 @@ func (s *downloadRig) add(t *testing.T, path string, size int64) store.File {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var last store.File
 	parts := strings.Split(path[1:], "/")
 	for i, name := range parts {
 		folder := "/" + strings.Join(parts[:i], "/")
-		entry := store.File{Path: strings.TrimSuffix(folder, "/") + "/" + name, Parent: folder, Name: name, IsFolder: i < len(parts)-1, ModifiedAt: time.Now()}
+		entry := store.File{
+			Path: strings.TrimSuffix(folder, "/") + "/" + name, Parent: folder, Name: name, IsFolder: i < len(parts)-1,
+			ModifiedAt: time.Now(),
+		}
 		if !entry.IsFolder {
 			entry.Size = size
 		}
+
 		saved, err := s.store.SaveFiles(t.Context(), []store.File{entry})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		last = saved[0]
 		if !slices.ContainsFunc(s.files, func(f store.File) bool { return f.ID == last.ID }) {
 			s.files = append(s.files, last)
 		}
 	}
+
 	return last
 }
 
@@ -59,21 +66,26 @@ func (s *downloadRig) fail(err error) {
 func (s *downloadRig) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.panic {
 		panic("the shelf fell down")
 	}
+
 	if s.fails != nil {
 		return catalog.Listing{}, s.fails
 	}
+
 	folder := store.File{Path: "/", IsFolder: true}
 	for _, file := range s.files {
 		if file.ID == id {
 			folder = file
 		}
 	}
+
 	if folder.ID != id {
 		return catalog.Listing{}, fault.New(fault.FileNotFound, "gone")
 	}
+
 	var in []store.File
 	for _, file := range s.files {
 		if file.Parent == folder.Path {
@@ -114,12 +126,19 @@ func (steady) Now(context.Context) (status.Status, error) {
 		DownloadsInStatus: map[lifecycle.DownloadState]int64{lifecycle.DownloadDownloading: 12},
 		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 		Overview: status.Overview{
-			TemporalAnswers: true, TasksInStatus: map[lifecycle.TaskState]int64{lifecycle.TaskStuck: 2}, NeedsReview: 1, OpenFindings: 1,
-			Errors:  []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
-			Queues:  []status.Queue{{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"}},
-			Workers: []status.Worker{{Identity: "w", Service: "worker", Queues: []string{"delivery"}}, {Identity: "a", Service: "api"}},
-			Outside: []status.Outside{{Name: "yandex", Error: "YANDEX_TIMEOUT", FailingFor: &silence}, {Name: "telegram", Answers: true}},
-			Alerts:  []store.OpenAlert{{Kind: store.AlertStorageAway}}, Stops: []store.Switch{{Name: store.SwitchPause}},
+			TemporalAnswers: true, TasksInStatus: map[lifecycle.TaskState]int64{lifecycle.TaskStuck: 2}, NeedsReview: 1,
+			OpenFindings: 1,
+			Errors:       []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
+			Queues: []status.Queue{
+				{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"},
+			},
+			Workers: []status.Worker{
+				{Identity: "w", Service: "worker", Queues: []string{"delivery"}}, {Identity: "a", Service: "api"},
+			},
+			Outside: []status.Outside{
+				{Name: "yandex", Error: "YANDEX_TIMEOUT", FailingFor: &silence}, {Name: "telegram", Answers: true},
+			},
+			Alerts: []store.OpenAlert{{Kind: store.AlertStorageAway}}, Stops: []store.Switch{{Name: store.SwitchPause}},
 		},
 	}, nil
 }

@@ -27,13 +27,16 @@ func (b *Bot) starsCommands() []command {
 func (b *Bot) showStars(ctx context.Context, r *request) error {
 	limited, cancel := context.WithTimeout(ctx, priceWait)
 	defer cancel()
+
 	terms, err := b.transactions.Terms(limited)
 	if err != nil && terms.Address == "" {
 		return err
 	}
+
 	if err != nil {
 		b.log.Info("bot: the price of Stars is not known", "user", who(r.from.ID), "error", err)
 	}
+
 	b.post(ctx, r.chat, view{text: starsText(r.user.Language, terms, cmp.Or(r.from.Username, exampleUsername))})
 	return nil
 }
@@ -75,7 +78,8 @@ func (b *Bot) transactionNews(ctx context.Context, viewer store.User, n store.No
 		err = errNotTheirs
 	}
 	return func(_ context.Context, _ store.Notice, events []store.StreamedEvent) view {
-		return view{text: transactionNewsText(viewer.Language, t, events[len(events)-1])} // what came before is of no matter any more
+		// what came before is of no matter any more
+		return view{text: transactionNewsText(viewer.Language, t, events[len(events)-1])}
 	}, err
 }
 
@@ -90,6 +94,7 @@ func transactionNewsText(language string, t store.Transaction, event store.Strea
 	if lifecycle.TransactionState(event.To) == lifecycle.TransactionProcessed {
 		return textStarsBought.in(language, t.Stars, t.Username)
 	}
+
 	message := cmp.Or(t.ErrorMessage, event.Comment)
 	next := textMoneyWaits
 	switch {
@@ -102,7 +107,10 @@ func transactionNewsText(language string, t store.Transaction, event store.Strea
 	case event.Type == lifecycle.TransactionResolved || t.ErrorClass == lifecycle.NonRetryable:
 		next = textMoneyAsk
 	}
-	return textStarsNotBought.in(language, tonIn(language, t.AmountNano), t.Username) + "\n" + failureIn(language, message) + "\n" + next.in(language)
+
+	return textStarsNotBought.in(
+		language, tonIn(language, t.AmountNano), t.Username,
+	) + "\n" + failureIn(language, message) + "\n" + next.in(language)
 }
 
 // failureIn says in plain words why Stars were not bought.

@@ -41,18 +41,28 @@ func statusText(language string, s status.Status) string {
 		"", textInState.in(language) + " " + countsText(lifecycle.DeliveryStates, s.JobsInState),
 		textTasksIn.in(language) + " " + countsText(lifecycle.TaskStates, s.TasksInStatus),
 	}
+
 	downloads := textTorrents.in(language) + " " + countsText(lifecycle.DownloadStates, s.DownloadsInStatus)
 	if q := s.QBittorrent; q != nil {
 		downloads += "\n" + torrentServer(language, *q)
 	}
-	lines = append(lines, downloads, textTransactionsIn.in(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus), "")
+
+	lines = append(
+		lines, downloads, textTransactionsIn.in(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus),
+		"",
+	)
+
 	lines = append(lines, overviewLines(language, s.Overview)...)
 	if len(s.Errors) > 0 {
 		lines = append(lines, "", textTopErrors.in(language))
 	}
+
 	for _, count := range s.Errors[:min(errorsShown, len(s.Errors))] {
-		lines = append(lines, fmt.Sprintf("%s <code>%s</code>: %d", count.Workload, html.EscapeString(count.Code), count.Count))
+		lines = append(
+			lines, fmt.Sprintf("%s <code>%s</code>: %d", count.Workload, html.EscapeString(count.Code), count.Count),
+		)
 	}
+
 	if s.Stuck() {
 		stuck := make([]string, 0, stuckShown)
 		for _, id := range s.StuckJobs[:min(stuckShown, len(s.StuckJobs))] {
@@ -60,6 +70,7 @@ func statusText(language string, s status.Status) string {
 		}
 		lines = append(lines, "", textStuck.in(language, len(s.StuckJobs), strings.Join(stuck, ", ")))
 	}
+
 	return strings.Join(lines, "\n")
 }
 
@@ -83,34 +94,44 @@ func overviewLines(language string, w status.Overview) []string {
 	if !w.TemporalAnswers {
 		lines = append(lines, textTemporalAway.in(language))
 	}
+
 	for _, q := range w.Queues {
 		if q.Depth > 0 {
 			lines = append(lines, textQueueLine.in(language, q.Name, q.Kind, q.Depth, secondsIn(language, &q.OldestAge)))
 		}
 	}
+
 	working := 0
 	for _, worker := range w.Workers {
 		if len(worker.Queues) > 0 {
 			working++
 		}
 	}
+
 	lines = append(lines, textWorkers.in(language, working))
 	for _, o := range w.Outside {
 		if o.FailingFor != nil {
 			lines = append(lines, textFails.in(language, o.Name, o.Error, secondsIn(language, o.FailingFor)))
 		}
 	}
+
 	if w.NeedsReview > 0 {
 		lines = append(lines, textReviews.in(language, w.NeedsReview))
 	}
+
 	for _, stop := range w.Stops {
 		lines = append(lines, textPaymentsStopped.in(language, stop.Name))
 	}
+
 	if w.OpenFindings+w.RecentFindings > 0 {
 		lines = append(lines, textFindings.in(language, w.RecentFindings, w.OpenFindings))
 	}
+
 	for _, alert := range w.Alerts {
-		lines = append(lines, textAlertOpen.in(language, alert.Kind, durationIn(language, int64(max(0, time.Since(alert.OpenedAt).Seconds())))))
+		lines = append(
+			lines,
+			textAlertOpen.in(language, alert.Kind, durationIn(language, int64(max(0, time.Since(alert.OpenedAt).Seconds())))),
+		)
 	}
 	return lines
 }
@@ -148,6 +169,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("bot: alerts wait", "error", err)
 		}
+
 		work, finished := withGrace(ctx)
 		for _, alert := range alerts {
 			told := b.tellAdmins(work, func(admin store.User) view {
@@ -157,6 +179,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 				b.log.Error("bot: no administrator could be told of an alert", "kind", alert.Kind)
 			}
 		}
+
 		finished()
 	}
 }
@@ -182,7 +205,8 @@ func (b *Bot) watch(ctx context.Context) {
 	}
 }
 
-// databaseIsAway remembers since when PostgreSQL is, or may be, away. Whom to tell stands in it: they are told when it is back.
+// databaseIsAway remembers since when PostgreSQL is, or may be, away. Whom to tell stands in it: they are told when it
+// is back.
 func (b *Bot) databaseIsAway() {
 	if b.databaseAway.IsZero() {
 		b.databaseAway = time.Now()
@@ -196,10 +220,12 @@ func (b *Bot) databaseIsBack(ctx context.Context) {
 	if away.IsZero() || time.Since(away) < databaseGone {
 		return
 	}
+
 	err := b.store.RaiseAlert(ctx, store.AlertDatabaseAway)
 	if err == nil {
 		err = b.store.ResolveAlert(ctx, store.AlertDatabaseAway)
 	}
+
 	if err != nil {
 		b.databaseAway = away // it is away again
 	}

@@ -40,10 +40,12 @@ func (b *Bot) task(ctx context.Context, r *request) error {
 	if r.args == "" {
 		return b.showMine(ctx, r, 0)
 	}
+
 	first, rest := firstWord(r.args)
 	if strings.EqualFold(first, "new") && rest != "" {
 		return b.newTask(ctx, r, rest)
 	}
+
 	id, ok := readNumber(first)
 	if !ok {
 		return hint{text: textTaskUsage}
@@ -83,13 +85,16 @@ func (b *Bot) showTask(ctx context.Context, r *request, id int64, note string) e
 	if err != nil {
 		return err
 	}
+
 	card, err := b.card(ctx, r.user, task)
 	if err != nil {
 		return err
 	}
+
 	if note != "" {
 		card.text = note + "\n\n" + card.text
 	}
+
 	b.show(ctx, r, card)
 	return nil
 }
@@ -127,6 +132,7 @@ func (b *Bot) showTasks(ctx context.Context, r *request, kind taskList, f store.
 	if err != nil {
 		return err
 	}
+
 	more := len(tasks) > tasksPerPage
 	drawn := kind.view(r.user.Language, tasks[:min(tasksPerPage, len(tasks))], f.Before, more)
 
@@ -135,6 +141,7 @@ func (b *Bot) showTasks(ctx context.Context, r *request, kind taskList, f store.
 			return err
 		}
 	}
+
 	b.show(ctx, r, drawn)
 	return nil
 }
@@ -154,13 +161,16 @@ func (k taskList) view(language string, tasks []store.Task, before int64, more b
 		}
 		drawn = append(drawn, row)
 	}
+
 	if len(tasks) == 0 {
 		lines = append(lines, k.none.in(language))
 	}
+
 	var turn []telego.InlineKeyboardButton
 	if before != 0 {
 		turn = append(turn, press(labelNewest.in(language), k.prefix, 0)...)
 	}
+
 	if more {
 		turn = append(turn, press(labelOlder.in(language), k.prefix, tasks[len(tasks)-1].ID)...)
 	}

@@ -16,7 +16,8 @@ import (
 // stepComment is the step that only says something. The others are an action's name, or the status to give.
 const stepComment = "comment"
 
-// askedComment begins what the conversation remembers while the menu asks for a comment: "comment:<task>:<step>:<nonce>".
+// askedComment begins what the conversation remembers while the menu asks for a comment:
+// "comment:<task>:<step>:<nonce>".
 const askedComment = "comment"
 
 func asksForComment(ask string) bool { return strings.HasPrefix(ask, askedComment+":") }
@@ -35,7 +36,8 @@ func stepsOf(user store.User, t store.Task) (steps []string) {
 	return append(steps, stepComment)
 }
 
-// askComment is the button of a step: the next words are its comment. Pressing does no more, so that it may be done twice.
+// askComment is the button of a step: the next words are its comment. Pressing does no more, so that it may be done
+// twice.
 func (b *Bot) askComment(ctx context.Context, r *request, args []string) error {
 	if len(args) < 2 {
 		return hint{text: textStaleTask}
@@ -51,12 +53,14 @@ func (b *Bot) askFor(ctx context.Context, r *request, id int64, step string) err
 	if !slices.Contains(stepsOf(r.user, found), step) {
 		return b.showTask(ctx, r, id, "⚠️ "+b.whyNot(ctx, r.user, found, step))
 	}
+
 	name := taskSteps[step].in(r.user.Language)
 	b.show(ctx, r, view{
 		text: taskTitle(r.user.Language, found) + "\n\n" + r.say(textAskComment, name),
 		rows: rows(press(r.say(labelBack), "t", id)),
 		ask:  fmt.Sprintf("%s:%d:%s:%s", askedComment, id, step, newNonce()),
 	})
+
 	return nil
 }
 
@@ -73,6 +77,7 @@ func (b *Bot) whyNot(ctx context.Context, user store.User, t store.Task, step st
 	case t.State == lifecycle.TaskNew && len(open) > 0:
 		err = fault.New(fault.UnresolvedBlockers, "blocked").With("blockers", open)
 	}
+
 	return b.taskRefusal(ctx, user, t.ID, err)
 }
 
@@ -109,6 +114,7 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 	if err != nil {
 		return err
 	}
+
 	said := textStepDone
 	switch step {
 	case string(lifecycle.TaskActionClaim):
@@ -123,13 +129,16 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 	default:
 		_, err = b.tasks.Status(ctx, r.user, id, lifecycle.TaskState(step), comment, key)
 	}
+
 	if err == nil && byRight {
 		r.subject = "task/" + strconv.FormatInt(id, 10)
 	}
+
 	refusal := fault.As(err)
 	switch {
 	case err == nil:
-		if err = b.showTask(ctx, r, id, r.say(said)); fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been given back
+		// it was private, and has been given back
+		if err = b.showTask(ctx, r, id, r.say(said)); fault.CodeOf(err) == fault.TaskNotFound {
 			b.show(ctx, r, view{text: r.say(said), rows: rows(press(r.say(labelReady), "tr", 0))})
 			return nil
 		}
@@ -137,6 +146,7 @@ func (b *Bot) doStep(ctx context.Context, r *request, id int64, step, comment, k
 	case refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound:
 		return err
 	}
+
 	b.log.Info("bot: request refused", "user", who(r.from.ID), "update", r.update, "code", refusal.Code)
 	return b.showTask(ctx, r, id, "⚠️ "+b.taskRefusal(ctx, r.user, id, err))
 }
@@ -159,6 +169,7 @@ func (b *Bot) taskRefusal(ctx context.Context, user store.User, id int64, err er
 			return known.in(user.Language)
 		}
 	}
+
 	return faultText(refusal.Code).in(user.Language)
 }
 
@@ -189,5 +200,6 @@ func idsIn(language string, detail any) string {
 			}
 		}
 	}
+
 	return strings.Join(ids, ", ")
 }

@@ -25,21 +25,25 @@ func (b *Bot) newTask(ctx context.Context, r *request, title string) error {
 	if size := utf8.RuneCountInString(title); size < service.MinTaskTitle || size > service.MaxTaskTitle {
 		return hint{text: textTitleSize, args: []any{service.MinTaskTitle, service.MaxTaskTitle}}
 	}
+
 	spaces, err := b.store.Workspaces(ctx, r.user.ID, 0, spacesShown)
 	if err != nil {
 		return err
 	}
+
 	switch len(spaces) {
 	case 0:
 		return hint{text: textNoSpace, args: []any{r.user.ID}}
 	case 1:
 		return b.makeTask(ctx, r, spaces[0].ID, title, r.key())
 	}
+
 	nonce := newNonce()
 	var choices [][]telego.InlineKeyboardButton
 	for _, space := range spaces {
 		choices = append(choices, press(label(space.Name), "tw", space.ID, nonce))
 	}
+
 	b.show(ctx, r, view{
 		text: r.say(textChooseSpace, html.EscapeString(clean(title))), rows: choices,
 		ask: fmt.Sprintf("%s:%s:%s", askedSpace, nonce, title),

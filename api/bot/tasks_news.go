@@ -22,7 +22,9 @@ func (b *Bot) taskNews(ctx context.Context, viewer store.User, n store.Notice) (
 }
 
 // newsView draws what has happened to a task, the oldest first.
-func (b *Bot) newsView(ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool) view {
+func (b *Bot) newsView(
+	ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool,
+) view {
 	language := viewer.Language
 	names := b.newNames(viewer, t.WorkspaceID)
 	lines := []string{taskTitle(language, t)}
@@ -30,12 +32,14 @@ func (b *Bot) newsView(ctx context.Context, viewer store.User, t store.Task, eve
 		lines = append(lines, textNewsMore.in(language, hidden))
 		events = events[hidden:]
 	}
+
 	for _, event := range events {
 		lines = append(lines, "", news(ctx, language, names, event))
 		if event.ActorID != nil && event.Comment != "" {
 			lines = append(lines, "<i>"+html.EscapeString(excerpt(event.Comment, commentLength))+"</i>")
 		}
 	}
+
 	if ready {
 		lines = append(lines, "", textNewsReady.in(language))
 	}
@@ -60,6 +64,7 @@ func news(ctx context.Context, language string, names names, e store.StreamedEve
 	case "commented":
 		return textNewsComment.in(language, actor)
 	}
+
 	if e.ActorID == nil && e.From == string(lifecycle.TaskStuck) && e.To == string(lifecycle.TaskNew) {
 		return textNewsReleased.in(language)
 	}

@@ -26,19 +26,34 @@ func newTeam(t *testing.T) (*rig, store.Workspace, func()) {
 func TestATaskIsClaimedByItsCard(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
-	made := w.task(boss, space, store.NewTask{Title: "Paint <the> fence", Description: "Green & quick", Priority: store.PriorityHigh, Labels: []string{"garden"}})
+	made := w.task(
+		boss, space,
+		store.NewTask{
+			Title: "Paint <the> fence", Description: "Green & quick", Priority: store.PriorityHigh, Labels: []string{"garden"},
+		},
+	)
+
 	w.writes(anna, "en", "/task 1")
-	card := w.sees(anna, "#1 <b>Paint &lt;the&gt; fence</b>", "🆕 new · ❗ high priority", "Assignee: nobody", "Deadline: ", "Green &amp; quick", "garden")
+	card := w.sees(
+		anna, "#1 <b>Paint &lt;the&gt; fence</b>", "🆕 new · ❗ high priority", "Assignee: nobody", "Deadline: ",
+		"Green &amp; quick", "garden",
+	)
 	if findButton(card, "ta:1:DONE") != "" || findButton(card, "ta:1:CANCELLED") != "" {
 		t.Errorf("the buttons: %v", card.Buttons)
 	}
+
 	w.presses(anna, "ta:1:claim")
 	w.sees(anna, "✋ Claim: write a comment")
 	w.writes(anna, "en", "I have paint")
-	card = w.sees(anna, "✅ So it is.", "▶️ in progress", "Assignee: you", "<b>you</b>: I have paint", "ta:1:DONE", "ta:1:BLOCKED", "ta:1:NEW")
+	card = w.sees(
+		anna, "✅ So it is.", "▶️ in progress", "Assignee: you", "<b>you</b>: I have paint", "ta:1:DONE", "ta:1:BLOCKED",
+		"ta:1:NEW",
+	)
+
 	if got := w.reload(made); !got.HeldBy(w.user(anna).ID) {
 		t.Errorf("the task: %+v", got)
 	}
+
 	w.writes(anna, "en", "/claim 1")
 	w.sees(anna, "⚠️ It is yours already.", "Assignee: you")
 	w.writes(anna, "en", "fence") // the question is over: words are searched for again
@@ -68,12 +83,15 @@ func TestAQuestionEnds(t *testing.T) {
 		w.presses(anna, "ta:1:comment")
 		w.sees(anna, "write a comment")
 	}
-	for words, command := range map[string]string{"one": "/help", "two": "/task cat", "three": "/task 99", "four": "/nonsense"} { // whether it succeeds or not
+
+	// whether it succeeds or not
+	for words, command := range map[string]string{"one": "/help", "two": "/task cat", "three": "/task 99", "four": "/nonsense"} {
 		ask()
 		w.writes(anna, "en", command)
 		w.writes(anna, "en", words)
 		w.sees(anna, "🔎 <b>"+words+"</b>")
 	}
+
 	ask()
 	w.writes(anna, "en", " ") // as a picture is: without words
 	w.sees(anna, "words and buttons only")
@@ -95,6 +113,7 @@ func TestAQuestionEnds(t *testing.T) {
 	if got := w.reload(made); got.State != lifecycle.TaskNew || got.AssigneeID != nil {
 		t.Errorf("the task: %+v", got.TaskSnapshot)
 	}
+
 	w.writes(anna, "en", "/task")
 	w.sees(anna, "No task is yours")
 }
@@ -110,22 +129,26 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	handle(message(200_000_001, anna, "/task 1"))
 	menu, err := w.store.Conversation(t.Context(), anna)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	handle(pressOf(200_000_002, anna, "ta:1:comment", menu.MessageID))
 	asked, err := w.store.Conversation(t.Context(), anna)
 	if err != nil || !asksForComment(asked.Ask) {
 		t.Fatal(asked, err)
 	}
+
 	for range 3 { // each time the process dies before it can remember that the update is handled
 		handle(message(200_000_003, anna, "hello"))
 		if err := w.store.SaveConversation(t.Context(), asked); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	claim := message(200_000_004, anna, "/claim 1 mine")
 	before := asked
 	before.Ask = ""
@@ -135,6 +158,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 		}
 		handle(claim)
 	}
+
 	for range 2 {
 		if err := w.store.SaveConversation(t.Context(), before); err != nil {
 			t.Fatal(err)
@@ -142,6 +166,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 		w.does(boss, made, stepComment, "between") // what has happened meanwhile changes nothing
 		handle(message(200_000_005, anna, "/task new Mow the lawn"))
 	}
+
 	if got := w.events(made); !slices.Equal(got, []string{"created", "commented", "claimed", "commented", "commented"}) {
 		t.Errorf("events: %v", got)
 	}
@@ -167,8 +192,11 @@ func TestNewTasks(t *testing.T) {
 	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
 	w.sees(anna, "No task is yours")
 	w.eventually("the question is gone", func() bool {
-		return !slices.ContainsFunc(w.messages(anna), func(m telegramsim.Message) bool { return strings.Contains(m.Text, "In which workspace") })
+		return !slices.ContainsFunc(
+			w.messages(anna), func(m telegramsim.Message) bool { return strings.Contains(m.Text, "In which workspace") },
+		)
 	})
+
 	w.writes(anna, "en", "/task new Where: to?")
 	choice := w.sees(anna, "Space of 200")
 	button := findButton(choice, "Space of 200")
@@ -177,6 +205,7 @@ func TestNewTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	w.sees(anna, "The task is made", "Where: to?")
 	w.eventually("an answer to each press", func() bool {
 		answered := 0
@@ -187,6 +216,7 @@ func TestNewTasks(t *testing.T) {
 		}
 		return answered >= 2
 	})
+
 	for space, want := range map[int64]int{first.ID: 1, second.ID: 1} {
 		if tasks, _ := w.store.Tasks(t.Context(), store.TaskFilter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
 			t.Errorf("workspace %d has %d tasks", space, len(tasks))
@@ -206,11 +236,13 @@ func TestReadyTasks(t *testing.T) {
 	for range tasksPerPage {
 		w.task(boss, space, store.NewTask{Title: "Third things"})
 	}
+
 	w.writes(anna, "en", "/ready")
 	list := w.sees(anna, "#11 Third things", "#4 Third", "✋ Claim #11", "Older")
 	if strings.Contains(list.Text, "#1 ") || strings.Contains(list.Text, "Second") || strings.Contains(list.Text, "Private") {
 		t.Error("the list:", list.Text)
 	}
+
 	w.presses(anna, "Older")
 	w.sees(anna, "#1 First things", "Newest")
 	w.presses(anna, "✋ Claim #1")
@@ -232,6 +264,7 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 	w.task(boss, space, store.NewTask{Title: "Private thing", Visibility: store.TaskPrivate})
 	over := w.task(boss, space, store.NewTask{Title: "Over thing"})
 	w.does(boss, over, "CANCELLED", "no need")
+
 	for _, try := range []struct {
 		person            int64
 		language          string
@@ -265,7 +298,9 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 
 	annas := w.task(anna, w.space(anna), store.NewTask{Title: "Foreign thing"})
 	w.writes(boss, "en", "/claim "+number64(annas.ID)+" as the boss")
-	w.eventually("an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), store.OutcomeDone) })
+	w.eventually(
+		"an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), store.OutcomeDone) },
+	)
 	if w.audited("bot:/claim", "task/1", store.OutcomeDone) {
 		t.Error("a member's claim is no administrator's act")
 	}

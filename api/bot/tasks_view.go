@@ -28,28 +28,40 @@ func (b *Bot) card(ctx context.Context, viewer store.User, t store.Task) (view, 
 	if err != nil {
 		return view{}, err
 	}
+
 	names := b.newNames(viewer, t.WorkspaceID)
 	language := viewer.Language
-	lines := []string{taskTitle(language, t), "", standing(language, t), textAssignee.in(language, names.of(ctx, t.AssigneeID))}
+	lines := []string{
+		taskTitle(language, t), "", standing(language, t), textAssignee.in(language, names.of(ctx, t.AssigneeID)),
+	}
+
 	lines = append(lines, textCreator.in(language, names.of(ctx, &t.CreatorID)))
 	if t.DeadlineAt != nil {
 		lines = append(lines, textDeadline.in(language, momentIn(language, *t.DeadlineAt)))
 	}
+
 	if t.ReleaseAt != nil {
 		lines = append(lines, textReleaseAt.in(language, momentIn(language, *t.ReleaseAt)))
 	}
+
 	if len(t.Blockers) > 0 {
 		lines = append(lines, textBlockers.in(language, blockers(language, t.Blockers)))
 	}
+
 	if len(t.Labels) > 0 {
-		lines = append(lines, textLabels.in(language, html.EscapeString(shorten(clean(strings.Join(t.Labels, ", ")), commentLength))))
+		lines = append(
+			lines, textLabels.in(language, html.EscapeString(shorten(clean(strings.Join(t.Labels, ", ")), commentLength))),
+		)
 	}
+
 	if t.Description != "" {
 		lines = append(lines, "", html.EscapeString(excerpt(t.Description, descriptionLength)))
 	}
+
 	if len(said) > 0 {
 		lines = append(lines, "", textLastWords.in(language))
 	}
+
 	for _, event := range slices.Backward(said) {
 		lines = append(lines, "<b>"+names.actor(ctx, event)+"</b>: "+html.EscapeString(excerpt(event.Comment, commentLength)))
 	}
@@ -81,6 +93,7 @@ func blockers(language string, all []store.Blocker) string {
 	for _, blocker := range sorted[:min(blockersShown, len(sorted))] {
 		shown = append(shown, textBlocker.in(language, blocker.ID, taskStatuses[blocker.Status].in(language)))
 	}
+
 	if len(sorted) > blockersShown {
 		shown = append(shown, "…")
 	}
@@ -108,7 +121,9 @@ type names struct {
 }
 
 func (b *Bot) newNames(viewer store.User, workspace int64) names {
-	return names{store: b.store, viewer: viewer, workspace: workspace, known: map[int64]string{viewer.ID: textYou.in(viewer.Language)}}
+	return names{
+		store: b.store, viewer: viewer, workspace: workspace, known: map[int64]string{viewer.ID: textYou.in(viewer.Language)},
+	}
 }
 
 // of names a user who has something to do with a task: nobody's absence is worth an error, a number will do.
@@ -119,11 +134,13 @@ func (n names) of(ctx context.Context, user *int64) string {
 	if known, ok := n.known[*user]; ok {
 		return known
 	}
+
 	found, err := n.store.NameIn(ctx, n.viewer, n.workspace, *user)
 	name := "#" + strconv.FormatInt(*user, 10)
 	if err == nil && found != "" {
 		name = html.EscapeString(clean(found))
 	}
+
 	n.known[*user] = name
 	return name
 }

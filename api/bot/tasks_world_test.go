@@ -41,36 +41,53 @@ func (o taskOutcome) Get(_ context.Context, into any) error {
 	return o.err
 }
 
-func (w *taskWorkflows) update(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (w *taskWorkflows) update(
+	ctx context.Context, o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	if done, before := w.updates[o.UpdateID]; before {
 		return done, nil
 	}
+
 	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
 	var done taskOutcome
-	done.view, done.err = w.decide(ctx, id, o.UpdateID, lifecycle.TaskAction(o.UpdateName), o.Args[0].(lifecycle.TaskInput))
+	done.view, done.err = w.decide(
+		ctx, id, o.UpdateID, lifecycle.TaskAction(o.UpdateName), o.Args[0].(lifecycle.TaskInput),
+	)
+
 	if w.updates == nil {
 		w.updates = map[string]taskOutcome{}
 	}
+
 	w.updates[o.UpdateID] = done
 	return done, nil
 }
 
-func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, action lifecycle.TaskAction, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
+func (w *taskWorkflows) decide(
+	ctx context.Context, id int64, request string, action lifecycle.TaskAction, in lifecycle.TaskInput,
+) (lifecycle.TaskView, error) {
 	now, err := w.store.TaskByID(ctx, 0, id)
 	if err != nil {
 		return lifecycle.TaskView{}, err
 	}
+
 	facts, err := w.store.FactsOfTask(ctx, id, in.Actor)
 	if err != nil {
 		return lifecycle.TaskView{}, err
 	}
-	ask := lifecycle.TaskAsk{Action: action, To: in.To, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin}}
+
+	ask := lifecycle.TaskAsk{
+		Action: action, To: in.To, Comment: in.Comment,
+		Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin},
+	}
+
 	step, held, err := lifecycle.DecideTask(now.TaskSnapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
 		return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 	}
+
 	state := now.TaskSnapshot
 	if !held {
 		assignee := now.AssigneeID
@@ -80,11 +97,16 @@ func (w *taskWorkflows) decide(ctx context.Context, id int64, request string, ac
 		case step.To == lifecycle.TaskNew:
 			assignee = nil
 		}
+
 		state, err = w.store.WriteTask(ctx, store.TaskWrite{
-			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, State: step.To, AssigneeID: assignee, At: time.Now(),
-			Event: store.Event{Type: step.Event, From: string(now.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, State: step.To, AssigneeID: assignee,
+			At: time.Now(),
+			Event: store.Event{
+				Type: step.Event, From: string(now.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
+			},
 		})
 	}
+
 	return lifecycle.TaskView{
 		StateView: lifecycle.StateView{State: string(state.State), Since: state.Since},
 		Version:   state.Version, AssigneeID: state.AssigneeID, DeadlineAt: state.DeadlineAt,
@@ -112,6 +134,7 @@ func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for _, member := range members {
 		if _, err := tasks.AddMember(w.t.Context(), w.user(owner), made.ID, w.user(member).ID); err != nil {
 			w.t.Fatal(err)
@@ -146,6 +169,7 @@ func (w *rig) does(person int64, t store.Task, step, comment string) {
 	default:
 		_, err = tasks.Status(ctx, user, t.ID, lifecycle.TaskState(step), comment, "")
 	}
+
 	if err != nil {
 		w.t.Fatal(step, err, errors.Unwrap(err))
 	}
@@ -156,7 +180,8 @@ func (w *rig) expires(t store.Task) {
 	w.t.Helper()
 	now := w.reload(t)
 	_, err := w.store.WriteTask(w.t.Context(), store.TaskWrite{
-		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", State: lifecycle.TaskStuck, AssigneeID: now.AssigneeID, At: time.Now(),
+		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", State: lifecycle.TaskStuck, AssigneeID: now.AssigneeID,
+		At: time.Now(),
 		Event: store.Event{
 			Type: "deadline_expired", From: string(now.State), To: string(lifecycle.TaskStuck),
 			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.State),
@@ -210,6 +235,7 @@ func (w *rig) told(person int64, word string) (found []telegramsim.Message) {
 		events, err := w.store.EventsAfter(w.t.Context(), cursor, 1)
 		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), store.NoticeDue)
 	})
+
 	for _, m := range w.news(person) {
 		if strings.Contains(m.Text, word) {
 			found = append(found, m)

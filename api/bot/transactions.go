@@ -90,15 +90,18 @@ func (b *Bot) listTransactions(ctx context.Context, r *request) error {
 			}
 		}
 	}
+
 	language := r.user.Language
 	v := view{text: r.say(textTransactions)}
 	for _, t := range needy {
 		label := fmt.Sprintf("%.8s %s", t.Hash, transactionStates[t.State].in(language))
 		v.rows = append(v.rows, press(label, "xt", packHash(t.Hash)))
 	}
+
 	if len(needy) == 0 {
 		v.text = r.say(textNoTransactions)
 	}
+
 	b.post(ctx, r.chat, v)
 	return nil
 }
@@ -128,15 +131,20 @@ func (b *Bot) retryQuestion(ctx context.Context, r *request, hash string) (view,
 	if err != nil {
 		return view{}, err
 	}
+
 	r.subject = subjectOfTransaction(t)
 	if !slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry) {
 		v := transactionView(r.user.Language, t)
 		v.text += "\n\n" + r.say(textNoRetry)
 		return v, nil
 	}
+
 	v := transactionView(r.user.Language, t)
 	v.text += "\n\n" + r.say(textRetryQuestion)
-	v.rows = rows(press(r.say(labelRetryYes), "xy", packHash(t.Hash), t.Attempt), press(r.say(labelRetryNo), "xt", packHash(t.Hash)))
+	v.rows = rows(
+		press(r.say(labelRetryYes), "xy", packHash(t.Hash), t.Attempt), press(r.say(labelRetryNo), "xt", packHash(t.Hash)),
+	)
+
 	return v, nil
 }
 
@@ -146,6 +154,7 @@ func (b *Bot) retryTransaction(ctx context.Context, r *request, args []string) e
 	if err != nil {
 		return err
 	}
+
 	attempt := number(args, 1)
 	if r.subject = subjectOfTransaction(t); int64(t.Attempt) == attempt {
 		key := fmt.Sprintf("bot/retry/%s/%d", t.Hash, attempt)
@@ -157,6 +166,7 @@ func (b *Bot) retryTransaction(ctx context.Context, r *request, args []string) e
 			return err
 		}
 	}
+
 	b.redraw(ctx, r, transactionView(r.user.Language, t))
 	return nil
 }
@@ -175,19 +185,25 @@ func transactionView(language string, t store.Transaction) view {
 	if t.Stars > 0 {
 		stars = strconv.FormatInt(t.Stars, 10)
 	}
+
 	lines := []string{
 		"<code>" + t.Hash + "</code>", transactionStates[t.State].in(language),
-		textTransaction.in(language, tonIn(language, t.AmountNano), stars, html.EscapeString(cmp.Or(t.Username, unknown)), t.Attempt),
+		textTransaction.in(
+			language, tonIn(language, t.AmountNano), stars, html.EscapeString(cmp.Or(t.Username, unknown)), t.Attempt,
+		),
 	}
+
 	if t.ErrorMessage != "" {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
 	}
+
 	switch at := t.NextRetry(); {
 	case at != nil:
 		lines = append(lines, textNextRetry.in(language, clockIn(*at)))
 	case t.GivenUp():
 		lines = append(lines, textNoMoreRetries.in(language))
 	}
+
 	if t.NeedsReview {
 		why := html.EscapeString(t.ReviewReason) + "."
 		if known, ok := reviewTexts[t.ReviewReason]; ok {
@@ -195,15 +211,19 @@ func transactionView(language string, t store.Transaction) view {
 		}
 		lines = append(lines, textNeedsReview.in(language, why, t.Hash))
 	}
+
 	if t.RefundDueNano > 0 {
 		lines = append(lines, textRefundDue.in(language, tonIn(language, t.RefundDueNano)))
 	}
+
 	if t.DustNano > 0 {
 		lines = append(lines, textRefundKept.in(language, tonIn(language, t.DustNano)))
 	}
+
 	if t.FragmentTransactionHash != "" {
 		lines = append(lines, textPaidBy.in(language, t.FragmentTransactionHash))
 	}
+
 	v := view{text: strings.Join(lines, "\n")}
 	if slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry) {
 		v.rows = rows(press(labelTryAgain.in(language), "xr", packHash(t.Hash)))

@@ -40,13 +40,18 @@ func (w *rig) price(context.Context, int64) (int64, error) {
 // transactionWorkflows decide at once about retries.
 type transactionWorkflows struct{ store *store.Store }
 
-func (s *transactionWorkflows) update(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (s *transactionWorkflows) update(
+	ctx context.Context, o client.UpdateWithStartWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
 	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
 	t, err := s.store.TransactionByHash(ctx, hash)
 	if err == nil {
-		_, err = s.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment})
+		_, err = s.store.RetryTransaction(
+			ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment},
+		)
 	}
+
 	if refusal := fault.As(err); refusal != nil {
 		err = temporalio.Refusal(refusal)
 	}
@@ -75,16 +80,23 @@ func (w *rig) deposits(n int64, username string) (hash string) {
 		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username,
 		In: store.InMessage{Hash: hashOf("in", n), Source: "0:" + hashOf("customer"), Nano: coin / 2},
 	}
+
 	if n > 1 {
 		chain.PrevLT, chain.PrevHash = n-1, hashOf("chain", n-1)
 	}
+
 	_, err := w.store.IngestChain(w.t.Context(), wallet, []store.ChainTransaction{chain}, chain.At)
 	if err == nil {
 		_, err = w.store.LockTransaction(w.t.Context(), chain.Hash)
 	}
+
 	if err == nil {
-		_, err = w.store.SaveQuote(w.t.Context(), store.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"})
+		_, err = w.store.SaveQuote(
+			w.t.Context(),
+			store.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
+		)
 	}
+
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -95,7 +107,9 @@ func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund
 	w.t.Helper()
 	t, err := w.store.TransactionByHash(w.t.Context(), hash)
 	if err == nil {
-		_, err = w.store.FailTransaction(w.t.Context(), store.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund})
+		_, err = w.store.FailTransaction(
+			w.t.Context(), store.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund},
+		)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -106,7 +120,9 @@ func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund
 func (w *rig) calledSo(person int64, language, username, words string) {
 	w.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language, "username": username})
-	answer, err := http.Post(fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body))
+	answer, err := http.Post(
+		fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body),
+	)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		w.t.Fatal(answer, err)
 	}
@@ -130,13 +146,17 @@ func TestHowToPayForStars(t *testing.T) {
 	w.sees(anna, "Stars are not sold here.")
 	w.opens()
 	w.calledSo(anna, "en", "Anna_reads", "/stars")
-	w.sees(anna, "<code>UQwallet</code>", "<code>Anna_reads</code>", "<code>Anna_reads 100</code>", "50 Stars cost 0.4609 GRAM", "at least 0.49 GRAM", "0.02 GRAM of each")
+	w.sees(
+		anna, "<code>UQwallet</code>", "<code>Anna_reads</code>", "<code>Anna_reads 100</code>", "50 Stars cost 0.4609 GRAM",
+		"at least 0.49 GRAM", "0.02 GRAM of each",
+	)
 	w.unpriced.Store(true)
 	w.writes(boris, "ru", "/stars")
 	w.sees(boris, "<code>UQwallet</code>", "<code>durov 100</code>", "Цену сейчас узнать не удалось", "0,02 GRAM")
 	if user := w.user(anna); user.Username != "anna_reads" {
 		t.Errorf("Anna is known as %q", user.Username)
 	}
+
 	w.calledSo(boris, "ru", "ANNA_reads", "/help")
 	w.eventually("the name at its new owner", func() bool {
 		return w.user(boris).Username == "anna_reads" && w.user(anna).Username == ""
@@ -150,7 +170,9 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	w.opens()
 	w.calledSo(anna, "en", "anna", "/start")
 	w.calledSo(boris, "ru", "boris", "/start")
-	w.eventually("their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" })
+	w.eventually(
+		"their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" },
+	)
 	stranger := w.deposits(1, "stranger")
 	w.failsWith(stranger, "Username not found", lifecycle.NonRetryable, false)
 	w.failsWith(w.deposits(2, "anna"), "Insufficient amount", lifecycle.NonRetryable, false)
@@ -171,19 +193,23 @@ func TestWhoIsToldOfStars(t *testing.T) {
 		}
 		w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	}
+
 	good := w.deposits(5, "anna")
 	w.pays(good, 5)
 	w.sees(anna, "⭐ 50 Stars for @anna have been bought")
 	time.Sleep(3 * noticeTick)
+
 	for what, n := range map[string]int{"have been bought": w.shows(anna, "have been bought"), "too small": w.shows(anna, "too small"), "trouble": w.shows(boris, "Что-то пошло не так")} {
 		if n != 1 {
 			t.Errorf("%s was told %d times", what, n)
 		}
 	}
+
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent sent sent" })
 }
 
-// TestASmallTransferIsTold tells the person whom a transfer below the minimum names that nothing comes of it, in their language.
+// TestASmallTransferIsTold tells the person whom a transfer below the minimum names that nothing comes of it, in their
+// language.
 func TestASmallTransferIsTold(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -191,18 +217,22 @@ func TestASmallTransferIsTold(t *testing.T) {
 	w.opens()
 	w.calledSo(anna, "en", "anna", "/start")
 	w.calledSo(boris, "ru", "boris", "/start")
-	w.eventually("their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" })
+	w.eventually(
+		"their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" },
+	)
 
 	conn, err := pgx.Connect(t.Context(), w.wire.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+
 	_, err = conn.Exec(t.Context(), `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT id, $1, 'hash', 1, now() FROM users WHERE username IN ('anna', 'boris')`, store.SmallTransferNotices)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.sees(anna, "below the minimum", "/stars")
 	w.sees(boris, "меньше минимального", "/stars")
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent" })
@@ -218,19 +248,28 @@ func (w *rig) pays(hash string, n int64) {
 			w.t.Fatal(err)
 		}
 	}
+
 	_, err := w.store.EnterQueue(ctx, hash, store.Purchase)
 	must(err)
 	payment, err := w.store.SignPayment(ctx, store.PaymentOrder{
-		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3, GasNano: coin / 100,
+		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
+		GasNano: coin / 100,
 	}, store.Limits{}, func(uint32) (store.Signed, error) {
-		return store.Signed{BoC: []byte{1}, HashNorm: hashOf("message"), BodyHash: hashOf("body"), ValidUntil: time.Now().Add(time.Hour)}, nil
+		return store.Signed{
+			BoC: []byte{1}, HashNorm: hashOf("message"), BodyHash: hashOf("body"), ValidUntil: time.Now().Add(time.Hour),
+		}, nil
 	})
+
 	must(err)
 	_, err = w.store.IngestChain(ctx, wallet, []store.ChainTransaction{{
-		LT: n + 1, Hash: hashOf("chain", n+1), PrevLT: n, PrevHash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, FeeNano: 1000,
-		In:  store.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
-		Out: []store.OutMessage{{Hash: hashOf("out"), Destination: payment.Destination, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
+		LT: n + 1, Hash: hashOf("chain", n+1), PrevLT: n, PrevHash: hashOf("chain", n), At: time.Now(), ComputeOK: true,
+		ActionOK: true, FeeNano: 1000,
+		In: store.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
+		Out: []store.OutMessage{
+			{Hash: hashOf("out"), Destination: payment.Destination, Nano: payment.AmountNano, BodyHash: payment.BodyHash},
+		},
 	}}, time.Now())
+
 	must(err)
 	_, err = w.store.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
 	must(err)
@@ -254,6 +293,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	for n := range transactionsShown { // these need nobody, however many come after it
 		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", lifecycle.NonRetryable, false)
 	}
+
 	w.writes(boss, "ru", "/tx")
 	w.presses(boss, "xt:")
 	w.sees(boss, hash, "❌ не удалась", "Failed to fetch: Network error (retryable)")
@@ -265,15 +305,18 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	if _, err := w.store.ReviewTransaction(t.Context(), review, 1, store.ReviewNotConfirmed); err != nil {
 		t.Fatal(err)
 	}
+
 	w.writes(boss, "ru", "/tx "+review)
 	w.sees(boss, review, "Требует разбора: оплата прошла", "tx resolve "+review+" processed")
 	w.writes(boss, "en", "/retry "+hash)
 	yes := findButton(w.sees(boss, "Try to buy again?"), "xy:")
+
 	for range 3 {
 		if err := w.telegram.Click(boss, yes); err != nil {
 			break // the question has gone
 		}
 	}
+
 	w.notes(boss, "It is being tried again.")
 	w.eventually("the second attempt", func() bool {
 		found, err := w.store.TransactionByHash(t.Context(), hash)
@@ -288,15 +331,18 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.State != lifecycle.TransactionFailed || found.Attempt != 2 {
 		t.Errorf("a late press did something: %+v, %v", found, err)
 	}
+
 	for words, said := range map[string]string{
 		"/retry": "Name the transaction by its hash", "/retry x": "There is no such transaction", "/tx " + hashOf("x"): "There is no such transaction",
 	} {
 		w.writes(boss, "en", words)
 		w.sees(boss, said)
 	}
+
 	if !w.audited("bot:/retry", "transaction/"+hash, store.OutcomeDone) {
 		t.Error("the retry is not audited")
 	}
+
 	w.writes(anna, "en", "/retry "+hash)
 	w.sees(anna, "for administrators only")
 	if !w.audited("bot:/retry", "", store.OutcomeRefused) {
@@ -337,6 +383,7 @@ func TestEveryAlertHasWords(t *testing.T) {
 			t.Errorf("%s has no words for its end", kind)
 		}
 	}
+
 	for _, kind := range store.AlertKinds {
 		if _, known := alertTexts[kind]; !known {
 			t.Errorf("%s has no words", kind)

@@ -38,6 +38,7 @@ func (b *Bot) pollUpdates(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+
 		wait := max(pause, telegram.Classify(err).RetryAfter)
 		b.log.Warn("bot: no updates", "error", err, "again_in", wait)
 		sleep(ctx, wait)
@@ -51,8 +52,10 @@ func (b *Bot) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	patience, cancel := context.WithTimeout(ctx, b.pollTimeout+10*time.Second)
 	defer cancel()
+
 	updates, err := b.telegram.GetUpdates(patience, &telego.GetUpdatesParams{
 		Offset:         int(next),
 		Timeout:        max(1, int(b.pollTimeout/time.Second)),
@@ -61,6 +64,7 @@ func (b *Bot) poll(ctx context.Context) error {
 	if err != nil || len(updates) == 0 {
 		return err
 	}
+
 	work, done := withGrace(ctx)
 	defer done()
 	return b.handleBatch(work, updates)
@@ -75,6 +79,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 		byChat[in.chat] = append(byChat[in.chat], update)
 		last = max(last, int64(update.UpdateID))
 	}
+
 	slots := make(chan struct{}, chatsAtOnce)
 	var chats sync.WaitGroup
 	for _, updates := range byChat {
@@ -88,6 +93,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 			}
 		})
 	}
+
 	chats.Wait()
 	if ctx.Err() != nil { // some are not handled
 		return ctx.Err()
@@ -105,6 +111,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 		b.turnDown(ctx, in)
 		return nil
 	}
+
 	r := &request{incoming: in}
 	err := b.insist(ctx, func() (err error) {
 		r.conv, err = b.store.Conversation(ctx, in.chat)
@@ -113,6 +120,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	if err != nil || r.handledBefore() {
 		return err
 	}
+
 	asked := r.conv.Ask
 	if err = b.insist(ctx, func() error { return b.attempt(ctx, r) }); err != nil {
 		if ctx.Err() != nil {
@@ -120,19 +128,22 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 		}
 		b.explain(ctx, r, err)
 	}
+
 	if r.conv.Ask == asked && r.endsQuestion(err) {
 		r.conv.Ask = ""
 	}
+
 	b.answerClick(ctx, r)
 	if r.forget {
 		return nil
 	}
+
 	r.conv.UpdateID = in.update
 	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
 }
 
-// endsQuestion says whether the menu's question is over after a request that came to err: the person has turned to a command, or
-// has answered for good. A picture is no answer, and one that could not be taken now may come again.
+// endsQuestion says whether the menu's question is over after a request that came to err: the person has turned to a
+// command, or has answered for good. A picture is no answer, and one that could not be taken now may come again.
 func (r *request) endsQuestion(err error) bool {
 	failed := fault.As(err)
 	return strings.HasPrefix(r.words, "/") || r.words != "" && failed != nil && !failed.Retryable
@@ -147,8 +158,10 @@ func (b *Bot) attempt(ctx context.Context, r *request) (err error) {
 			err = fault.New(fault.Internal, "a handler panicked").WithCause(fmt.Errorf("%v\n%s", p, debug.Stack()))
 		}
 	}()
+
 	err = b.respond(limited, r)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil { // whatever it looks like: another attempt would be no faster
+	// whatever it looks like: another attempt would be no faster
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fault.New(fault.Internal, "a handler took too long").WithCause(err)
 	}
 	return err
@@ -168,6 +181,7 @@ func (b *Bot) insist(ctx context.Context, do func() error) error {
 		default:
 			return err
 		}
+
 		if !sleep(ctx, pause) {
 			return errors.Join(err, ctx.Err())
 		}

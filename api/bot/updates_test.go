@@ -15,7 +15,8 @@ import (
 
 func message(id int, person int64, words string) telego.Update {
 	return telego.Update{UpdateID: id, Message: &telego.Message{
-		From: &telego.User{ID: person, LanguageCode: "en"}, Chat: telego.Chat{ID: person, Type: telego.ChatTypePrivate}, Text: words,
+		From: &telego.User{ID: person, LanguageCode: "en"}, Chat: telego.Chat{ID: person, Type: telego.ChatTypePrivate},
+		Text: words,
 	}}
 }
 
@@ -45,14 +46,17 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 		}},
 		message(100_000_013, boss, "/help"), // the boss did not write before: nobody to answer to
 	}
+
 	for range 2 { // the process died between handling and moving the offset, and another one began anew
 		if err := w.bot().handleBatch(t.Context(), updates); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if jobs := w.jobs(); len(jobs) != 1 {
 		t.Errorf("%d jobs", len(jobs))
 	}
+
 	count := map[string]int{}
 	for _, m := range w.messages(anna) {
 		switch {
@@ -64,6 +68,7 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 			count["card"]++
 		}
 	}
+
 	if count["help"] != 1 || count["menu"]+count["card"] != 1 {
 		t.Errorf("messages: %v", count)
 	}
@@ -78,12 +83,14 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	if next, _ := w.store.NextUpdate(t.Context()); next != 6 {
 		t.Errorf("the next update is %d", next)
 	}
+
 	helps := 0
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "I send files") {
 			helps++
 		}
 	}
+
 	if helps != 2 {
 		t.Errorf("an update of a new numbering was taken for an old one: %d", helps)
 	}
@@ -116,6 +123,7 @@ func TestPollingGoesOnAfterTrouble(t *testing.T) {
 	for _, kind := range []string{"409", "500", "html_502", "lost_answer"} {
 		w.telegram.AddFault(sim.Fault{Match: "getUpdates", Kind: kind, Times: 1})
 	}
+
 	b := w.bot()
 	w.run(b)
 	w.writes(anna, "en", "/start")
@@ -166,12 +174,14 @@ func TestOneBotPollsAndTheOtherTakesOver(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}
+
 	first, leave := context.WithCancel(t.Context())
 	held := make(chan struct{})
 	go func() {
 		defer close(held)
 		_, _ = w.store.OnlyBot(first, hold)
 	}()
+
 	w.eventually("a holder", func() bool { mu.Lock(); defer mu.Unlock(); return serving == 1 })
 
 	w.run(w.bot())
@@ -182,6 +192,7 @@ func TestOneBotPollsAndTheOtherTakesOver(t *testing.T) {
 			t.Fatal("two bots poll")
 		}
 	}
+
 	leave()
 	<-held
 	w.sees(anna, "Choose a file")
@@ -197,6 +208,7 @@ func TestTwoBotsAnswerOnce(t *testing.T) {
 		stop()
 		w.writes(anna, "en", "/help")
 	}
+
 	w.run(w.bot())
 	w.eventually("three answers", func() bool { return len(w.messages(anna)) == 3 })
 	for _, r := range w.telegram.Requests() {
@@ -218,6 +230,7 @@ func TestALostLockEndsTheService(t *testing.T) {
 			return ctx.Err()
 		})
 	}()
+
 	<-holds
 	w.wire.cut()
 	select {
@@ -239,6 +252,7 @@ func TestACommandIsTheSameWhenItIsRepeated(t *testing.T) {
 	if n := len(w.messages(anna)); n != 0 {
 		t.Errorf("%d messages overtook the command", n)
 	}
+
 	w.catalog.fail(nil)
 	w.sees(anna, "📁 <b>Files")
 	w.sees(anna, "I send files")

@@ -24,10 +24,12 @@ func newWire(t *testing.T, address string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &wire{target: target.Host}
 	target.Host = listener.Addr().String()
 	w.url = target.String()
@@ -41,6 +43,7 @@ func newWire(t *testing.T, address string) *wire {
 			w.carry(conn)
 		}
 	}()
+
 	return w
 }
 

@@ -38,15 +38,18 @@ type Call struct {
 func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+
 	request, err := c.request(ctx, r)
 	if err != nil {
 		return nil, 0, err
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, 0, c.noAnswer(err)
 	}
 	defer response.Body.Close()
+
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, 0, c.noAnswer(err)
@@ -54,6 +57,7 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 	if response.StatusCode/100 != 2 {
 		return nil, response.StatusCode, refusalOf(response, answer)
 	}
+
 	return answer, response.StatusCode, nil
 }
 
@@ -62,6 +66,7 @@ func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
 	}
+
 	var body io.Reader
 	if r.Body != nil {
 		data, err := json.Marshal(r.Body)
@@ -70,16 +75,20 @@ func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
 		}
 		body = bytes.NewReader(data)
 	}
+
 	request, err := http.NewRequestWithContext(ctx, r.Method, target, body)
 	if err != nil {
 		return nil, err
 	}
+
 	if r.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+
 	if r.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", r.IdempotencyKey)
 	}
+
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}

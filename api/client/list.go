@@ -19,18 +19,22 @@ func EachItem[T any](ctx context.Context, c *Client, path string, query url.Valu
 		if err != nil {
 			return err
 		}
+
 		list, err := Decode[Page[T]](answer)
 		if err != nil {
 			return err
 		}
+
 		for _, item := range list.Items {
 			if see(item) {
 				return nil
 			}
 		}
+
 		if list.NextCursor == "" {
 			return nil
 		}
+
 		query.Set("cursor", list.NextCursor)
 	}
 }

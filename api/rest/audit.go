@@ -22,7 +22,8 @@ type auditBody struct {
 
 func (s *server) registerAudit() {
 	register(s, operation{
-		id: "list-audit", method: http.MethodGet, path: "/v1/audit", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
+		id: "list-audit", method: http.MethodGet, path: "/v1/audit", tag: "Operations", access: forAdmins,
+		scope:   store.ScopeOperate,
 		summary: "What administrators did and what people were refused, the newest first",
 	}, s.listAudit)
 }

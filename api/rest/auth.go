@@ -58,17 +58,20 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			next(ctx)
 			return
 		}
+
 		who, err := s.authenticate(ctx.Context(), ctx.Header("Authorization"))
 		if err == nil {
 			noteOf(ctx.Context()).user = userHash(who.user.ID)
 			err = s.o.Requests.Take(ctx.Context(), who.user)
 		}
+
 		if err == nil {
 			err = who.permit(op)
 			if err != nil {
 				s.audit(ctx.Context(), who.user, op, cmp.Or(ctx.Param("id"), ctx.Param("hash")), store.OutcomeRefused)
 			}
 		}
+
 		if err != nil {
 			p := s.problem(ctx.Context(), err)
 			if p.Code == fault.Unauthenticated {
@@ -78,10 +81,12 @@ func (s *server) admit(op operation) func(huma.Context, func(huma.Context)) {
 			p.write(w)
 			return
 		}
+
 		ctx = huma.WithValue(ctx, principalKey{}, who)
 		if who.user.IsAdmin() { // administrators do not queue behind users
 			ctx = huma.WithContext(ctx, store.Reserved(ctx.Context()))
 		}
+
 		next(ctx)
 	}
 }
@@ -97,6 +102,7 @@ func (s *server) authenticate(ctx context.Context, header string) (who principal
 	if err := s.o.Guesses.Check(remote, token); err != nil {
 		return who, err
 	}
+
 	who.user, who.token, err = s.o.Store.Authenticate(store.Reserved(ctx), token) // who it is has to be known first
 	switch {
 	case err == nil:
@@ -104,6 +110,7 @@ func (s *server) authenticate(ctx context.Context, header string) (who principal
 	case fault.CodeOf(err) == fault.Unauthenticated:
 		s.o.Guesses.Wrong(remote, token)
 	}
+
 	return who, err
 }
 
@@ -137,7 +144,9 @@ func (s *server) audit(ctx context.Context, user store.User, op operation, id, o
 		entry.Subject = op.subject + "/" + id
 	}
 	if err := s.o.Store.Audit(context.WithoutCancel(ctx), entry); err != nil {
-		s.o.Log.Error("an entry of the audit log is lost", "request", noteOf(ctx).id, "action", op.id, "outcome", outcome, "error", err)
+		s.o.Log.Error(
+			"an entry of the audit log is lost", "request", noteOf(ctx).id, "action", op.id, "outcome", outcome, "error", err,
+		)
 	}
 }
 
@@ -159,6 +168,7 @@ func (s *server) refusal(ctx context.Context, op operation, id string, err error
 		_, missing := s.o.Store.DownloadByID(ctx, number)
 		reached = missing == nil
 	}
+
 	if reached {
 		s.audit(ctx, caller(ctx), op, id, store.OutcomeRefused)
 	}

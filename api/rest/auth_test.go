@@ -98,25 +98,30 @@ func TestWhoMayCallWhat(t *testing.T) {
 		call := func(authorization string) reply {
 			return w.send("", e.method, e.target, e.body, "Authorization", authorization, "Idempotency-Key", "k")
 		}
+
 		for _, authorization := range []string{"", "Bearer", "Bearer ", "Basic " + w.adminToken, w.adminToken, "Bearer sc_wrong", "Bearer " + w.adminToken + "x", "Bearer \u00e9"} {
 			a := call(authorization).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
 			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 				t.Errorf("%s: no WWW-Authenticate", a.call)
 			}
 		}
+
 		if rows := w.audited()[before:]; len(rows) != 0 {
 			t.Errorf("%s: unknown people are audited: %v", e.id, rows)
 		}
+
 		call("Bearer "+w.pendingToken).refused(http.StatusForbidden, fault.UserNotActive, "")
 		call("Bearer "+w.blockedToken).refused(http.StatusForbidden, fault.UserNotActive, "")
 		want := []string{
 			fmt.Sprintf("4 %s %s refused http", e.id, e.subject),
 			fmt.Sprintf("5 %s %s refused http", e.id, e.subject),
 		}
+
 		if e.admin {
 			call("Bearer "+w.adaToken).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 			want = append(want, fmt.Sprintf("%d %s %s refused http", w.ada.ID, e.id, e.subject))
 		}
+
 		if rows := w.audited()[before:]; !slices.Equal(rows, want) {
 			t.Errorf("%s is audited as %v, want %v", e.id, rows, want)
 		}
@@ -130,12 +135,14 @@ func TestTheMatrixKnowsEveryOperation(t *testing.T) {
 	for _, e := range endpoints() {
 		known = append(known, e.id)
 	}
+
 	var served []string
 	for _, item := range w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body["paths"].(map[string]any) {
 		for _, operation := range item.(map[string]any) {
 			served = append(served, operation.(map[string]any)["operationId"].(string))
 		}
 	}
+
 	slices.Sort(known)
 	slices.Sort(served)
 	if !slices.Equal(known, served) {
@@ -153,6 +160,8 @@ func TestWhoIsBlockedIsOutAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
-	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": store.UserBlocked}).ok(http.StatusOK)
+	w.send(
+		w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": store.UserBlocked},
+	).ok(http.StatusOK)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusForbidden, fault.UserNotActive, "")
 }

@@ -57,7 +57,8 @@ type markMediumInput struct {
 
 var (
 	createBook = operation{
-		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers, scope: store.ScopeDownloads,
+		id: "create-book", method: http.MethodPost, path: "/v1/books", tag: "Books", access: forUsers,
+		scope:   store.ScopeDownloads,
 		summary: "Add a book to the library", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
 		description: "It stands in the Archive until a download has brought one of its media.",
 	}
@@ -66,11 +67,13 @@ var (
 		summary: "List the books, the newest first, or search them", description: "The library is everybody's.",
 	}
 	getBook = operation{
-		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers, scope: store.ScopeRead, subject: "book",
+		id: "get-book", method: http.MethodGet, path: "/v1/books/{id}", tag: "Books", access: forUsers,
+		scope: store.ScopeRead, subject: "book",
 		summary: "Look at a book", faults: []fault.Code{fault.BookNotFound},
 	}
 	markMedium = operation{
-		id: "mark-medium", method: http.MethodPost, path: "/v1/books/{id}/media/{media_type}/mark", tag: "Books", access: forAdmins, scope: store.ScopeOperate, subject: "book",
+		id: "mark-medium", method: http.MethodPost, path: "/v1/books/{id}/media/{media_type}/mark", tag: "Books",
+		access: forAdmins, scope: store.ScopeOperate, subject: "book",
 		summary:     "Mark a medium of a book as deleted or missing",
 		description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
 		faults:      []fault.Code{fault.BookNotFound, fault.NotFound},

@@ -20,6 +20,7 @@ func (s *server) registerCodec() {
 	if s.o.Codec.Handler == nil {
 		return
 	}
+
 	for _, name := range []string{"decode", "encode"} {
 		op := operation{id: "codec-" + name, access: forAdmins, scope: store.ScopeOperate}
 		s.mux.HandleFunc("OPTIONS /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
@@ -27,6 +28,7 @@ func (s *server) registerCodec() {
 				w.WriteHeader(http.StatusNoContent)
 			}
 		})
+
 		s.mux.HandleFunc("POST /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if s.fromWebUI(w, r) && s.mayRead(w, r, op) {
 				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -34,6 +36,7 @@ func (s *server) registerCodec() {
 			}
 		})
 	}
+
 	// A browser asks its user for a password when a page of ours wants one, and from then on tells it to those above.
 	s.mux.HandleFunc("GET /codec/{$}", func(w http.ResponseWriter, r *http.Request) {
 		if s.mayRead(w, r, operation{id: "codec-login", access: forAdmins, scope: store.ScopeOperate}) {
@@ -48,11 +51,16 @@ func (s *server) fromWebUI(w http.ResponseWriter, r *http.Request) bool {
 	if origin == "" { // no browser
 		return true
 	}
+
 	w.Header().Add("Vary", "Origin")
 	if origin != s.o.Codec.Origin {
-		newProblem(fault.InsufficientAccess, "pages of this origin may not ask: the setting STAGECOACH_WEB_UI_URL names the one that may").write(w)
+		newProblem(
+			fault.InsufficientAccess,
+			"pages of this origin may not ask: the setting STAGECOACH_WEB_UI_URL names the one that may",
+		).write(w)
 		return false
 	}
+
 	w.Header().Set("Access-Control-Allow-Origin", origin)
 	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
@@ -66,26 +74,32 @@ func (s *server) mayRead(w http.ResponseWriter, r *http.Request, op operation) b
 	if _, password, ok := r.BasicAuth(); ok {
 		header = "Bearer " + password
 	}
+
 	who, err := s.authenticate(r.Context(), header)
 	if err == nil {
 		noteOf(r.Context()).user = userHash(who.user.ID)
 		err = s.o.Requests.Take(r.Context(), who.user)
 	}
+
 	if err == nil {
 		if err = who.permit(op); err != nil {
 			s.audit(r.Context(), who.user, op, "", store.OutcomeRefused)
 		}
 	}
+
 	if namespace := r.Header.Get("X-Namespace"); err == nil && namespace != "" && namespace != s.o.Codec.Namespace {
 		err = fault.New(fault.Validation, "payloads of this namespace are not known here").WithField("X-Namespace")
 	}
+
 	if err == nil {
 		return true
 	}
+
 	p := s.problem(r.Context(), err)
 	if p.Code == fault.Unauthenticated {
 		p.header.Set("WWW-Authenticate", `Basic realm="stagecoach: an administrator's token is the password"`)
 	}
+
 	p.write(w)
 	return false
 }

@@ -17,15 +17,17 @@ import (
 	"stagecoach/api/rest"
 )
 
-// webUIPage asks for payloads as the Web UI's pages do, and tells its server what came. It is not loaded before that is told.
+// webUIPage asks for payloads as the Web UI's pages do, and tells its server what came. It is not loaded before that is
+// told.
 const webUIPage = `<script>
 fetch(%q, {method: "POST", credentials: "include", headers: {"Content-Type": "application/json", "X-Namespace": "default"}, body: %q})
   .then(answer => answer.text(), error => String(error))
   .then(text => fetch("/told", {method: "POST", body: text}))
 </script><img src="/loaded">`
 
-// TestCodecInABrowser lets a real browser, where there is one, go the way of an administrator: to /codec/ with the token as a
-// password, then to a page of the Web UI, which is of another origin. The browser decides what it lets through.
+// TestCodecInABrowser lets a real browser, where there is one, go the way of an administrator: to /codec/ with the
+// token as a password, then to a page of the Web UI, which is of another origin. The browser decides what it lets
+// through.
 func TestCodecInABrowser(t *testing.T) {
 	browser := chromium(t)
 	t.Parallel()
@@ -50,10 +52,12 @@ func TestCodecInABrowser(t *testing.T) {
 			fmt.Fprintf(w, webUIPage, decode, body)
 		}
 	}))
+
 	t.Cleanup(ui.Close)
 	door := rest.New(rest.Options{Store: w.store, Codec: rest.CodecOptions{
 		Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: ui.URL,
 	}})
+
 	// Whoever was let in goes on to the Web UI by hand; here the browser is sent there.
 	api.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, asked := r.BasicAuth(); asked && r.URL.Path == "/codec/" {
@@ -65,6 +69,7 @@ func TestCodecInABrowser(t *testing.T) {
 		}
 		door.ServeHTTP(w, r)
 	})
+
 	api.Start()
 	t.Cleanup(api.Close)
 
@@ -72,10 +77,17 @@ func TestCodecInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	login.User = url.UserPassword("anybody", w.adminToken)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a browser that asks its user for a password waits for ever
+	// a browser that asks its user for a password waits for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", login.String())
+
+	command := exec.CommandContext(
+		ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom",
+		login.String(),
+	)
+
 	out, err := command.CombinedOutput()
 	select {
 	case text := <-told:

@@ -31,14 +31,17 @@ func (w *rig) ask(method, path, body string, headers ...string) (*http.Response,
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer answer.Body.Close()
+
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		w.t.Fatal(err)
@@ -53,10 +56,12 @@ func encryptedBody(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	encrypted, err := payloads.Encode([]*commonpb.Payload{value})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	body, err := protojson.Marshal(&commonpb.Payloads{Payloads: encrypted})
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +76,7 @@ func TestCodec(t *testing.T) {
 	body, planted := encryptedBody(t), base64.StdEncoding.EncodeToString([]byte(`"planted"`))
 	bearer := "Bearer " + w.adminToken
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("anybody:"+w.adminToken))
+
 	for name, c := range map[string]struct {
 		headers []string
 		status  int
@@ -91,12 +97,14 @@ func TestCodec(t *testing.T) {
 			t.Errorf("%s: %d %s", name, answer.StatusCode, got)
 		}
 	}
+
 	if answer, _ := w.ask("POST", "/codec/decode", body); !strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Basic ") {
 		t.Error("a browser is not asked for a password")
 	}
 	if answer, _ := w.ask("GET", "/codec/", "", "Authorization", basic); answer.StatusCode != 200 {
 		t.Errorf("the browser's way in: %d", answer.StatusCode)
 	}
+
 	answer, _ := w.ask("OPTIONS", "/codec/decode", "", "Origin", webUI, "Access-Control-Request-Method", "POST")
 	if answer.StatusCode != 204 || answer.Header.Get("Access-Control-Allow-Origin") != webUI || answer.Header.Get("Access-Control-Allow-Credentials") != "true" {
 		t.Errorf("asked beforehand: %d %v", answer.StatusCode, answer.Header)
@@ -107,7 +115,10 @@ func TestCodec(t *testing.T) {
 	if _, got := w.ask("POST", "/codec/encode", `{"payloads":[{"metadata":{"encoding":"anNvbi9wbGFpbg=="},"data":"MQ=="}]}`, "Authorization", bearer); !strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(codec.Encoding))) {
 		t.Errorf("encoded: %s", got)
 	}
-	other := strings.Replace(body, base64.StdEncoding.EncodeToString([]byte("k1")), base64.StdEncoding.EncodeToString([]byte("k2")), 1)
+
+	other := strings.Replace(
+		body, base64.StdEncoding.EncodeToString([]byte("k1")), base64.StdEncoding.EncodeToString([]byte("k2")), 1,
+	)
 	if answer, got := w.ask("POST", "/codec/decode", other, "Authorization", bearer); answer.StatusCode != 400 || !strings.Contains(got, `"k2"`) {
 		t.Errorf("an unknown key: %d %s", answer.StatusCode, got)
 	}

@@ -66,7 +66,8 @@ type deliveryInput struct {
 
 var (
 	createDelivery = operation{
-		id: "create-delivery", method: http.MethodPost, path: "/v1/deliveries", tag: "Deliveries", access: forUsers, scope: store.ScopeDeliveries,
+		id: "create-delivery", method: http.MethodPost, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,
+		scope:   store.ScopeDeliveries,
 		summary: "Ask for a file to be sent to your Telegram chat", status: http.StatusCreated, also: http.StatusOK,
 		description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		faults: []fault.Code{
@@ -75,19 +76,23 @@ var (
 		},
 	}
 	listDeliveries = operation{
-		id: "list-deliveries", method: http.MethodGet, path: "/v1/deliveries", tag: "Deliveries", access: forUsers, scope: store.ScopeRead,
+		id: "list-deliveries", method: http.MethodGet, path: "/v1/deliveries", tag: "Deliveries", access: forUsers,
+		scope:   store.ScopeRead,
 		summary: "List deliveries, the newest first", description: "Your own; everybody's for an administrator.",
 	}
 	getDelivery = operation{
-		id: "get-delivery", method: http.MethodGet, path: "/v1/deliveries/{id}", tag: "Deliveries", access: forUsers, scope: store.ScopeRead, subject: "delivery",
+		id: "get-delivery", method: http.MethodGet, path: "/v1/deliveries/{id}", tag: "Deliveries", access: forUsers,
+		scope: store.ScopeRead, subject: "delivery",
 		summary: "Look at a delivery", faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	listDeliveryEvents = operation{
-		id: "list-delivery-events", method: http.MethodGet, path: "/v1/deliveries/{id}/events", tag: "Deliveries", access: forUsers, scope: store.ScopeRead, subject: "delivery",
+		id: "list-delivery-events", method: http.MethodGet, path: "/v1/deliveries/{id}/events", tag: "Deliveries",
+		access: forUsers, scope: store.ScopeRead, subject: "delivery",
 		summary: "What happened to a delivery, from the beginning", faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	cancelDelivery = operation{
-		id: "cancel-delivery", method: http.MethodPost, path: "/v1/deliveries/{id}/cancel", tag: "Deliveries", access: forUsers, scope: store.ScopeDeliveries, subject: "delivery",
+		id: "cancel-delivery", method: http.MethodPost, path: "/v1/deliveries/{id}/cancel", tag: "Deliveries",
+		access: forUsers, scope: store.ScopeDeliveries, subject: "delivery",
 		summary:     "Stop a delivery",
 		description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
 		faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
@@ -108,16 +113,20 @@ func (s *server) createDelivery(ctx context.Context, in *createDeliveryInput) (*
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a file").WithField("file_id")
 	}
+
 	patience, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+
 	job, created, err := s.o.Deliveries.Request(patience, user, fileID, in.Key, store.SourceAPI)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &createDeliveryOutput{Status: http.StatusOK}
 	if created {
 		out.Status = http.StatusCreated
 	}
+
 	out.Body, err = s.deliveryOf(ctx, user, job)
 	return out, err
 }
@@ -128,6 +137,7 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*
 	if user.IsAdmin() {
 		filter.UserID = 0
 	}
+
 	var places map[int64]int
 	return listOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]store.Job, error) {
 		filter.Before, filter.Limit = before, limit
@@ -169,9 +179,11 @@ func (s *server) cancelDelivery(ctx context.Context, in *deliveryInput) (*answer
 	if job, err = s.o.Deliveries.Cancel(ctx, user, job.ID); err != nil {
 		return nil, err
 	}
+
 	if job.UserID != user.ID {
 		s.audit(ctx, user, cancelDelivery, in.ID, store.OutcomeDone)
 	}
+
 	body, err := s.deliveryOf(ctx, user, job)
 	return answered(body), err
 }
@@ -183,6 +195,7 @@ func (s *server) findDelivery(ctx context.Context, op operation, id string) (sto
 	if !ok {
 		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
 	}
+
 	user := caller(ctx)
 	job, err := s.o.Deliveries.Find(ctx, user, jobID)
 	if fault.CodeOf(err) == fault.DeliveryNotFound {
@@ -190,6 +203,7 @@ func (s *server) findDelivery(ctx context.Context, op operation, id string) (sto
 			s.audit(ctx, user, op, id, store.OutcomeRefused)
 		}
 	}
+
 	return job, err
 }
 
@@ -217,12 +231,15 @@ func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int
 		ID: formatID(j.ID), UserID: formatID(j.UserID), State: j.State, Attempt: j.Attempt,
 		FileID: formatID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
 		LastError: optional(j.LastError), Source: j.Source, MessageID: formatOptionalID(j.MessageID),
-		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j), WorkflowID: j.WorkflowID(),
+		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
+		WorkflowID: j.WorkflowID(),
 		DeadlineAt: s.o.Deliveries.Limits.Deadline(j), CreatedAt: utc(j.CreatedAt), UpdatedAt: utc(j.UpdatedAt),
 	}
+
 	if place, waits := places[j.ID]; waits {
 		body.PlaceInLine = &place
 	}
+
 	if j.State == lifecycle.DeliveryQueued {
 		body.NextAttemptAt = optionalUTC(j.NextAttemptAt)
 	}

@@ -22,6 +22,7 @@ func TestADelivery(t *testing.T) {
 	file := w.file("/films/a.mkv", 1000)
 	made := w.deliver(w.adaToken, file, "key-1").ok(http.StatusCreated).body
 	id := made["id"].(string)
+
 	for name, want := range map[string]any{
 		"state": "QUEUED", "attempt": 0.0, "file_id": fmt.Sprint(file.ID), "file_name": "a.mkv", "size": 1000.0, "bytes_sent": 0.0,
 		"place_in_line": 1.0, "last_error": nil, "user_id": fmt.Sprint(w.ada.ID), "source": "api", "message_id": nil,
@@ -31,6 +32,7 @@ func TestADelivery(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+
 	if fmt.Sprint(made["allowed_actions"]) != "[cancel]" || made["created_at"] == nil || made["updated_at"] == nil {
 		t.Errorf("delivery %v", made)
 	}
@@ -48,6 +50,7 @@ func TestADelivery(t *testing.T) {
 	if got["id"] != id || got["place_in_line"] != 1.0 {
 		t.Errorf("got %v", got)
 	}
+
 	events := w.send(w.adaToken, "GET", "/v1/deliveries/"+id+"/events", nil).ok(http.StatusOK)
 	if e := events.items(); len(e) != 1 || e[0]["type"] != "enqueued" || e[0]["to"] != "QUEUED" || e[0]["seq"] != 1.0 || e[0]["actor_id"] != fmt.Sprint(w.ada.ID) {
 		t.Errorf("events %v", e)
@@ -58,7 +61,10 @@ func TestADelivery(t *testing.T) {
 		cancelled["last_error"] != string(fault.CancelledByUser) {
 		t.Errorf("cancelled %v", cancelled)
 	}
-	again := w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(http.StatusConflict, fault.InvalidTransition, "")
+
+	again := w.send(
+		w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil,
+	).refused(http.StatusConflict, fault.InvalidTransition, "")
 	if details := again.body["details"].(map[string]any); details["current"] != "CANCELLED" || details["requested"] != "cancel" {
 		t.Errorf("details %v", details)
 	}
@@ -72,11 +78,16 @@ func TestAnothersDeliveryIsNotThere(t *testing.T) {
 	w := newRig(t)
 	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
 	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
-		w.send(w.bobToken, call[0], "/v1/deliveries/"+id+call[1], nil).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
+		w.send(
+			w.bobToken, call[0], "/v1/deliveries/"+id+call[1], nil,
+		).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
 		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
-			w.send(w.bobToken, call[0], "/v1/deliveries/"+nobodys+call[1], nil).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
+			w.send(
+				w.bobToken, call[0], "/v1/deliveries/"+nobodys+call[1], nil,
+			).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
 		}
 	}
+
 	want := []string{
 		fmt.Sprintf("%d get-delivery delivery/%s refused http", w.bob.ID, id),
 		fmt.Sprintf("%d list-delivery-events delivery/%s refused http", w.bob.ID, id),
@@ -85,6 +96,7 @@ func TestAnothersDeliveryIsNotThere(t *testing.T) {
 	if rows := w.audited(); !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
 	}
+
 	w.send(w.adminToken, "GET", "/v1/deliveries/"+id, nil).ok(http.StatusOK)
 	w.send(w.adminToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).ok(http.StatusOK)
 	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-delivery delivery/%s done http", w.admin.ID, id) {
@@ -99,12 +111,15 @@ func TestFilesThatCannotBeDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	gone := w.file("/gone", 1)
 	w.exec(`UPDATE files SET gone = true WHERE id = $1`, gone.ID)
 	good := w.file("/good", 1)
 	w.deliver(w.adaToken, folder[0], "k").refused(http.StatusUnprocessableEntity, fault.FileIsFolder, "file_id")
 	w.deliver(w.adaToken, w.file("/empty", 0), "k").refused(http.StatusUnprocessableEntity, fault.FileEmpty, "file_id")
-	w.deliver(w.adaToken, w.file("/big", 2_097_152_001), "k").refused(http.StatusUnprocessableEntity, fault.FileTooBig, "file_id")
+	w.deliver(w.adaToken, w.file("/big", 2_097_152_001), "k").refused(
+		http.StatusUnprocessableEntity, fault.FileTooBig, "file_id",
+	)
 	w.deliver(w.adaToken, w.file("/limit", 2_097_152_000), "k").ok(http.StatusCreated)
 	w.deliver(w.adaToken, gone, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
 	w.deliver(w.adaToken, store.File{ID: 999_999}, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
@@ -117,7 +132,9 @@ func TestADeliveryIsNotLostWithoutTemporal(t *testing.T) {
 	w := newRig(t)
 	w.temporal.setDown(true)
 	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
-	w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	w.send(w.adaToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).refused(
+		http.StatusServiceUnavailable, fault.TemporalUnavailable, "",
+	)
 	w.temporal.setDown(false)
 	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusOK)
 	if len(w.temporal.started) != 1 {
@@ -130,6 +147,7 @@ func TestListsOfDeliveries(t *testing.T) {
 	w := newRig(t)
 	file := w.file("/a", 1)
 	var adas, all []string
+
 	for i := range 23 {
 		token := w.adaToken
 		if i%3 == 0 {
@@ -141,6 +159,7 @@ func TestListsOfDeliveries(t *testing.T) {
 			adas = append(adas, id)
 		}
 	}
+
 	w.send(w.adaToken, "POST", "/v1/deliveries/"+adas[4]+"/cancel", nil).ok(http.StatusOK)
 	slices.Reverse(adas)
 	slices.Reverse(all)
@@ -152,12 +171,14 @@ func TestListsOfDeliveries(t *testing.T) {
 			t.Errorf("limit %d: %v, want %v", limit, got, all)
 		}
 	}
+
 	if got := w.walk(w.adaToken, "/v1/deliveries?state=CANCELLED", "id"); !slices.Equal(got, adas[len(adas)-5:len(adas)-4]) {
 		t.Errorf("cancelled %v", got)
 	}
 	if got := w.walk(w.adaToken, "/v1/deliveries?state=FAILED", "id"); len(got) != 0 {
 		t.Errorf("failed %v", got)
 	}
+
 	empty := w.send(w.adaToken, "GET", "/v1/deliveries?state=FAILED", nil).ok(http.StatusOK)
 	if next, ok := empty.body["next_cursor"]; !ok || next != nil {
 		t.Errorf("an empty list is %s", empty.raw)

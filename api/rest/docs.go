@@ -26,18 +26,20 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// registerDocs serves the OpenAPI document and a page that shows it. Each is made once, when it is first asked for: most
-// processes are never asked, and would start later. The page loads nothing else.
+// registerDocs serves the OpenAPI document and a page that shows it. Each is made once, when it is first asked for:
+// most processes are never asked, and would start later. The page loads nothing else.
 func (s *server) registerDocs() {
 	openAnswers(s.api.OpenAPI())
 	extendPatterns(s.api.OpenAPI())
 	document := sync.OnceValue(func() []byte {
 		document, err := json.Marshal(s.api.OpenAPI())
 		if err != nil {
-			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // a fault of this package, which any test of it finds
+			text := fmt.Sprintf("the OpenAPI document cannot be written: %v", err)
+			panic(text) // a fault of this package, which any test of it finds
 		}
 		return document
 	})
+
 	page := sync.OnceValue(func() []byte {
 		var html bytes.Buffer
 		page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
@@ -46,6 +48,7 @@ func (s *server) registerDocs() {
 		}
 		return html.Bytes()
 	})
+
 	sum := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 
@@ -106,7 +109,10 @@ type docsCode struct {
 }
 
 func newDocs(api *huma.OpenAPI) docs {
-	d := docs{Title: api.Info.Title, Version: api.Info.Version, Description: api.Info.Description, Style: template.CSS(docsStyle)}
+	d := docs{
+		Title: api.Info.Title, Version: api.Info.Version, Description: api.Info.Description, Style: template.CSS(docsStyle),
+	}
+
 	r := reader{api.Components.Schemas}
 	groups := map[string]*docsGroup{}
 	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
@@ -118,15 +124,19 @@ func newDocs(api *huma.OpenAPI) docs {
 			groups[name].Operations = append(groups[name].Operations, r.operation(op))
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		d.Groups = append(d.Groups, *groups[name])
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.schemas.Map())) {
 		d.Schemas = append(d.Schemas, r.schema(name, r.schemas.Map()[name]))
 	}
+
 	for code, kind := range kinds {
 		d.Codes = append(d.Codes, docsCode{code, kind.status, kind.title})
 	}
+
 	slices.SortFunc(d.Codes, func(a, b docsCode) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
 	})
@@ -138,18 +148,22 @@ type reader struct{ schemas huma.Registry }
 
 func (r reader) operation(op *huma.Operation) docsOperation {
 	shown := docsOperation{
-		ID: op.OperationID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description, Token: len(op.Security) > 0,
+		ID: op.OperationID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
+		Token: len(op.Security) > 0,
 	}
+
 	for _, p := range op.Parameters {
 		field := r.field(p.Name, p.Schema, p.Required)
 		field.In = p.In
 		shown.Parameters = append(shown.Parameters, field)
 	}
+
 	if op.RequestBody != nil {
 		if media := op.RequestBody.Content["application/json"]; media != nil {
 			shown.Request = r.named(media.Schema)
 		}
 	}
+
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
 		response := docsResponse{Status: status, Description: op.Responses[status].Description}
 		for kind, media := range op.Responses[status].Content {
@@ -160,6 +174,7 @@ func (r reader) operation(op *huma.Operation) docsOperation {
 		}
 		shown.Responses = append(shown.Responses, response)
 	}
+
 	shown.Example = r.command(op, shown.Request)
 	return shown
 }
@@ -177,14 +192,17 @@ func (r reader) command(op *huma.Operation, request *docsSchema) string {
 			lines = append(lines, fmt.Sprintf("-H '%s: %s'", p.Name, example))
 		}
 	}
+
 	if len(op.Security) > 0 {
 		lines = append(lines, `-H "Authorization: Bearer $TOKEN"`)
 	}
+
 	if request != nil {
 		var compact bytes.Buffer
 		_ = json.Compact(&compact, []byte(request.Example)) // it was written by json a moment ago
 		lines = append(lines, "-H 'Content-Type: application/json'", "-d '"+compact.String()+"'")
 	}
+
 	method := ""
 	if op.Method != http.MethodGet {
 		method = " -X " + op.Method

@@ -40,12 +40,15 @@ func (r reader) field(name string, s *huma.Schema, required bool) docsField {
 		}
 		description = sentence(description, "One of "+strings.Join(values, ", "))
 	}
+
 	if s.Minimum != nil && s.Maximum != nil {
 		description = sentence(description, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
 	}
+
 	if pattern := s.Extensions[patternField]; pattern != nil {
 		description = sentence(description, text(pattern))
 	}
+
 	if s.Default != nil {
 		description = sentence(description, fmt.Sprintf("Default `%v`", s.Default))
 	}
@@ -70,6 +73,7 @@ func (r reader) typeOf(s *huma.Schema) string {
 	default:
 		kind = s.Type
 	}
+
 	if s.Nullable {
 		kind += " or null"
 	}
@@ -101,6 +105,7 @@ func (r reader) example(s *huma.Schema) any {
 	case s.Type == huma.TypeInteger, s.Type == huma.TypeNumber:
 		return 0
 	}
+
 	return ""
 }
 

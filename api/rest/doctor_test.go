@@ -21,12 +21,14 @@ func TestDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	finds := func(identity string, request int64, checks ...store.Check) {
 		t.Helper()
 		if err := w.store.SaveChecks(ctx, identity, request, checks); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	queues := store.Check{System: "queues", State: store.CheckWorks, Detail: "stagecoach, delivery"}
 	works := func(method string, want bool) map[string]any {
 		t.Helper()
@@ -54,12 +56,20 @@ func TestDoctor(t *testing.T) {
 	if again := works("POST", false); again["request"] != "2" {
 		t.Errorf("asked again: %v", again)
 	}
+
 	starts("b")
 	finds("a", 1, queues)
 	works("GET", false) // a has answered an older request
 	finds("a", 2, queues)
 	works("GET", false) // b has not answered
-	finds("b", 2, store.Check{System: "telegram", State: store.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what", Next: "do it"})
+	finds(
+		"b", 2,
+		store.Check{
+			System: "telegram", State: store.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what",
+			Next: "do it",
+		},
+	)
+
 	body := works("GET", false)
 	processes := body["processes"].([]any)
 	b := processes[1].(map[string]any)
@@ -68,6 +78,7 @@ func TestDoctor(t *testing.T) {
 		check["account"] != "@bot" || check["detail"] != "what" || check["next"] != "do it" || check["found_at"] == nil {
 		t.Errorf("processes: %v", processes)
 	}
+
 	finds("b", 2, store.Check{System: "telegram", State: store.CheckUnverified})
 	works("GET", false)
 	finds("b", 2, store.Check{System: "telegram", State: store.CheckWorks})
@@ -80,6 +91,7 @@ func TestDoctor(t *testing.T) {
 	if unserved := works("GET", false)["unserved_queues"].([]any); len(unserved) != 1 || unserved[0] != "payments" {
 		t.Errorf("unserved: %v", unserved)
 	}
+
 	finds("b", 2, store.Check{System: "queues", State: store.CheckWorks, Detail: "quotes, payments"})
 	works("GET", true)
 
@@ -92,6 +104,7 @@ func TestDoctor(t *testing.T) {
 	if rows := w.audited(); !slices.Contains(rows, "1 ask-doctor  done http") || slices.Contains(rows, "1 get-doctor  done http") {
 		t.Errorf("audited: %v", rows)
 	}
+
 	w.exec(`ALTER TABLE check_requests RENAME TO away`)
 	for _, method := range []string{"GET", "POST"} {
 		w.send(w.adminToken, method, "/v1/doctor", nil).refused(http.StatusInternalServerError, fault.Internal, "")

@@ -23,6 +23,7 @@ func openAnswers(api *huma.OpenAPI) {
 			}
 		}
 	}
+
 	for _, item := range api.Paths {
 		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
 			if op != nil && op.RequestBody != nil {
@@ -30,6 +31,7 @@ func openAnswers(api *huma.OpenAPI) {
 			}
 		}
 	}
+
 	for name, schema := range api.Components.Schemas.Map() {
 		if !strict[refPrefix+name] {
 			schema.AdditionalProperties = nil
@@ -57,6 +59,7 @@ func extendPatterns(api *huma.OpenAPI) {
 			}
 		}
 	}
+
 	for _, schema := range api.Components.Schemas.Map() {
 		eachSchema(schema, extend)
 	}
@@ -77,12 +80,14 @@ func eachSchema(s *huma.Schema, do func(*huma.Schema)) {
 	if s == nil {
 		return
 	}
+
 	do(s)
 
 	eachSchema(s.Items, do)
 	for _, property := range s.Properties {
 		eachSchema(property, do)
 	}
+
 	for _, one := range s.AnyOf {
 		eachSchema(one, do)
 	}

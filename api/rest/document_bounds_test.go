@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestEverythingSentIsBounded walks through what each operation takes: a text has a longest length, a list a largest number of items, an
-// object known fields or a number of them. Paths hold ids, which are read or refused whole, within the server's bound of 64 KiB for
-// the head of a request; a body has its bound of 1 MiB.
+// TestEverythingSentIsBounded walks through what each operation takes: a text has a longest length, a list a largest
+// number of items, an object known fields or a number of them. Paths hold ids, which are read or refused whole, within
+// the server's bound of 64 KiB for the head of a request; a body has its bound of 1 MiB.
 func TestEverythingSentIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := newDocumentRules(t)
@@ -23,6 +23,7 @@ func TestEverythingSentIsBounded(t *testing.T) {
 			b.operation(strings.ToUpper(method)+" "+path, operation.(object))
 		}
 	}
+
 	if len(b.seen) < 100 {
 		t.Errorf("only %d values were looked at", len(b.seen))
 	}
@@ -58,6 +59,7 @@ func (b bounds) value(place string, schema object) {
 		b.value(place, b.document["components"].(object)["schemas"].(object)[name].(object))
 		return
 	}
+
 	b.seen[place] = true
 	if alternatives, ok := schema["anyOf"].([]any); ok {
 		for _, one := range alternatives {
@@ -70,6 +72,7 @@ func (b bounds) value(place string, schema object) {
 	if !several {
 		kinds = []any{schema["type"]}
 	}
+
 	for _, kind := range kinds {
 		switch kind {
 		case "string":
@@ -104,6 +107,7 @@ func (b bounds) object(place string, schema object) {
 	for name, property := range properties {
 		b.value(place+"."+name, property.(object))
 	}
+
 	switch more := schema["additionalProperties"].(type) {
 	case bool:
 		if more {

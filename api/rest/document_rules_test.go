@@ -16,7 +16,8 @@ import (
 // object is a JSON object of the document.
 type object = map[string]any
 
-// TestTheDocumentKeepsTheRecommendedRules asserts what linters of OpenAPI recommend, after the recommended rules of Redocly's.
+// TestTheDocumentKeepsTheRecommendedRules asserts what linters of OpenAPI recommend, after the recommended rules of
+// Redocly's.
 func TestTheDocumentKeepsTheRecommendedRules(t *testing.T) {
 	t.Parallel()
 	rules := newDocumentRules(t)
@@ -81,6 +82,7 @@ func (r *documentRules) whole() {
 	if len(servers) == 0 {
 		r.Error("no servers")
 	}
+
 	for _, server := range servers {
 		r.fields("servers", "server", server.(object))
 		url := at[string](server.(object), "url")
@@ -140,6 +142,7 @@ func (r *documentRules) operations() {
 			if seen[id] || !regexp.MustCompile(`^[\w.~-]+$`).MatchString(id) {
 				r.Errorf("%s: the id %q is used twice, or does not fit into a URL", where, id)
 			}
+
 			seen[id] = true
 			if at[string](operation, "summary") == "" {
 				r.Errorf("%s: no summary", where)
@@ -149,6 +152,7 @@ func (r *documentRules) operations() {
 			if !ok {
 				r.Errorf("%s: no security; an operation for anyone has an empty list", where)
 			}
+
 			for _, requirement := range security {
 				for scheme := range requirement.(object) {
 					if schemes[scheme] == nil {
@@ -162,6 +166,7 @@ func (r *documentRules) operations() {
 				r.fields(where, "body", body)
 				r.content(where, body)
 			}
+
 			r.responses(where, at[object](operation, "responses"))
 		}
 	}
@@ -178,14 +183,17 @@ func (r *documentRules) parameters(where, path string, parameters []any) {
 		if seen[in+" "+name] {
 			r.Errorf("%s: two parameters %s in the %s", where, name, in)
 		}
+
 		seen[in+" "+name] = true
 		if in == "path" {
 			inPath = append(inPath, name)
 		}
 	}
+
 	for _, match := range pathVariable.FindAllStringSubmatch(path, -1) {
 		wanted = append(wanted, match[1])
 	}
+
 	slices.Sort(inPath)
 	slices.Sort(wanted)
 	if !slices.Equal(inPath, wanted) {
@@ -204,6 +212,7 @@ func (r *documentRules) responses(where string, responses object) {
 		}
 		r.content(where+" "+status, response)
 	}
+
 	if !classes["2"] || !classes["4"] {
 		r.Errorf("%s: no answer of a success, or none of a mistake in the request", where)
 	}
@@ -238,6 +247,7 @@ func (r *documentRules) schema(where string, schema object) {
 			r.Errorf("%s: %v is required, and is no property", where, name)
 		}
 	}
+
 	for _, value := range at[[]any](schema, "enum") {
 		if kind := typeName(value); schema["type"] != nil && !strings.Contains(fmt.Sprint(schema["type"]), kind) {
 			r.Errorf("%s: %v is a %s, its schema is of type %v", where, value, kind, schema["type"])
@@ -247,11 +257,13 @@ func (r *documentRules) schema(where string, schema object) {
 	for name, property := range properties {
 		r.schema(where+"."+name, property.(object))
 	}
+
 	for _, part := range []string{"items", "additionalProperties"} {
 		if inner, ok := schema[part].(object); ok {
 			r.schema(where+"."+part, inner)
 		}
 	}
+
 	for _, part := range []string{"anyOf", "oneOf", "allOf"} {
 		for _, inner := range at[[]any](schema, part) {
 			r.schema(where, inner.(object))

@@ -78,7 +78,8 @@ type cancelDownloadInput struct {
 
 var (
 	createDownload = operation{
-		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers, scope: store.ScopeDownloads,
+		id: "create-download", method: http.MethodPost, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		scope:   store.ScopeDownloads,
 		summary: "Ask for a torrent to be downloaded for a book", status: http.StatusCreated, also: http.StatusOK,
 		description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
@@ -86,24 +87,29 @@ var (
 		faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
 	}
 	listDownloads = operation{
-		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers, scope: store.ScopeRead,
+		id: "list-downloads", method: http.MethodGet, path: "/v1/downloads", tag: "Downloads", access: forUsers,
+		scope:   store.ScopeRead,
 		summary: "List downloads, the newest first", description: "Your own; everybody's for an administrator.",
 	}
 	getDownload = operation{
-		id: "get-download", method: http.MethodGet, path: "/v1/downloads/{id}", tag: "Downloads", access: forUsers, scope: store.ScopeRead, subject: "download",
+		id: "get-download", method: http.MethodGet, path: "/v1/downloads/{id}", tag: "Downloads", access: forUsers,
+		scope: store.ScopeRead, subject: "download",
 		summary: "Look at a download", faults: []fault.Code{fault.DownloadNotFound},
 	}
 	listDownloadEvents = operation{
-		id: "list-download-events", method: http.MethodGet, path: "/v1/downloads/{id}/events", tag: "Downloads", access: forUsers, scope: store.ScopeRead, subject: "download",
+		id: "list-download-events", method: http.MethodGet, path: "/v1/downloads/{id}/events", tag: "Downloads",
+		access: forUsers, scope: store.ScopeRead, subject: "download",
 		summary: "What happened to a download, from the beginning", faults: []fault.Code{fault.DownloadNotFound},
 	}
 	cancelDownload = operation{
-		id: "cancel-download", method: http.MethodPost, path: "/v1/downloads/{id}/cancel", tag: "Downloads", access: forUsers, scope: store.ScopeDownloads, subject: "download",
+		id: "cancel-download", method: http.MethodPost, path: "/v1/downloads/{id}/cancel", tag: "Downloads", access: forUsers,
+		scope: store.ScopeDownloads, subject: "download",
 		summary: "End a download, and remove its torrent unless another download needs it",
 		description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
 			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
 		faults: []fault.Code{
-			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected,
+			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
+			fault.ProviderRejected,
 			fault.TemporalUnavailable,
 		},
 	}
@@ -123,6 +129,7 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
 	}
+
 	job, created, err := s.startDownload(ctx, user, service.DownloadAsk{
 		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
 	})
@@ -132,6 +139,7 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	if err != nil {
 		return nil, err
 	}
+
 	out := &createDownloadOutput{Status: http.StatusOK, Body: s.downloadFrom(user, job)}
 	if created {
 		out.Status = http.StatusCreated
@@ -139,16 +147,22 @@ func (s *server) createDownload(ctx context.Context, in *createDownloadInput) (*
 	return out, nil
 }
 
-// startDownload gives the same key the same download for ever, also one that was active already when the key came first.
-func (s *server) startDownload(ctx context.Context, user store.User, ask service.DownloadAsk) (job store.Download, created bool, err error) {
+// startDownload gives the same key the same download for ever, also one that was active already when the key came
+// first.
+func (s *server) startDownload(
+	ctx context.Context, user store.User, ask service.DownloadAsk,
+) (job store.Download, created bool, err error) {
 	request := store.Request{
-		UserID: user.ID, Key: ask.Key, Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
+		UserID: user.ID, Key: ask.Key,
+		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
 	}
+
 	var first int64
 	found, err := s.o.Store.Answered(ctx, request, &first)
 	if err != nil {
 		return job, false, err
 	}
+
 	if !found {
 		if job, created, err = s.o.Downloads.Start(ctx, user, ask); err != nil {
 			return job, false, err
@@ -157,6 +171,7 @@ func (s *server) startDownload(ctx context.Context, user store.User, ask service
 			return job, created, err
 		}
 	}
+
 	job, err = s.o.Downloads.Get(ctx, user, first)
 	return job, false, err
 }
@@ -200,10 +215,12 @@ func (s *server) cancelDownload(ctx context.Context, in *cancelDownloadInput) (*
 	if err != nil {
 		return nil, err
 	}
+
 	keepFiles := in.Body != nil && in.Body.KeepFiles
 	if job, err = s.o.Downloads.Cancel(ctx, user, job.ID, keepFiles); err != nil {
 		return nil, err
 	}
+
 	if job.UserID != user.ID {
 		s.audit(ctx, user, cancelDownload, in.ID, store.OutcomeDone)
 	}
@@ -223,12 +240,15 @@ func (s *server) findDownload(ctx context.Context, op operation, id string) (sto
 
 func (s *server) downloadFrom(user store.User, d store.Download) downloadBody {
 	return downloadBody{
-		ID: formatID(d.ID), UserID: formatID(d.UserID), BookID: formatID(d.BookID), BookTitle: d.BookTitle, MediaType: d.MediaType,
-		Status: d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
+		ID: formatID(d.ID), UserID: formatID(d.UserID), BookID: formatID(d.BookID), BookTitle: d.BookTitle,
+		MediaType: d.MediaType,
+		Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
 		Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 		FailureReason: d.FailureReason, LastError: optional(d.LastError), Attention: optional(d.Attention),
-		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d), WorkflowID: d.WorkflowID(),
-		CreatedAt: utc(d.CreatedAt), UpdatedAt: utc(d.UpdatedAt), CompletedAt: optionalUTC(d.CompletedAt), FirstNotFoundAt: optionalUTC(d.FirstNotFoundAt),
-		DeadlineAt: s.o.Downloads.Deadline(d),
+		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
+		WorkflowID: d.WorkflowID(),
+		CreatedAt:  utc(d.CreatedAt), UpdatedAt: utc(d.UpdatedAt), CompletedAt: optionalUTC(d.CompletedAt),
+		FirstNotFoundAt: optionalUTC(d.FirstNotFoundAt),
+		DeadlineAt:      s.o.Downloads.Deadline(d),
 	}
 }

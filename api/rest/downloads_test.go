@@ -18,7 +18,9 @@ const magnet = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=
 // download asks for a torrent.
 func (w *rig) download(token, book, medium string) reply {
 	w.t.Helper()
-	return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet})
+	return w.send(
+		token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet},
+	)
 }
 
 // end moves a download to a status behind everybody's back.
@@ -34,6 +36,7 @@ func TestADownload(t *testing.T) {
 	book := w.book("Wheels")
 	made := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body
 	id := made["id"].(string)
+
 	for name, want := range map[string]any{
 		"user_id": fmt.Sprint(w.ada.ID), "book_id": book, "book_title": "Wheels", "media_type": "text", "status": "queued", "source": "magnet",
 		"source_url": magnet, "external_job_id": nil, "progress": 0.0, "size": 0.0, "speed": 0.0, "eta_seconds": nil, "failure_reason": nil,
@@ -44,9 +47,11 @@ func TestADownload(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+
 	if made["created_at_utc"] == nil || made["updated_at_utc"] == nil {
 		t.Errorf("times of %v", made)
 	}
+
 	for token, same := range map[string]bool{w.adaToken: true, w.bobToken: false} {
 		status := http.StatusCreated
 		if same {
@@ -56,6 +61,7 @@ func TestADownload(t *testing.T) {
 			t.Errorf("asked again: %v", again)
 		}
 	}
+
 	if audio := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body; audio["id"] == id {
 		t.Errorf("another medium: %v", audio)
 	}
@@ -74,6 +80,7 @@ func TestADownload(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}
 	}
+
 	if at, _ := got["first_not_found_at_utc"].(string); !strings.HasSuffix(at, "Z") {
 		t.Errorf("missing since %v", got["first_not_found_at_utc"])
 	}
@@ -82,41 +89,55 @@ func TestADownload(t *testing.T) {
 	if cancelled["status"] != "canceled" || cancelled["cancel_requested"] != true || fmt.Sprint(cancelled["allowed_actions"]) != "[]" {
 		t.Errorf("cancelled %v", cancelled)
 	}
-	again := w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).refused(http.StatusConflict, fault.InvalidTransition, "")
+
+	again := w.send(
+		w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil,
+	).refused(http.StatusConflict, fault.InvalidTransition, "")
 	if details := again.body["details"].(map[string]any); details["current"] != "canceled" || details["requested"] != "cancel" {
 		t.Errorf("details %v", details)
 	}
+
 	events := w.send(w.adaToken, "GET", "/v1/downloads/"+id+"/events", nil).ok(http.StatusOK).items()
 	if len(events) != 2 || events[0]["type"] != "enqueued" || events[0]["to"] != "queued" || events[1]["to"] != "canceled" ||
 		events[1]["actor_id"] != fmt.Sprint(w.ada.ID) {
 		t.Errorf("events %v", events)
 	}
+
 	for _, status := range []lifecycle.DownloadState{lifecycle.DownloadCompleted, lifecycle.DownloadFailed} {
 		next := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
 		if next == id {
 			t.Error("a download that is over is given again")
 		}
+
 		w.end(next, status)
 		ended := w.send(w.adaToken, "GET", "/v1/downloads/"+next, nil).ok(http.StatusOK).body
 		if (ended["completed_at_utc"] != nil) != (status == lifecycle.DownloadCompleted) || (ended["failure_reason"] != nil) != (status == lifecycle.DownloadFailed) {
 			t.Errorf("%s: %v", status, ended)
 		}
-		w.send(w.adaToken, "POST", "/v1/downloads/"+next+"/cancel", `{}`).refused(http.StatusConflict, fault.InvalidTransition, "")
+
+		w.send(
+			w.adaToken, "POST", "/v1/downloads/"+next+"/cancel", `{}`,
+		).refused(http.StatusConflict, fault.InvalidTransition, "")
 	}
+
 	if rows := w.audited(); len(rows) != 0 {
 		t.Errorf("people who use what is theirs are audited: %v", rows)
 	}
 }
 
-// TestTheSameKeyIsTheSameDownload gives the first answer to a key, also when it made nothing or the download is over; what the
-// key is given with else is refused.
+// TestTheSameKeyIsTheSameDownload gives the first answer to a key, also when it made nothing or the download is over;
+// what the key is given with else is refused.
 func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	book := w.book("Wheels")
 	ask := func(token, medium, key string) reply {
-		return w.send(token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet}, "Idempotency-Key", key)
+		return w.send(
+			token, "POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": medium, "source_url": magnet},
+			"Idempotency-Key", key,
+		)
 	}
+
 	first := ask(w.adaToken, "text", "k").ok(http.StatusCreated).body["id"].(string)
 	joined := ask(w.adaToken, "text", "l").ok(http.StatusOK).body["id"]
 	w.end(first, lifecycle.DownloadFailed)
@@ -125,6 +146,7 @@ func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 			t.Errorf("%s: %v and %v instead of %s", key, joined, again, first)
 		}
 	}
+
 	ask(w.adaToken, "audio", "k").refused(unprocessable, fault.Validation, "Idempotency-Key")
 	if other := ask(w.bobToken, "text", "k").ok(http.StatusCreated).body["id"]; other == first {
 		t.Error("another's key is not one's own")
@@ -132,6 +154,7 @@ func TestTheSameKeyIsTheSameDownload(t *testing.T) {
 	if next := ask(w.adaToken, "text", "m").ok(http.StatusCreated).body["id"]; next == first {
 		t.Error("another key is another request")
 	}
+
 	ask(w.adaToken, "text", "no spaces").refused(unprocessable, fault.Validation, "Idempotency-Key")
 }
 
@@ -146,6 +169,7 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 		}
 		return id, func(body any) reply { return w.send(w.adaToken, "POST", "/v1/downloads/"+path+"/cancel", body) }
 	}
+
 	for _, code := range []fault.Code{fault.ProviderUnavailable, fault.ProviderUnauthorized, fault.ProviderRejected} {
 		_, cancel := begin()
 		w.torrents.set(false, code)
@@ -165,6 +189,7 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 	if still, err := w.store.DownloadByID(t.Context(), id); err != nil || still.State != lifecycle.DownloadQueued {
 		t.Errorf("not confirmed, yet %+v, %v", still, err)
 	}
+
 	w.torrents.set(false, "")
 	cancel(nil).ok(http.StatusOK)
 	if job, err := w.store.DownloadByID(t.Context(), id); err != nil || !job.KeepFiles || job.State != lifecycle.DownloadCanceled {
@@ -207,9 +232,12 @@ func TestAnothersDownloadIsNotThere(t *testing.T) {
 	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
 		w.send(w.bobToken, call[0], "/v1/downloads/"+id+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
 		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
-			w.send(w.bobToken, call[0], "/v1/downloads/"+nobodys+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
+			w.send(
+				w.bobToken, call[0], "/v1/downloads/"+nobodys+call[1], nil,
+			).refused(http.StatusNotFound, fault.DownloadNotFound, "")
 		}
 	}
+
 	want := []string{
 		fmt.Sprintf("%d get-download download/%s refused http", w.bob.ID, id),
 		fmt.Sprintf("%d list-download-events download/%s refused http", w.bob.ID, id),
@@ -218,6 +246,7 @@ func TestAnothersDownloadIsNotThere(t *testing.T) {
 	if rows := w.audited(); !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
 	}
+
 	w.send(w.adminToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK)
 	w.send(w.adminToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
 	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-download download/%s done http", w.admin.ID, id) {
@@ -230,6 +259,7 @@ func TestListsOfDownloads(t *testing.T) {
 	w := newRig(t)
 	var all, adas []string
 	books := []string{w.book("One"), w.book("Two"), w.book("Three")}
+
 	for _, book := range books {
 		for _, token := range []string{w.adaToken, w.bobToken} {
 			id := w.download(token, book, "text").ok(http.StatusCreated).body["id"].(string)
@@ -239,6 +269,7 @@ func TestListsOfDownloads(t *testing.T) {
 			}
 		}
 	}
+
 	w.end(adas[0], lifecycle.DownloadCompleted)
 	slices.Reverse(all)
 	slices.Reverse(adas)
@@ -249,6 +280,7 @@ func TestListsOfDownloads(t *testing.T) {
 			}
 		}
 	}
+
 	for query, want := range map[string][]string{
 		"status=completed": adas[2:], "status=queued": adas[:2], "status=failed": nil, "book_id=" + books[1]: adas[1:2], "book_id=999999": nil,
 		"book_id=" + books[0] + "&status=queued": nil,
@@ -257,6 +289,7 @@ func TestListsOfDownloads(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
+
 	for query, field := range map[string]string{
 		"status=QUEUED": "status", "status=NONE": "status", "book_id=x": "book_id", "book_id=0": "book_id", "book_id=9999999999999999999": "book_id",
 	} {
@@ -272,12 +305,14 @@ func TestTheStreamShowsDownloads(t *testing.T) {
 	id := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
 	w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
 	ada, _ := w.listen(w.adaToken, "0-0")
+
 	for _, want := range []string{"queued", "canceled"} {
 		event := w.next(ada).Data
 		if event["workload"] != "download" || event["entity_id"] != id || event["to"] != want || event["owner_id"] != fmt.Sprint(w.ada.ID) {
 			t.Errorf("Ada is told %v, want %s", event, want)
 		}
 	}
+
 	admin, _ := w.listen(w.adminToken, "0-0")
 	if first := w.next(admin).Data; first["owner_id"] != fmt.Sprint(w.bob.ID) {
 		t.Errorf("an administrator is told %v", first)
@@ -292,9 +327,11 @@ func TestDownloadBodiesThatAreWrong(t *testing.T) {
 	right := func(more string) string {
 		return fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s",%s}`, book, magnet, more)
 	}
+
 	link := func(url string) string {
 		return fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s"}`, book, url)
 	}
+
 	id := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body["id"].(string)
 	type wrong struct{ body, field string }
 	for call, cases := range map[string][]wrong{
@@ -356,8 +393,11 @@ func TestDownloadBodiesThatAreWrong(t *testing.T) {
 		for _, body := range []string{"{", "x", "\xff\xfe"} {
 			w.send(w.adaToken, method, target, body).refused(badRequest, fault.Validation, "body")
 		}
-		w.send(w.adaToken, method, target, `{}`, "Content-Type", "text/plain").refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
+		w.send(
+			w.adaToken, method, target, `{}`, "Content-Type", "text/plain",
+		).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
 	}
+
 	w.download(w.adaToken, "999999", "text").refused(http.StatusNotFound, fault.BookNotFound, "book_id")
 	if got := w.walk(w.adaToken, "/v1/downloads", "status"); !slices.Equal(got, []string{"queued"}) {
 		t.Errorf("wrong requests left downloads %v", got)

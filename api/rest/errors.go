@@ -133,20 +133,25 @@ func (s *server) problem(ctx context.Context, err error) *problem {
 	if f != nil && kinds[f.Code].status == 0 || f == nil {
 		f = fault.New(fault.Internal, "the service has failed; the request id tells its operators more").WithCause(err)
 	}
+
 	if limit := allowance.LimitOf(f); limit != "" {
 		s.o.OnRefused(limit)
 	}
+
 	p := newProblem(f.Code, f.Message)
 	maps.Copy(p.Details, f.Details)
 	if f.Field != "" {
 		p.Errors = append(p.Errors, fieldError{f.Field, f.Message})
 	}
+
 	if f.RetryAfter > 0 {
 		p.header.Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
 	}
+
 	if errors.Is(ctx.Err(), context.Canceled) { // nobody reads this any more, and nothing has failed
 		p.Status = statusCallerLeft
 	}
+
 	if p.Status >= 500 {
 		s.o.Log.Error("a request failed", "request", noteOf(ctx).id, "code", f.Code, "error", f.Cause)
 	}
@@ -165,6 +170,7 @@ func init() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		return refused(status, message, errs)
 	}
+
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		p := refused(status, message, errs)
 		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e fieldError) bool { return e.Field == idempotencyKey }) {
@@ -173,6 +179,7 @@ func init() {
 		}
 		return p
 	}
+
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
 }
@@ -194,11 +201,13 @@ func refused(status int, message string, errs []error) *problem {
 	case status == http.StatusRequestTimeout:
 		p = newProblem(fault.RequestTimeout, "the body did not come in time")
 	}
+
 	for _, err := range errs {
 		if detail, ok := errors.AsType[*huma.ErrorDetail](err); ok {
 			p.Errors = append(p.Errors, fieldOf(detail))
 		}
 	}
+
 	if len(p.Errors) == 0 && p.Status < 500 {
 		p.Errors = []fieldError{{"body", p.Detail}}
 	}
@@ -218,18 +227,22 @@ func fieldOf(detail *huma.ErrorDetail) fieldError {
 	if m := missing.FindStringSubmatch(message); m != nil {
 		field, message = field+"."+m[1], "is required"
 	}
+
 	if strings.HasPrefix(message, "required ") && strings.HasSuffix(message, " parameter is missing") {
 		message = "is required"
 	}
+
 	if field == "body" && message != "expected object" {
 		message = "this is not the JSON that was expected" // the parser's own words name types of ours
 	}
+
 	for _, place := range []string{"body.", "query.", "path.", "header."} {
 		if name, ok := strings.CutPrefix(field, place); ok {
 			field = name
 			break
 		}
 	}
+
 	if key, ok := detail.Value.(string); ok && field == idempotencyKey {
 		message = keyProblem(key)
 	}

@@ -30,7 +30,9 @@ type eventBody struct {
 }
 
 func eventFrom(e store.StreamedEvent) eventBody {
-	return eventBody{Workload: e.Workload, EntityID: e.EntityID, OwnerID: formatOptionalID(e.OwnerID), HistoryBody: historyFrom(e)}
+	return eventBody{
+		Workload: e.Workload, EntityID: e.EntityID, OwnerID: formatOptionalID(e.OwnerID), HistoryBody: historyFrom(e),
+	}
 }
 
 // NewFeed makes what reads events for all streams of a process; somebody has to run it.
@@ -55,7 +57,8 @@ type eventsInput struct {
 func (s *server) registerEvents() {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[eventBody](), true, "")
 	register(s, operation{
-		id: "stream-events", method: http.MethodGet, path: "/v1/events", tag: "Events", access: forUsers, scope: store.ScopeRead, stream: true,
+		id: "stream-events", method: http.MethodGet, path: "/v1/events", tag: "Events", access: forUsers,
+		scope: store.ScopeRead, stream: true,
 		summary: "Follow every transition that you may see, as it happens",
 		description: "Server-Sent Events. Each has an `id` and JSON as its `data`. Come back with the last `id` and nothing is lost or repeated; " +
 			"without one the stream begins now, and may repeat the last moment. While nothing happens that you may see, a comment is sent every " +
@@ -80,6 +83,7 @@ func (s *server) streamEvents(ctx context.Context, in *eventsInput) (*huma.Strea
 	if err != nil {
 		return nil, err
 	}
+
 	follower, err := s.o.Feed.Follow(ctx, caller(ctx), in.token, from)
 	if err != nil {
 		return nil, err
@@ -94,6 +98,7 @@ func (s *server) streamEvents(ctx context.Context, in *eventsInput) (*huma.Strea
 		if r.Method == http.MethodHead {
 			return
 		}
+
 		out := stream{w: w, http: http.NewResponseController(w)}
 		if err := out.follow(r.Context(), follower); r.Context().Err() == nil {
 			s.o.Log.Info("a stream of events ends", "request", noteOf(r.Context()).id, "error", err)
@@ -107,9 +112,11 @@ func startOfStream(in *eventsInput) (*store.Cursor, error) {
 	if text == "" {
 		field, text = "last_event_id", in.After
 	}
+
 	if text == "" {
 		return nil, nil
 	}
+
 	cursor, err := store.ParseCursor(text)
 	if err != nil {
 		return nil, fault.New(fault.Validation, "this is not the id of an event").WithField(field)
@@ -123,12 +130,13 @@ type stream struct {
 	http *http.ResponseController
 }
 
-// follow sends events until the client leaves, loses its access or the process ends, and says which. A client that comes back with its
-// last id misses nothing, so whatever goes wrong ends the stream.
+// follow sends events until the client leaves, loses its access or the process ends, and says which. A client that
+// comes back with its last id misses nothing, so whatever goes wrong ends the stream.
 func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 	if err := out.place("ready", follower.Cursor()); err != nil {
 		return err
 	}
+
 	for {
 		text, err := follower.Next(ctx, pingEvery)
 		if err != nil {
@@ -140,6 +148,7 @@ func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 		} else {
 			err = out.send(text)
 		}
+
 		if err != nil {
 			return err
 		}

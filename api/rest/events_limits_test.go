@@ -67,11 +67,13 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 		}
 		all = append(all, w.follow(token, "0-0"))
 	}
+
 	for _, f := range all[:8] {
 		for range 5020 {
 			w.next(f.events)
 		}
 	}
+
 	// The streams of those who see nothing of it catch up for a while yet.
 	var sixty int
 	w.eventually("61 streams cost no more than twice the statements of one", func() bool {
@@ -81,7 +83,8 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 	t.Logf("in the same time %d statements with 1 stream, %d with 61", one, sixty)
 }
 
-// TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not look at it again.
+// TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not look
+// at it again.
 func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -90,6 +93,7 @@ func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	for range 3000 {
 		w.next(admin.events)
 	}
+
 	w.eventually("ada's cursor is past bob's events", func() bool { return ada.cursor() == admin.cursor() })
 
 	late := w.follow(w.bobToken, ada.cursor())
@@ -97,6 +101,7 @@ func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	if event := w.next(late.events); event.Data["entity_id"] != "2" {
 		t.Errorf("after the cursor came %v", event)
 	}
+
 	quiet := w.follow(w.adaToken, "")
 	w.eventually("a stream that begins now says where it begins", func() bool { return quiet.cursor() != "" })
 }
@@ -119,6 +124,7 @@ func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	if event := w.next(again); event.Data["seq"] != 6.0 {
 		t.Errorf("from %q: %v", oldest, event)
 	}
+
 	w.open(w.adaToken, "0-0").refused(http.StatusGone, "CURSOR_GONE", "")
 	// Before a restore the record was further than it is now.
 	w.open(w.adaToken, "9000000000000000-1").refused(http.StatusGone, "CURSOR_GONE", "")
@@ -131,10 +137,12 @@ func TestStreamsAreLimitedPerUser(t *testing.T) {
 	for range 10 {
 		all = append(all, w.follow(w.adaToken, ""))
 	}
+
 	a := w.open(w.adaToken, "").refused(http.StatusConflict, "QUOTA_EXCEEDED", "")
 	if details := a.body["details"].(map[string]any); details["limit"] != "streams" || details["maximum"] != 10.0 {
 		t.Errorf("details %v", details)
 	}
+
 	w.listen(w.bobToken, "")
 	all[3].leave()
 	w.eventually("there is room for another stream", func() bool { return w.open(w.adaToken, "").status == http.StatusOK })
@@ -145,10 +153,12 @@ func (w *rig) open(token, after string) reply {
 	w.t.Helper()
 	ctx, leave := context.WithCancel(w.t.Context())
 	defer leave()
+
 	r, err := http.NewRequestWithContext(ctx, "GET", w.url+"/v1/events", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Last-Event-ID", after)
 	response, err := http.DefaultClient.Do(r)
@@ -156,6 +166,7 @@ func (w *rig) open(token, after string) reply {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	a := reply{t: w.t, call: "GET /v1/events", status: response.StatusCode, header: response.Header}
 	if a.status != http.StatusOK {
 		if err := json.NewDecoder(response.Body).Decode(&a.body); err != nil {
@@ -175,10 +186,12 @@ func TestALongTransactionHoldsEventsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = long.Rollback(context.WithoutCancel(t.Context())) }()
+
 	insert := `INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) VALUES ('delivery', '2', 1, $1, 'x', 'y')`
 	if _, err := long.Exec(t.Context(), insert, w.ada.ID); err != nil {
 		t.Fatal(err)
 	}
+
 	w.write(w.ada, 1, 20)
 
 	w.eventually("the metric shows the lag", func() bool { return w.gauge("events_lag_seconds") >= 2 })
@@ -187,14 +200,17 @@ func TestALongTransactionHoldsEventsBack(t *testing.T) {
 		t.Fatalf("%v came before an event that could have a place before it", event)
 	default:
 	}
+
 	if err := long.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range 21 {
 		if event := w.next(events); (event.Data["entity_id"] == "2") != (i == 0) {
 			t.Errorf("event %d is %v", i, event)
 		}
 	}
+
 	w.eventually("the lag is over", func() bool { return w.gauge("events_lag_seconds") < 1 })
 }
 

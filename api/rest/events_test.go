@@ -51,10 +51,12 @@ func (w *rig) follow(token, after string) *followed {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	r.Header.Set("Authorization", "Bearer "+token)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
 	}
+
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
@@ -62,12 +64,14 @@ func (w *rig) follow(token, after string) *followed {
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatalf("the stream answers %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
 	}
+
 	events := make(chan streamed, 10_000)
 	f := &followed{events: events, leave: cancel}
 	ready := make(chan struct{})
 	go func() {
 		defer close(events)
 		defer func() { _ = response.Body.Close() }()
+
 		var event streamed
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 			line := lines.Text()
@@ -86,6 +90,7 @@ func (w *rig) follow(token, after string) *followed {
 			}
 		}
 	}()
+
 	select {
 	case <-ready:
 	case <-time.After(10 * time.Second):
@@ -105,6 +110,7 @@ func (w *rig) next(events <-chan streamed) streamed {
 	case <-time.After(time.Minute):
 		w.t.Fatal("no event came")
 	}
+
 	return streamed{}
 }
 
@@ -142,6 +148,7 @@ func TestTheStreamShowsWhatOneMaySee(t *testing.T) {
 			}
 		}
 	}
+
 	first := next(ada)
 	for name, want := range map[string]any{
 		"workload": "delivery", "entity_id": id, "owner_id": fmt.Sprint(w.ada.ID), "actor_id": fmt.Sprint(w.ada.ID),
@@ -151,16 +158,20 @@ func TestTheStreamShowsWhatOneMaySee(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, first.Data[name], want)
 		}
 	}
+
 	if second := next(ada); second.Data["to"] != "CANCELLED" || second.Data["from"] != "QUEUED" {
 		t.Errorf("second %v", second)
 	}
+
 	var owners []any
 	for range 3 {
 		owners = append(owners, next(admin).Data["owner_id"])
 	}
+
 	if want := []any{fmt.Sprint(w.bob.ID), fmt.Sprint(w.ada.ID), fmt.Sprint(w.ada.ID)}; !slices.Equal(owners, want) {
 		t.Errorf("an administrator saw %v, want %v", owners, want)
 	}
+
 	resumed, _ := w.listen(w.adaToken, first.ID)
 	if again := next(resumed); again.Data["to"] != "CANCELLED" {
 		t.Errorf("resumed after %s with %v", first.ID, again)
@@ -176,6 +187,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 	w := newRig(t)
 	const writers, each = 8, 60
 	var wg sync.WaitGroup
+
 	for n := range writers {
 		wg.Go(func() {
 			for i := range each {
@@ -184,11 +196,13 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 					t.Error(err)
 					return
 				}
+
 				_, err = tx.Exec(t.Context(), `INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
 					VALUES ('delivery', $1, $2, $3, 'x', 'y')`, fmt.Sprint(n), i+1, w.ada.ID)
 				if err != nil {
 					t.Error(err)
 				}
+
 				time.Sleep(time.Duration((n*7+i*3)%20) * time.Millisecond)
 				if err := tx.Commit(t.Context()); err != nil {
 					t.Error(err)
@@ -196,6 +210,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 			}
 		})
 	}
+
 	last := "0-0"
 	seen := map[string]int{}
 	for lap := 0; len(seen) < writers*each; lap++ {
@@ -210,6 +225,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 		}
 		leave()
 	}
+
 	wg.Wait()
 	for event, times := range seen {
 		if times != 1 {
@@ -226,12 +242,14 @@ func TestTheStreamEndsWithTheAccess(t *testing.T) {
 	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, store.UserChange{Status: store.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _, err := w.store.CreateJob(t.Context(), store.Job{
 		IdempotencyKey: strings.Repeat("a", 64), UserID: w.ada.ID, FileID: file.ID, FileName: "a", Size: 1, Source: "api",
 	}, store.Event{Type: "enqueued", To: "QUEUED"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.ends(events)
 	w.send(w.adaToken, "GET", "/v1/events", nil).refused(http.StatusForbidden, fault.UserNotActive, "")
 }
@@ -248,6 +266,7 @@ func TestARoleThatChangesChangesTheStream(t *testing.T) {
 	if event := w.next(events); event.Data["owner_id"] != fmt.Sprint(w.bob.ID) {
 		t.Errorf("got %v", event)
 	}
+
 	w.send(w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"USER"}`).ok(http.StatusOK)
 	w.deliver(w.bobToken, file, "2").ok(http.StatusCreated)
 	mine := w.deliver(w.adaToken, file, "2").ok(http.StatusCreated).body["id"]
@@ -271,12 +290,14 @@ func TestASlowClientHoldsUpNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Header.Set("Authorization", "Bearer "+w.adaToken)
 	slow, err := http.DefaultClient.Do(r) // and never reads
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = slow.Body.Close() }()
+
 	quick, _ := w.listen(w.adaToken, "")
 	w.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, comment)
 		SELECT 'delivery', 'many', n, $1, 'x', 'y', repeat('z', 5000) FROM generate_series(1, 3000) n`, w.ada.ID)

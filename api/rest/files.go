@@ -24,7 +24,9 @@ func fileOf(f store.File) fileBody {
 	if f.IsFolder {
 		kind = "folder"
 	}
-	return fileBody{FileID: formatID(f.ID), Name: f.Name, Kind: kind, Path: f.Path, Size: f.Size, ModifiedAt: utc(f.ModifiedAt)}
+	return fileBody{
+		FileID: formatID(f.ID), Name: f.Name, Kind: kind, Path: f.Path, Size: f.Size, ModifiedAt: utc(f.ModifiedAt),
+	}
 }
 
 // fileListBody is a page of files with what is known of the whole.
@@ -50,7 +52,10 @@ func (s *server) registerFiles() {
 		summary: "Browse the shared folder, or search it",
 		description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
 			"Give either `path` or `q`.",
-		faults: []fault.Code{fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout, fault.YandexUnauthorized, fault.YandexRateLimited},
+		faults: []fault.Code{
+			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout, fault.YandexUnauthorized,
+			fault.YandexRateLimited,
+		},
 	}, s.listFiles)
 }
 
@@ -59,10 +64,12 @@ func (s *server) listFiles(ctx context.Context, in *listFilesInput) (*answer[fil
 	if err != nil {
 		return nil, err
 	}
+
 	offset := int(place)
 	if in.Q != "" {
 		return s.searchFiles(ctx, in, offset)
 	}
+
 	listing, err := s.o.Catalog.Folder(ctx, in.Path, in.Limit, offset)
 	if err != nil {
 		return nil, err
@@ -73,7 +80,9 @@ func (s *server) listFiles(ctx context.Context, in *listFilesInput) (*answer[fil
 func listed(l catalog.Listing) fileListBody {
 	folder := fileOf(l.Folder)
 	end := l.Offset + len(l.Files)
-	body := fileListBody{Page: pageOf(filesCursor, len(l.Files), l.Files, nil, fileOf), Folder: &folder, Total: &l.Total, Stale: l.Stale}
+	body := fileListBody{
+		Page: pageOf(filesCursor, len(l.Files), l.Files, nil, fileOf), Folder: &folder, Total: &l.Total, Stale: l.Stale,
+	}
 	if len(l.Files) > 0 && end < l.Total {
 		body.NextCursor = cursorAt(filesCursor, int64(end))
 	}

@@ -30,7 +30,8 @@ type listFindingsInput struct {
 
 func (s *server) registerFindings() {
 	register(s, operation{
-		id: "list-findings", method: http.MethodGet, path: "/v1/findings", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
+		id: "list-findings", method: http.MethodGet, path: "/v1/findings", tag: "Operations", access: forAdmins,
+		scope:       store.ScopeOperate,
 		summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
 		description: "One line per incident, however often it was looked at.",
 	}, s.listFindings)
@@ -38,7 +39,9 @@ func (s *server) registerFindings() {
 
 func (s *server) listFindings(ctx context.Context, in *listFindingsInput) (*answer[Page[findingBody]], error) {
 	return listOf(in.Paging, findingsCursor, func(before int64, limit int) ([]store.Finding, error) {
-		return s.o.Store.Findings(ctx, store.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit})
+		return s.o.Store.Findings(
+			ctx, store.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},
+		)
 	}, func(f store.Finding) int64 { return f.ID }, findingFrom)
 }
 

@@ -20,6 +20,8 @@ func (s *server) registerHealth() {
 
 	// For the release after 0.1.0, where they were here. It is no operation: there is nothing to ask for.
 	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		newProblem(fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where").write(w)
+		newProblem(
+			fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where",
+		).write(w)
 	})
 }

@@ -19,6 +19,7 @@ type HistoryBody struct {
 
 func historyFrom(e store.StreamedEvent) HistoryBody {
 	return HistoryBody{
-		Seq: e.Seq, Type: e.Type, ActorID: formatOptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment, CreatedAt: utc(e.CreatedAt),
+		Seq: e.Seq, Type: e.Type, ActorID: formatOptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
+		CreatedAt: utc(e.CreatedAt),
 	}
 }

@@ -20,20 +20,27 @@ func TestQueriesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.bank()
-	lists := []string{"/v1/files", "/v1/deliveries", "/v1/workspaces", "/v1/tasks", "/v1/books", "/v1/downloads", "/v1/transactions", "/v1/users", "/v1/audit", "/v1/findings"}
+	lists := []string{
+		"/v1/files", "/v1/deliveries", "/v1/workspaces", "/v1/tasks", "/v1/books", "/v1/downloads", "/v1/transactions",
+		"/v1/users", "/v1/audit", "/v1/findings",
+	}
+
 	for _, list := range lists {
 		for _, limit := range []string{"0", "-1", "201", "x", "1.5", "1e2", "99999999999999999999", "%00", "+1+"} {
 			w.send(w.adminToken, "GET", list+"?limit="+limit, nil).refused(unprocessable, fault.Validation, "limit")
 		}
+
 		for _, cursor := range []string{"x", "-1", "%00", "%ff", "ZmlsZXM", "bm9uc2Vuc2UgMQ", "ZmlsZXMgLTE", "ZmlsZXMgeA==", strings.Repeat("A", 5000)} {
 			w.send(w.adminToken, "GET", list+"?cursor="+cursor, nil).refused(unprocessable, fault.Validation, "cursor")
 		}
+
 		w.send(w.adminToken, "GET", list+"?nonsense=1", nil).refused(unprocessable, fault.Validation, "nonsense")
 		w.send(w.adminToken, "GET", list+"?limit=%zz", nil).refused(badRequest, fault.Validation, "query")
 		w.send(w.adminToken, "GET", list+"?a;b=1", nil).refused(badRequest, fault.Validation, "query")
 		w.send(w.adminToken, "GET", list+"?limit=200", nil).ok(http.StatusOK)
 		w.send(w.adminToken, "GET", list+"?limit=&cursor=", nil).ok(http.StatusOK)
 	}
+
 	// A cursor of one list is none of another.
 	w.deliver(w.adaToken, w.file("/a", 1), "1")
 	w.deliver(w.adaToken, w.file("/a", 1), "2")
@@ -44,17 +51,25 @@ func TestQueriesThatAreWrong(t *testing.T) {
 		w.send(w.adaToken, "GET", "/v1/deliveries?state="+state, nil).refused(unprocessable, fault.Validation, "state")
 		w.send(w.adminToken, "GET", "/v1/users?status="+state, nil).refused(unprocessable, fault.Validation, "status")
 	}
+
 	for _, path := range []string{"films", "/films/", "//", "/a/../b", "/.", "%00", "/%00", "/%ff", "/" + strings.Repeat("a", 1024)} {
 		w.send(w.adaToken, "GET", "/v1/files?path="+path, nil).refused(unprocessable, fault.Validation, "path")
 	}
+
 	for _, q := range []string{"%00", "%ff", "%20", "a%0Ab", strings.Repeat("a", 256)} {
 		w.send(w.adaToken, "GET", "/v1/files?q="+q, nil).refused(unprocessable, fault.Validation, "q")
 	}
+
 	w.send(w.adaToken, "GET", "/v1/files?q=a&path=/films", nil).refused(unprocessable, fault.Validation, "path")
 	for _, id := range []string{"x", "1", "1-", "-1-1", "1-1-1", "01-1", "1-99999999999999999999", "%00"} {
-		w.send(w.adaToken, "GET", "/v1/events?last_event_id="+id, nil).refused(unprocessable, fault.Validation, "last_event_id")
+		w.send(
+			w.adaToken, "GET", "/v1/events?last_event_id="+id, nil,
+		).refused(unprocessable, fault.Validation, "last_event_id")
 	}
-	w.send(w.adaToken, "GET", "/v1/events", nil, "Last-Event-ID", "x").refused(unprocessable, fault.Validation, "Last-Event-ID")
+
+	w.send(
+		w.adaToken, "GET", "/v1/events", nil, "Last-Event-ID", "x",
+	).refused(unprocessable, fault.Validation, "Last-Event-ID")
 	w.send(w.adminToken, "GET", "/v1/status?x=1", nil).refused(unprocessable, fault.Validation, "x")
 }
 
@@ -66,6 +81,7 @@ func TestBodiesThatAreWrong(t *testing.T) {
 		body  string
 		field string
 	}
+
 	for call, cases := range map[string][]wrong{
 		"POST /v1/deliveries": {
 			{`{}`, "file_id"},
@@ -130,15 +146,22 @@ func TestBodiesThatAreWrong(t *testing.T) {
 	} {
 		method, target, _ := strings.Cut(call, " ")
 		for _, c := range cases {
-			w.send(w.adminToken, method, target, c.body, "Idempotency-Key", "k").refused(unprocessable, fault.Validation, c.field)
+			w.send(
+				w.adminToken, method, target, c.body, "Idempotency-Key", "k",
+			).refused(unprocessable, fault.Validation, c.field)
 		}
+
 		for _, body := range []string{"", "{", `{"a"`, "x", `{"name":"x"} {}`, "\x00", "\xff\xfe", strings.Repeat("[", 20_000)} {
 			w.send(w.adminToken, method, target, body, "Idempotency-Key", "k").refused(badRequest, fault.Validation, "body")
 		}
+
 		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/xml", ";+", "multipart/form-data"} {
-			w.send(w.adminToken, method, target, `{}`, "Idempotency-Key", "k", "Content-Type", kind).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
+			w.send(
+				w.adminToken, method, target, `{}`, "Idempotency-Key", "k", "Content-Type", kind,
+			).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
 		}
 	}
+
 	if rows := w.audited(); len(rows) != 0 {
 		t.Errorf("what was never done is audited: %v", rows)
 	}
@@ -165,11 +188,19 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 		const frame = `{"name":"x","role":"USER","x":""}`
 		return `{"name":"x","role":"USER","x":"` + strings.Repeat("y", size-len(frame)) + `"}`
 	}
+
 	w.send(w.adminToken, "POST", "/v1/users", fill(mib)).refused(unprocessable, fault.Validation, "x")
-	w.send(w.adminToken, "POST", "/v1/users", fill(mib+1)).refused(http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body")
-	w.send(w.adminToken, "POST", "/v1/users/1/token", fill(mib+1)).refused(http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body")
+	w.send(w.adminToken, "POST", "/v1/users", fill(mib+1)).refused(
+		http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body",
+	)
+	w.send(w.adminToken, "POST", "/v1/users/1/token", fill(mib+1)).refused(
+		http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body",
+	)
+
 	for _, size := range []int{mib + 1, 3 * mib} { // of unknown length
-		r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/v1/users", io.NopCloser(strings.NewReader(fill(size))))
+		r, err := http.NewRequestWithContext(
+			t.Context(), "POST", w.url+"/v1/users", io.NopCloser(strings.NewReader(fill(size))),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +218,13 @@ func TestBrokenHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = fmt.Fprintf(conn, "POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n%s", w.adminToken, body)
+
+		_, _ = fmt.Fprintf(
+			conn,
+			"POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n%s",
+			w.adminToken, body,
+		)
+
 		answer, _ := io.ReadAll(conn)
 		_ = conn.Close()
 		if !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer), `"field":"body"`) {

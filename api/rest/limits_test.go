@@ -26,25 +26,30 @@ func TestRequestsOfAUserAreBounded(t *testing.T) {
 			break
 		}
 	}
+
 	if refused == nil {
 		t.Fatal("200 requests got through at once where one a second may")
 	}
+
 	refused.refused(http.StatusTooManyRequests, fault.RateLimited, "")
 	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); err != nil || seconds < 1 || seconds > 10 {
 		t.Errorf("Retry-After: %q", refused.header.Get("Retry-After"))
 	}
+
 	w.send(w.bobToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
 	for range 50 {
 		w.send(w.adminToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
 	}
 }
 
-// TestWrongTokensAreRefusedBeforeTheyAreLookedUp guesses tokens from the address that all others of this test come from, too.
+// TestWrongTokensAreRefusedBeforeTheyAreLookedUp guesses tokens from the address that all others of this test come
+// from, too.
 func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newRigWith(t, func(o *rest.Options) { o.Guesses = allowance.NewGuesses(1) })
 	w.send(w.adaToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
 	limited := false
+
 	for i := range 200 {
 		r := w.send(fmt.Sprintf("sc_%d", i), "GET", "/v1/workspaces", nil)
 		if limited = r.status == http.StatusTooManyRequests; limited {
@@ -53,9 +58,11 @@ func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 		}
 		r.refused(http.StatusUnauthorized, fault.Unauthenticated, "")
 	}
+
 	if !limited {
 		t.Error("200 wrong tokens were looked up at once")
 	}
+
 	w.send(w.adaToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
 	w.send("", "GET", "/health", nil).ok(http.StatusOK)
 }
@@ -72,6 +79,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 			t.Errorf("details: %v", r.body["details"])
 		}
 	}
+
 	file := w.file("/a.txt", 10)
 	post := func(path string, body any, key string) reply {
 		return w.send(w.adaToken, "POST", path, body, "Idempotency-Key", key)
@@ -104,6 +112,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 			"book_id": book.body["id"], "media_type": "text", "source_url": "magnet:?xt=urn:btih:0123456789abcdef0123456789abcdef01234567",
 		}, key)
 	}
+
 	download(book, "d1").ok(http.StatusCreated)
 	exceeded(download(second, "d2"), "downloads", 1)
 	download(book, "d1").ok(http.StatusOK)
@@ -136,12 +145,18 @@ func TestRefusalsAreCounted(t *testing.T) {
 			counted[limit]++
 		}
 	})
+
 	w.store.Quotas = store.Quotas{Books: 1, Tokens: 1}
 
 	want := map[string]int{"books": 1, "tokens": 1}
 	w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": "One"}, "Idempotency-Key", "1").ok(http.StatusCreated)
-	w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": "Two"}, "Idempotency-Key", "2").refused(http.StatusConflict, fault.QuotaExceeded, "")
-	w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"more","scopes":["read"]}`).refused(http.StatusConflict, fault.QuotaExceeded, "")
+	w.send(
+		w.adaToken, "POST", "/v1/books", map[string]any{"title": "Two"}, "Idempotency-Key", "2",
+	).refused(http.StatusConflict, fault.QuotaExceeded, "")
+	w.send(
+		w.adaToken, "POST", "/v1/tokens", `{"name":"more","scopes":["read"]}`,
+	).refused(http.StatusConflict, fault.QuotaExceeded, "")
+
 	for i := range 60 {
 		if w.send(w.bobToken, "GET", "/v1/workspaces", nil).status == http.StatusTooManyRequests {
 			want["requests"]++
@@ -150,8 +165,10 @@ func TestRefusalsAreCounted(t *testing.T) {
 			want["wrong_tokens"]++
 		}
 	}
+
 	mu.Lock()
 	defer mu.Unlock()
+
 	if !maps.Equal(counted, want) || len(want) != 4 {
 		t.Errorf("counted %v, want %v", counted, want)
 	}

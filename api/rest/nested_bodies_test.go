@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNestedBodies sends each operation that takes a body one of 100,000 levels, within the limit of its size: it is refused as any other
-// that cannot be read.
+// TestNestedBodies sends each operation that takes a body one of 100,000 levels, within the limit of its size: it is
+// refused as any other that cannot be read.
 func TestNestedBodies(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -22,11 +22,13 @@ func TestNestedBodies(t *testing.T) {
 		"closed objects":   strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels),
 		"under a property": `{"name":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}",
 	}
+
 	taking := 0
 	for _, op := range o.operations() {
 		if op.body == nil {
 			continue
 		}
+
 		taking++
 		path := op.path
 		for _, p := range op.parameters {
@@ -34,6 +36,7 @@ func TestNestedBodies(t *testing.T) {
 				path = strings.ReplaceAll(path, "{"+p["name"].(string)+"}", "1")
 			}
 		}
+
 		for name, body := range bodies {
 			answer := w.send(w.adminToken, op.method, path, body, "Idempotency-Key", "nested")
 			if answer.status < 400 || answer.status >= 500 || answer.body["code"] == nil {
@@ -41,6 +44,7 @@ func TestNestedBodies(t *testing.T) {
 			}
 		}
 	}
+
 	if taking < 10 {
 		t.Errorf("%d operations take a body", taking)
 	}

@@ -23,8 +23,9 @@ import (
 // oddRequests is how many requests every run of the tests sends: about a minute's worth. make odd sends more of them.
 const oddRequests = 20_000
 
-// TestOddRequests sends requests to all operations of the document: each begins as one that could be right, and then something
-// about it is made odd. Whatever comes, the answer is never a 5xx, and each refusal is a problem document with a code.
+// TestOddRequests sends requests to all operations of the document: each begins as one that could be right, and then
+// something about it is made odd. Whatever comes, the answer is never a 5xx, and each refusal is a problem document
+// with a code.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	requests, seed := setting(t, "STAGECOACH_ODD_REQUESTS", oddRequests), setting(t, "STAGECOACH_ODD_SEED", 1)
@@ -32,6 +33,7 @@ func TestOddRequests(t *testing.T) {
 	if testing.Short() {
 		requests /= 20
 	}
+
 	w := newRig(t)
 	w.callersOutOfReach()
 	w.oneOfEverything()
@@ -42,6 +44,7 @@ func TestOddRequests(t *testing.T) {
 		o.number = i
 		o.call(operations[o.rand.IntN(len(operations))])
 	}
+
 	for _, op := range operations {
 		counts := o.answers[op.name()]
 		t.Log(op.name(), counts)
@@ -82,14 +85,17 @@ func (w *rig) oneOfEverything() {
 	for i := range 3 {
 		w.deliver(w.adaToken, w.file(fmt.Sprint("/file", i), 10), fmt.Sprint(i))
 	}
+
 	workspace := w.workspace()
 	for range 4 {
 		w.task(w.adaToken, workspace, nil)
 	}
+
 	w.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL WHERE id = 4`)
 	for i := range 3 {
 		w.download(w.adaToken, w.book(fmt.Sprint("book ", i)), store.MediaText)
 	}
+
 	b := w.bank()
 	b.deposit()
 	b.failed("FRAGMENT_UNAVAILABLE", lifecycle.Retryable)
@@ -97,7 +103,8 @@ func (w *rig) oneOfEverything() {
 	b.processed()
 }
 
-// oddCaller makes one request after the other. Its numbers come from one source, so that the same seed makes the same requests.
+// oddCaller makes one request after the other. Its numbers come from one source, so that the same seed makes the same
+// requests.
 type oddCaller struct {
 	*rig
 	rand     *rand.Rand
@@ -124,19 +131,23 @@ func (o *oddCaller) operations() (all []documented) {
 			if !ok {
 				continue
 			}
+
 			d := documented{method: strings.ToUpper(method), path: path}
 			parameters, _ := described["parameters"].([]any)
 			for _, p := range parameters {
 				d.parameters = append(d.parameters, p.(map[string]any))
 			}
+
 			if request, ok := described["requestBody"].(map[string]any); ok {
 				for _, media := range request["content"].(map[string]any) {
 					d.body, _ = media.(map[string]any)["schema"].(map[string]any)
 				}
 			}
+
 			all = append(all, d)
 		}
 	}
+
 	return all
 }
 
@@ -153,19 +164,23 @@ func (o *oddCaller) call(op documented) {
 	r, body := o.request(op)
 	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
 	defer cancel()
+
 	response, err := http.DefaultTransport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		o.t.Logf("request %d: %s %q: %v", o.number, r.Method, r.URL, err) // a server may hang up on who sends too much
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if o.answers[op.name()] == nil {
 		o.answers[op.name()] = map[int]int{}
 	}
+
 	o.answers[op.name()][response.StatusCode]++
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		return // it has no end
 	}
+
 	raw, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= 500 || response.StatusCode >= 400 && !isProblem(response, raw, r.Method) {
 		o.t.Errorf("request %d: %s %q %q\n%.2000q\nanswers %d %v: %v\n%.2000s", o.number, r.Method, r.URL, r.Header, body,
@@ -177,11 +192,13 @@ func isProblem(response *http.Response, raw []byte, method string) bool {
 	if method == http.MethodHead {
 		return true
 	}
+
 	var said struct {
 		Code   string `json:"code"`
 		Title  string `json:"title"`
 		Status int    `json:"status"`
 	}
+
 	err := json.Unmarshal(raw, &said)
 	return err == nil && response.Header.Get("Content-Type") == "application/problem+json" && said.Code != "" && said.Title != "" &&
 		said.Status == response.StatusCode
@@ -204,11 +221,13 @@ func (o *oddCaller) request(op documented) (r *http.Request, body []byte) {
 	if odd == oddValue && op.body == nil {
 		odd = oddParameter
 	}
+
 	path, query, header := o.parameters(op, odd == oddParameter)
 	if op.body != nil {
 		body = o.body(op.body, odd == oddValue, odd == oddBody)
 		header.Set("Content-Type", "application/json")
 	}
+
 	method, rawQuery := op.method, query.Encode()
 	switch {
 	case odd == oddHeader:
@@ -218,13 +237,16 @@ func (o *oddCaller) request(op documented) (r *http.Request, body []byte) {
 	case odd == oddElse && o.rand.IntN(6) == 0:
 		method = pick(o.rand, []string{"HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "POST", "GET", "odd"})
 	}
+
 	if header.Get("Authorization") == "" {
 		header.Set("Authorization", "Bearer "+pick(o.rand, []string{o.adminToken, o.adminToken, o.adaToken, o.bobToken}))
 	}
+
 	u, err := url.Parse(o.url)
 	if err != nil {
 		o.t.Fatal(err)
 	}
+
 	u.Opaque, u.RawQuery = "//"+u.Host+strings.ReplaceAll(path, " ", "%20"), rawQuery
 	r = &http.Request{Method: method, URL: u, Header: header, Host: u.Host}
 	if body != nil {
@@ -233,6 +255,7 @@ func (o *oddCaller) request(op documented) (r *http.Request, body []byte) {
 			r.ContentLength = -1 // in chunks
 		}
 	}
+
 	return r, body
 }
 
@@ -243,6 +266,7 @@ func (o *oddCaller) parameters(op documented, odd bool) (path string, query url.
 	if odd && len(op.parameters) > 0 {
 		strange = o.rand.IntN(len(op.parameters))
 	}
+
 	for i, p := range op.parameters {
 		name := p["name"].(string)
 		schema := o.resolve(p["schema"])
@@ -250,6 +274,7 @@ func (o *oddCaller) parameters(op documented, odd bool) (path string, query url.
 		if i == strange {
 			text, given = o.oddFor(schema), o.rand.IntN(8) > 0
 		}
+
 		switch {
 		case p["in"] == "path":
 			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text))
@@ -259,5 +284,6 @@ func (o *oddCaller) parameters(op documented, odd bool) (path string, query url.
 			header.Set(name, headerText(text))
 		}
 	}
+
 	return path, query, header
 }

@@ -10,17 +10,24 @@ import (
 
 // oddNumbers are written as they are: not each is a number for everybody.
 var oddNumbers = []string{
-	"0", "-0", "-1", "1.5", "1e2", "1E400", "-1e400", "1e-400", "32768", "2147483647", "2147483648", "-2147483649", "4294967296", "9007199254740993",
+	"0", "-0", "-1", "1.5", "1e2", "1E400", "-1e400", "1e-400", "32768", "2147483647", "2147483648", "-2147483649",
+	"4294967296", "9007199254740993",
 	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551616",
-	"340282366920938463463374607431768211456", strings.Repeat("9", 400), "0.1e1", "1e18", "1e19", "00", "+1", "NaN", "Infinity", "0x10", ".5", "5.",
+	"340282366920938463463374607431768211456", strings.Repeat("9", 400), "0.1e1", "1e18", "1e19", "00", "+1", "NaN",
+	"Infinity", "0x10", ".5", "5.",
 }
 
 var oddTexts = []string{
-	"", " ", "\x00", "a\x00b", "\n", "\r\n", "\t", "null", "true", "[]", "{}", "-", "--", "%00", "%", "%zz", "/", "//", "..", "../../etc", "/a/../b", ".",
-	`"`, `\`, `'`, "'; DROP TABLE users; --", "${x}", "{{x}}", "<script>", "\u202e", "\u200b", "\ufeff", "\ufffd", "\uffff", "😀", "👩\u200d👩\u200d👧", "é", "e\u0301",
-	"ﷺ", "İ", "ı", "ß", "ſ", "K", "\U0010ffff", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", strings.Repeat("a", 300), strings.Repeat("я", 5000), strings.Repeat("\u0301", 2000),
-	strings.Repeat("%00", 50), "1-1", "0-0", "18446744073709551615-1", "1-9223372036854775808", "ZmlsZXMgMQ", "1e5", "01", " 1", "1 ", "１", "1_000", "*", "a,b", "a;b", "a&b=c",
-	"2026-02-30T00:00:00Z", "10000-01-01T00:00:00Z", "0000-00-00", "P1D", "magnet:?xt=urn:btih:", "magnet:?xt=urn:btih:" + strings.Repeat("a", 40), "http://[::1", "http://%zz", "ftp://x",
+	"", " ", "\x00", "a\x00b", "\n", "\r\n", "\t", "null", "true", "[]", "{}", "-", "--", "%00", "%", "%zz", "/", "//",
+	"..", "../../etc", "/a/../b", ".",
+	`"`, `\`, `'`, "'; DROP TABLE users; --", "${x}", "{{x}}", "<script>", "\u202e", "\u200b", "\ufeff", "\ufffd",
+	"\uffff", "😀", "👩\u200d👩\u200d👧", "é", "e\u0301",
+	"ﷺ", "İ", "ı", "ß", "ſ", "K", "\U0010ffff", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+	strings.Repeat("a", 300), strings.Repeat("я", 5000), strings.Repeat("\u0301", 2000),
+	strings.Repeat("%00", 50), "1-1", "0-0", "18446744073709551615-1", "1-9223372036854775808", "ZmlsZXMgMQ", "1e5", "01",
+	" 1", "1 ", "１", "1_000", "*", "a,b", "a;b", "a&b=c",
+	"2026-02-30T00:00:00Z", "10000-01-01T00:00:00Z", "0000-00-00", "P1D", "magnet:?xt=urn:btih:",
+	"magnet:?xt=urn:btih:" + strings.Repeat("a", 40), "http://[::1", "http://%zz", "ftp://x",
 	"http://localhost:1/x.torrent", "javascript:alert(1)", "day", "NEW", "DONE", "text", "processed",
 }
 
@@ -44,7 +51,10 @@ func (o *oddCaller) oddText() string {
 // oddFor is oddText, and for an id often one that could be right but for its size.
 func (o *oddCaller) oddFor(schema map[string]any) string {
 	if pattern, _ := schema["pattern"].(string); strings.Contains(pattern, "[0-9]") && o.rand.IntN(2) == 0 {
-		return pick(o.rand, []string{"32768", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "9999999999999999999"})
+		return pick(
+			o.rand,
+			[]string{"32768", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "9999999999999999999"},
+		)
 	}
 	return o.oddText()
 }
@@ -79,9 +89,11 @@ func (o *oddCaller) value(schema map[string]any, example any) any {
 	if example == nil {
 		example = firstExample(schema)
 	}
+
 	if allowed, ok := schema["enum"].([]any); ok {
 		return pick(o.rand, allowed)
 	}
+
 	switch typeOf(schema) {
 	case "object":
 		return o.object(schema)
@@ -99,6 +111,7 @@ func (o *oddCaller) value(schema map[string]any, example any) any {
 		}
 		return o.rand.IntN(10) + 1
 	}
+
 	switch text, _ := example.(string); {
 	case len(text) == 64: // a hash
 		return hashOf("chain", (o.rand.IntN(8)+1)*10)
@@ -131,6 +144,7 @@ func typeOf(schema map[string]any) string {
 			}
 		}
 	}
+
 	return ""
 }
 
@@ -143,11 +157,13 @@ func (o *oddCaller) object(schema map[string]any) map[string]any {
 			made[name] = o.value(o.resolve(properties[name]), nil)
 		}
 	}
+
 	if more, ok := schema["additionalProperties"].(map[string]any); ok {
 		for range o.rand.IntN(3) {
 			made[fmt.Sprint(pick(o.rand, []any{"NEW", "IN_PROGRESS", "BLOCKED", "DONE", "x"}))] = o.value(o.resolve(more), nil)
 		}
 	}
+
 	delete(made, "$schema")
 	return made
 }
@@ -158,6 +174,7 @@ func (o *oddCaller) body(schema map[string]any, oddValue, oddWhole bool) []byte 
 	if oddValue {
 		value = o.spoil(value, 3)
 	}
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		o.t.Fatal(err)
@@ -165,6 +182,7 @@ func (o *oddCaller) body(schema map[string]any, oddValue, oddWhole bool) []byte 
 	if !oddWhole {
 		return text
 	}
+
 	switch o.rand.IntN(12) {
 	case 0:
 		return text[:o.rand.IntN(len(text)+1)]
@@ -175,7 +193,13 @@ func (o *oddCaller) body(schema map[string]any, oddValue, oddWhole bool) []byte 
 	case 3:
 		return []byte(strings.Repeat(`{"a":`, 30_000) + "1" + strings.Repeat("}", 30_000))
 	case 4:
-		return []byte(pick(o.rand, []string{"", "null", "1", `"x"`, "[]", "[{}]", "{}", "\ufeff{}", "\x00", "\xff", "{,}", "{'a':1}", "{\"a\":1,}", "/**/{}", "NaN"}))
+		return []byte(pick(
+			o.rand,
+			[]string{
+				"", "null", "1", `"x"`, "[]", "[{}]", "{}", "\ufeff{}", "\x00", "\xff", "{,}", "{'a':1}", "{\"a\":1,}", "/**/{}",
+				"NaN",
+			},
+		))
 	case 5: // the same name twice
 		return []byte(strings.Replace(string(text), "{", "{"+strings.Trim(string(text), "{}")+",", 1))
 	case 6:
@@ -216,6 +240,7 @@ func (o *oddCaller) spoil(value any, depth int) any {
 			return v
 		}
 	}
+
 	switch o.rand.IntN(8) {
 	case 0:
 		return nil
@@ -244,21 +269,29 @@ func (o *oddCaller) spoil(value any, depth int) any {
 // oddHeader gives a header an odd value, or takes one away.
 func (o *oddCaller) oddHeader(header http.Header) {
 	name := pick(o.rand, []string{
-		"Authorization", "Content-Type", "Accept", "Accept-Encoding", "Content-Encoding", "Idempotency-Key", "Last-Event-ID", "Origin", "Range",
-		"If-Match", "If-None-Match", "If-Modified-Since", "X-Forwarded-For", "X-Request-Id", "X-HTTP-Method-Override", "Cookie", "Expect", "Traceparent", "Tracestate", "Baggage",
+		"Authorization", "Content-Type", "Accept", "Accept-Encoding", "Content-Encoding", "Idempotency-Key", "Last-Event-ID",
+		"Origin", "Range",
+		"If-Match", "If-None-Match", "If-Modified-Since", "X-Forwarded-For", "X-Request-Id", "X-HTTP-Method-Override",
+		"Cookie", "Expect", "Traceparent", "Tracestate", "Baggage",
 	})
+
 	value := headerText(pick(o.rand, append([]string{
-		"Bearer", "Bearer ", "bearer x", "Basic eDp4", "Bearer " + strings.Repeat("x", 5000), "application/json; charset=utf-16", "application/json;;", "text/plain", "application/cbor",
-		"multipart/form-data", "gzip", "deflate, br", "*/*;q=9", "bytes=0-", "bytes=-1", "W/\"x\"", "Thu, 01 Jan 1970 00:00:00 GMT",
+		"Bearer", "Bearer ", "bearer x", "Basic eDp4", "Bearer " + strings.Repeat("x", 5000),
+		"application/json; charset=utf-16", "application/json;;", "text/plain", "application/cbor",
+		"multipart/form-data", "gzip", "deflate, br", "*/*;q=9", "bytes=0-", "bytes=-1", "W/\"x\"",
+		"Thu, 01 Jan 1970 00:00:00 GMT",
 		"00-" + strings.Repeat("a", 32) + "-" + strings.Repeat("b", 16) + "-01", "00-zz", "a=b,c=d", "🙂",
 	}, o.oddText())))
+
 	if name == "Expect" {
 		value = "100-continue"
 	}
+
 	header[name] = []string{value}
 	if o.rand.IntN(10) == 0 {
 		header[name] = []string{value, value}
 	}
+
 	if o.rand.IntN(10) == 0 {
 		header.Del(name)
 	}
@@ -277,6 +310,7 @@ func headerText(text string) string {
 // oddQuery adds something odd to a query.
 func (o *oddCaller) oddQuery(query string) string {
 	return query + "&" + pick(o.rand, []string{
-		"x=1", "=", "=1", "&&", "limit", "limit=", "limit=1&limit=2", "a;b", "%zz", "limit=%ff", "cursor[]=1", "limit=1%00", "%00=1", "dry_run=true", "dry_run=x", strings.Repeat("a=1&", 2000),
+		"x=1", "=", "=1", "&&", "limit", "limit=", "limit=1&limit=2", "a;b", "%zz", "limit=%ff", "cursor[]=1", "limit=1%00",
+		"%00=1", "dry_run=true", "dry_run=x", strings.Repeat("a=1&", 2000),
 	})
 }

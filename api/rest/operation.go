@@ -33,7 +33,8 @@ const (
 	forAdmins
 )
 
-// anyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes themselves.
+// anyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes
+// themselves.
 const anyScope store.Scope = "any"
 
 // operation is one row of the API.
@@ -62,10 +63,12 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
 		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
 	}
+
 	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said
 	if op.access != forAnyone {
 		described.Security = []map[string][]string{{bearer: op.scopes()}}
 	}
+
 	huma.Register(s.api, described, func(ctx context.Context, in *In) (*Out, error) {
 		if !op.stream {
 			var cancel context.CancelFunc
@@ -78,6 +81,7 @@ func register[In, Out any](s *server, op operation, handle func(context.Context,
 		}
 		return out, nil
 	})
+
 	if op.also != 0 {
 		s.documentAlso(op)
 	}
@@ -93,20 +97,27 @@ func (op operation) scopes() []string {
 
 // responses documents how an operation answers other than well, and how it does when the body is not JSON.
 func (s *server) responses(op operation, hasBody bool) map[string]*huma.Response {
-	codes := append([]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.faults...)
+	codes := append(
+		[]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.faults...,
+	)
+
 	if op.access >= forUsers {
 		codes = append(codes, fault.Unauthenticated, fault.UserNotActive, fault.InsufficientScope, fault.RateLimited)
 	}
+
 	if op.access >= forAdmins {
 		codes = append(codes, fault.InsufficientAccess)
 	}
+
 	if hasBody {
 		codes = append(codes, fault.MediaType, fault.RequestTimeout)
 	}
+
 	byStatus := map[int][]string{http.StatusBadRequest: {"`" + string(fault.Validation) + "`"}}
 	for _, code := range codes {
 		byStatus[kinds[code].status] = append(byStatus[kinds[code].status], "`"+string(code)+"`")
 	}
+
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem](), true, "")
 	responses := map[string]*huma.Response{}
 	for status, names := range byStatus {
@@ -116,6 +127,7 @@ func (s *server) responses(op operation, hasBody bool) map[string]*huma.Response
 			Content:     map[string]*huma.MediaType{problemJSON: {Schema: schema}},
 		}
 	}
+
 	if op.answers != nil {
 		responses["200"] = op.answers
 	}

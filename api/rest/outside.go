@@ -61,6 +61,7 @@ func (s *server) outside() http.Handler {
 			}
 			s.logAccess(r, w.status, n, time.Since(began))
 		}()
+
 		s.route(w, r)
 	})
 }
@@ -80,11 +81,13 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
+
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
 		s.mux.ServeHTTP(w, r)
 		return
 	}
+
 	only := &recorder{ResponseWriter: headless{http.Header{}}}
 	handler.ServeHTTP(only, r)
 	if only.status == http.StatusMethodNotAllowed {
@@ -93,6 +96,7 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
+
 	newProblem(fault.NotFound, "there is nothing at this path: see /docs").write(w)
 }
 
@@ -103,10 +107,12 @@ func (s *server) logAccess(r *http.Request, status int, n *note, took time.Durat
 	case "/health", "/ready", "/metrics":
 		level = slog.LevelDebug
 	}
+
 	pattern := r.Pattern
 	if pattern == "" {
 		pattern = "none"
 	}
+
 	s.o.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,
 		"status", status, "ms", took.Milliseconds(), "user", n.user)
 }

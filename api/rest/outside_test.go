@@ -30,12 +30,14 @@ func TestHealthAndReadiness(t *testing.T) {
 	if a := w.send("", "GET", "/ready", nil).ok(http.StatusOK); a.body["postgres"] != true || a.body["temporal"] != true {
 		t.Errorf("ready is %s", a.raw)
 	}
+
 	w.temporal.setDown(true)
 	w.becomesReady(http.StatusServiceUnavailable)
 	a := w.send("", "GET", "/ready", nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	if details := a.body["details"].(map[string]any); details["postgres"] != true || details["temporal"] != false {
 		t.Errorf("details %v", details)
 	}
+
 	w.temporal.setDown(false)
 	w.becomesReady(http.StatusOK)
 	w.store.Close()
@@ -54,12 +56,14 @@ func (w *rig) becomesReady(status int) {
 	}
 }
 
-// TestAFloodOfReadyCostsNothing asks from many connections at once, without a token: both services are asked once a second at most.
+// TestAFloodOfReadyCostsNothing asks from many connections at once, without a token: both services are asked once a
+// second at most.
 func TestAFloodOfReadyCostsNothing(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	began := time.Now()
 	var all sync.WaitGroup
+
 	for range 20 {
 		all.Go(func() {
 			for range 20 {
@@ -67,6 +71,7 @@ func TestAFloodOfReadyCostsNothing(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 
 	most := int64(time.Since(began).Seconds()) + 1
@@ -81,12 +86,16 @@ func TestWithoutTheDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	server := httptest.NewServer(rest.New(rest.Options{Store: s}))
 	t.Cleanup(server.Close)
 	w := &rig{t: t, url: server.URL}
+
 	for _, e := range endpoints() {
-		w.send("sc_any", e.method, e.target, e.body, "Idempotency-Key", "k").refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
+		w.send(
+			"sc_any", e.method, e.target, e.body, "Idempotency-Key", "k",
+		).refused(http.StatusServiceUnavailable, fault.StoreUnavailable, "")
 	}
 }
 
@@ -108,16 +117,19 @@ func TestStatus(t *testing.T) {
 	if err := w.store.NotePollFailure(t.Context(), string(fault.ProviderUnavailable)); err != nil {
 		t.Fatal(err)
 	}
+
 	got := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body
 	states, _ := got["jobs_in_state"].(map[string]any)
 	if len(states) != len(lifecycle.DeliveryStates) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {
 		t.Errorf("states %v", states)
 	}
+
 	for _, name := range []string{"queue_depth", "worker_heartbeat_age_seconds", "oauth_token_expires_in_seconds", "top_errors", "stuck", "stuck_jobs"} {
 		if _, ok := got[name]; !ok {
 			t.Errorf("no %s in %v", name, got)
 		}
 	}
+
 	downloads, _ := got["downloads_in_status"].(map[string]any)
 	if len(downloads) != len(lifecycle.DownloadStates) || downloads["queued"] != 1.0 || downloads["failed"] != 0.0 {
 		t.Errorf("downloads %v", downloads)
@@ -125,6 +137,7 @@ func TestStatus(t *testing.T) {
 	if q := fmt.Sprint(got["qbittorrent"]); q != "map[answers:false error:PROVIDER_UNAVAILABLE last_answer_age_seconds:<nil>]" {
 		t.Errorf("qBittorrent %s", q)
 	}
+
 	metrics := w.metrics()
 	for _, line := range []string{`jobs_enqueued_total{source="api"} 1`, `jobs_in_state_current{state="QUEUED"} 1`, `downloads_in_status_current{status="queued"} 1`, "queue_depth_current 0"} {
 		if !strings.Contains(metrics, line+"\n") {
@@ -139,6 +152,7 @@ func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 	for _, path := range []string{"/", "/v1", "/v2/files", "/v1/deliveries/", "/v1/deliveries/1/nothing", "/openapi.yaml", "/docs/", "/schemas/User.json", "/%00", "/..%2f"} {
 		w.send(w.adminToken, "GET", path, nil).refused(http.StatusNotFound, fault.NotFound, "")
 	}
+
 	for path, allow := range map[string]string{"/v1/deliveries": "GET, HEAD, POST", "/v1/users/1": "GET, HEAD, PATCH", "/v1/deliveries/1/cancel": "POST", "/health": "GET, HEAD"} {
 		for _, method := range []string{"DELETE", "PUT", "OPTIONS", "BREW"} {
 			a := w.send("", method, path, nil).refused(http.StatusMethodNotAllowed, fault.MethodNotAllowed, "")
@@ -147,6 +161,7 @@ func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 			}
 		}
 	}
+
 	if a := w.send(w.adaToken, "HEAD", "/v1/events", nil); a.status != http.StatusOK {
 		t.Errorf("HEAD of the stream answers %d", a.status)
 	}
@@ -173,15 +188,19 @@ func TestTheAccessLogTellsNothingPrivate(t *testing.T) {
 	w := newRig(t)
 	w.disk.put("/private/diary.txt", 1)
 	w.send(w.adaToken, "GET", "/v1/files?path=/private", nil).ok(http.StatusOK)
-	w.send(w.adaToken, "GET", "/v1/files?path=/private/other", nil).refused(http.StatusNotFound, fault.FileNotFound, "path")
+	w.send(
+		w.adaToken, "GET", "/v1/files?path=/private/other", nil,
+	).refused(http.StatusNotFound, fault.FileNotFound, "path")
 	w.send(w.adminToken, "POST", "/v1/users", `{"name":"Nobody Special","telegram_id":987654321}`).ok(http.StatusCreated)
 	w.send("", "GET", "/private/else", nil).refused(http.StatusNotFound, fault.NotFound, "")
 	log := w.log.String()
+
 	for _, word := range []string{"private", "diary", w.adaToken, w.adminToken, "Special", "987654321", "other"} {
 		if strings.Contains(log, word) {
 			t.Errorf("the log holds %q:\n%s", word, log)
 		}
 	}
+
 	for _, word := range []string{`"route":"GET /v1/files"`, `"status":200`, `"route":"none"`, `"user":"`} {
 		if !strings.Contains(log, word) {
 			t.Errorf("the log lacks %s:\n%s", word, log)
@@ -196,6 +215,7 @@ func TestTheDocument(t *testing.T) {
 	if version, _ := document["openapi"].(string); !strings.HasPrefix(version, "3.1") {
 		t.Errorf("version %q", version)
 	}
+
 	refs(t, document, document)
 	for path, item := range document["paths"].(map[string]any) {
 		for method, o := range item.(map[string]any) {
@@ -205,6 +225,7 @@ func TestTheDocument(t *testing.T) {
 			if security, ok := operation["security"].([]any); !ok || (len(security) == 0) != open {
 				t.Errorf("%s %s: security %v", method, path, operation["security"])
 			}
+
 			good := 0
 			for status, r := range responses {
 				content, _ := r.(map[string]any)["content"].(map[string]any)
@@ -216,6 +237,7 @@ func TestTheDocument(t *testing.T) {
 					t.Errorf("%s %s: %s is %v", method, path, status, content)
 				}
 			}
+
 			if needed := []string{"422", "500", "503"}; good == 0 || slices.ContainsFunc(needed, func(s string) bool { return responses[s] == nil }) {
 				t.Errorf("%s %s answers %v", method, path, responses)
 			}
@@ -242,6 +264,7 @@ func refs(t *testing.T, document map[string]any, value any) {
 				t.Errorf("%s points nowhere", ref)
 			}
 		}
+
 		for _, one := range v {
 			refs(t, document, one)
 		}
@@ -257,16 +280,19 @@ func TestThePageOfTheDocument(t *testing.T) {
 	if answer.Code != http.StatusOK || !strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("answered %d", answer.Code)
 	}
+
 	for _, word := range []string{"/v1/deliveries/{id}/cancel", "Idempotency-Key", "FILE_NOT_FOUND", `id="INVALID_TRANSITION"`, `id="schema-Problem"`, "&lt;1&gt;"} {
 		if !strings.Contains(page, word) {
 			t.Errorf("the page lacks %s", word)
 		}
 	}
+
 	for _, word := range []string{"http://", "https://", "<script", "<link"} {
 		if strings.Contains(page, word) {
 			t.Errorf("the page has %s", word)
 		}
 	}
+
 	if policy := answer.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "style-src 'sha256-") {
 		t.Errorf("policy %q", policy)
 	}
@@ -297,6 +323,7 @@ func TestThePageInABrowser(t *testing.T) {
 	if err != nil {
 		t.Skipf("the browser does not start: %v", err)
 	}
+
 	if strings.Contains(string(out), "Content Security Policy") {
 		t.Errorf("the browser says\n%s", out)
 	}
@@ -310,6 +337,7 @@ func TestExamplesInTheDocumentAreValid(t *testing.T) {
 	w := newRig(t)
 	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+
 	for _, name := range []string{"Delivery", "File", "User", "Problem", "Event", "Status", "DeliveryRequest", "UserRequest"} {
 		schema, ok := schemas[name].(map[string]any)
 		if !ok {
@@ -320,6 +348,7 @@ func TestExamplesInTheDocumentAreValid(t *testing.T) {
 			t.Errorf("%s: additionalProperties is %v", name, schema["additionalProperties"])
 		}
 	}
+
 	text, _ := json.Marshal(document)
 	if strings.Contains(string(text), "$schema") {
 		t.Error("the document links to schemas that are not served")

@@ -57,7 +57,10 @@ func pageOf[Row, Body any](list string, limit int, rows []Row, place func(Row) i
 }
 
 // listOf answers with one page of a list: up to a limit of rows that follow a place, or that the list begins with.
-func listOf[Row, Body any](in Paging, list string, rowsAfter func(place int64, limit int) ([]Row, error), place func(Row) int64, body func(Row) Body) (*answer[Page[Body]], error) {
+func listOf[Row, Body any](
+	in Paging, list string, rowsAfter func(place int64, limit int) ([]Row, error), place func(Row) int64,
+	body func(Row) Body,
+) (*answer[Page[Body]], error) {
 	after, err := in.after(list)
 	if err != nil {
 		return nil, err

@@ -88,24 +88,29 @@ type purchaseBody struct {
 
 var (
 	getQueue = operation{
-		id: "get-payment-queue", method: http.MethodGet, path: "/v1/payments/queue", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
+		id: "get-payment-queue", method: http.MethodGet, path: "/v1/payments/queue", tag: "Payments", access: forAdmins,
+		scope:   store.ScopeOperate,
 		summary: "Who waits for the wallet's turn, and what stops payments", faults: []fault.Code{fault.NotConfigured},
 	}
 	pausePayments = operation{
-		id: "pause-payments", method: http.MethodPost, path: "/v1/payments/pause", tag: "Payments", access: forAdmins, scope: store.ScopeMoney,
+		id: "pause-payments", method: http.MethodPost, path: "/v1/payments/pause", tag: "Payments", access: forAdmins,
+		scope:   store.ScopeMoney,
 		summary: "Stop all payments", faults: []fault.Code{fault.NotConfigured},
 		description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
 	}
 	resumePayments = operation{
-		id: "resume-payments", method: http.MethodPost, path: "/v1/payments/resume", tag: "Payments", access: forAdmins, scope: store.ScopeMoney,
+		id: "resume-payments", method: http.MethodPost, path: "/v1/payments/resume", tag: "Payments", access: forAdmins,
+		scope:   store.ScopeMoney,
 		summary: "End a pause, and a hold of the program's own besides", faults: []fault.Code{fault.NotConfigured},
 	}
 	getLedger = operation{
-		id: "get-ledger", method: http.MethodGet, path: "/v1/payments/ledger", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
+		id: "get-ledger", method: http.MethodGet, path: "/v1/payments/ledger", tag: "Payments", access: forAdmins,
+		scope:   store.ScopeOperate,
 		summary: "Where the money is, and where it came from", faults: []fault.Code{fault.NotConfigured},
 	}
 	reconcilePayments = operation{
-		id: "reconcile-payments", method: http.MethodPost, path: "/v1/payments/reconcile", tag: "Payments", access: forAdmins, scope: store.ScopeOperate,
+		id: "reconcile-payments", method: http.MethodPost, path: "/v1/payments/reconcile", tag: "Payments", access: forAdmins,
+		scope:   store.ScopeOperate,
 		summary: "Compare the ledger with the record, the chain and Fragment's purchases", description: "It changes nothing.",
 		faults: []fault.Code{
 			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
@@ -127,13 +132,15 @@ func (s *server) getQueue(ctx context.Context, in *listQueueInput) (*answer[queu
 	if err != nil {
 		return nil, err
 	}
+
 	queue, err := s.o.Transactions.Queue(ctx, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	return answered(queueBody{switchesFrom(switches), mapped(queue, func(q store.QueueEntry) turnBody {
 		return turnBody{
-			Place: q.Place, Hash: q.TransactionHash, Kind: q.Kind, Sender: q.Sender, AskedAt: utc(q.AskedAt), GrantedAt: optionalUTC(q.GrantedAt), NotBefore: optionalUTC(q.NotBefore),
+			Place: q.Place, Hash: q.TransactionHash, Kind: q.Kind, Sender: q.Sender, AskedAt: utc(q.AskedAt),
+			GrantedAt: optionalUTC(q.GrantedAt), NotBefore: optionalUTC(q.NotBefore),
 		}
 	})}), nil
 }
@@ -175,6 +182,7 @@ func (s *server) reconcilePayments(ctx context.Context, in *reconcileInput) (*an
 			return service.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
 		})
 	}
+
 	report, err := s.o.Transactions.Reconcile(ctx, sold)
 	if err != nil {
 		return nil, err
@@ -186,7 +194,9 @@ func (s *server) reconcilePayments(ctx context.Context, in *reconcileInput) (*an
 }
 
 func ledgerFrom(r service.LedgerReport) LedgerBody {
-	return LedgerBody{r.Wallet, optionalUTC(r.ScannedTo), mapped(r.Balances, func(b store.Balance) balanceBody { return balanceBody(b) })}
+	return LedgerBody{
+		r.Wallet, optionalUTC(r.ScannedTo), mapped(r.Balances, func(b store.Balance) balanceBody { return balanceBody(b) }),
+	}
 }
 
 func switchesFrom(switches []store.Switch) SwitchesBody {
@@ -195,7 +205,11 @@ func switchesFrom(switches []store.Switch) SwitchesBody {
 		if !sw.On() {
 			continue
 		}
-		on := &switchBody{Since: utc(*sw.Since), Reason: sw.Reason, UserID: formatOptionalID(sw.ByUser), RetryAt: optionalUTC(sw.RetryAt)}
+
+		on := &switchBody{
+			Since: utc(*sw.Since), Reason: sw.Reason, UserID: formatOptionalID(sw.ByUser), RetryAt: optionalUTC(sw.RetryAt),
+		}
+
 		switch sw.Name {
 		case store.SwitchPause:
 			body.Pause = on
@@ -203,5 +217,6 @@ func switchesFrom(switches []store.Switch) SwitchesBody {
 			body.Hold = on
 		}
 	}
+
 	return body
 }

@@ -10,13 +10,21 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestLinksAreForTheirOwners shows a medium's link to whose download brought it and to administrators, in the list and alone.
+// TestLinksAreForTheirOwners shows a medium's link to whose download brought it and to administrators, in the list and
+// alone.
 func TestLinksAreForTheirOwners(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	book := w.book("Wheels")
-	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:adas', $2)`, book, w.ada.ID)
-	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', '/d/b', 'magnet:nobodys')`, book)
+	w.exec(
+		`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:adas', $2)`,
+		book, w.ada.ID,
+	)
+	w.exec(
+		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', '/d/b', 'magnet:nobodys')`,
+		book,
+	)
+
 	for name, c := range map[string]struct {
 		token      string
 		text, rest any
@@ -56,7 +64,8 @@ func TestMetricsAreElsewhere(t *testing.T) {
 	}
 }
 
-// TestMembersAreNamedOnceTheyAgree lets Bob in: others see his name only after he has agreed, himself and administrators before.
+// TestMembersAreNamedOnceTheyAgree lets Bob in: others see his name only after he has agreed, himself and
+// administrators before.
 func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -65,12 +74,14 @@ func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 		member := w.send(token, "GET", space+"/members", nil).ok(http.StatusOK).items()[1]
 		return member["name"], member["agreed"]
 	}
+
 	check := func(when, token string, wantName string, wantAgreed bool) {
 		t.Helper()
 		if name, agreed := shown(token); name != wantName || agreed != wantAgreed {
 			t.Errorf("%s: named %q, agreed %v", when, name, agreed)
 		}
 	}
+
 	check("to the owner", w.adaToken, "", false)
 	check("to himself", w.bobToken, w.bob.Name, false)
 	check("to an administrator", w.adminToken, w.bob.Name, false)
@@ -81,11 +92,13 @@ func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	for range 2 {
 		w.send(w.bobToken, "POST", space+"/agree", nil).ok(http.StatusNoContent)
 	}
+
 	check("after he has agreed", w.adaToken, w.bob.Name, true)
 
 	w.send(w.adaToken, "DELETE", fmt.Sprintf("%s/members/%d", space, w.bob.ID), nil).ok(http.StatusNoContent)
 	w.send(w.bobToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
-	w.send(w.adminToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "") // not a member
+	// not a member
+	w.send(w.adminToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(w.adaToken, "PUT", fmt.Sprintf("%s/members/%d", space, w.bob.ID), nil).ok(http.StatusNoContent)
 	check("let in anew", w.adaToken, "", false)
 

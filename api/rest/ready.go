@@ -67,10 +67,12 @@ func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[readyBody],
 	return answered(check.body), nil
 }
 
-// lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others wait for it.
+// lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others
+// wait for it.
 func (s *server) lookReady(ctx context.Context) *readyCheck {
 	s.ready.mu.Lock()
 	defer s.ready.mu.Unlock()
+
 	if c := s.ready.current; c != nil && !c.stale() {
 		return c
 	}
@@ -84,6 +86,7 @@ func (s *server) lookReady(ctx context.Context) *readyCheck {
 		c.ended = time.Now()
 		close(c.done)
 	}()
+
 	return c
 }
 
@@ -102,5 +105,6 @@ func (s *server) checkReady(ctx context.Context) (readyBody, error) {
 	default:
 		return body, nil
 	}
+
 	return body, refusal.With("postgres", body.Postgres).With("temporal", body.Temporal)
 }

@@ -61,6 +61,7 @@ func New(o Options) http.Handler {
 	if o.OnRefused == nil {
 		o.OnRefused = func(string) {}
 	}
+
 	mux := http.NewServeMux()
 	s := &server{o: o, mux: mux, api: humago.New(mux, config(o.Version))}
 
@@ -102,8 +103,10 @@ func config(version string) huma.Config {
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "Where this document is served"}},
 			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", schemaName),
-				SecuritySchemes: map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."}},
+				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."},
+				},
 			},
 		},
 		Formats:                      huma.DefaultFormats,

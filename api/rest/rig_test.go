@@ -65,11 +65,13 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	db, err := pgxpool.New(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(db.Close)
 	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
@@ -77,26 +79,43 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	m := metrics.New()
-	events := rest.NewFeed(feed.Options{Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) }})
+	events := rest.NewFeed(feed.Options{
+		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set,
+		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
+	})
+
 	w.stop = run(events)
-	reporter := status.New(status.Options{Store: s, Temporal: w.temporal, Queue: lifecycle.DeliveryQueue, PollGap: time.Minute})
+	reporter := status.New(status.Options{
+		Store: s, Temporal: w.temporal, Queue: lifecycle.DeliveryQueue, PollGap: time.Minute,
+	})
+
 	m.Registry.MustRegister(reporter)
 	w.measures = m
 	options := rest.Options{
-		Store: s, Catalog: c, Status: reporter, Doctor: &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}}, Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
-		Codec: rest.CodecOptions{Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI},
+		Store: s, Catalog: c, Status: reporter,
+		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}},
+		Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
+		Codec: rest.CodecOptions{
+			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,
+		},
 		Deliveries: &service.Deliveries{
 			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks:     &service.Tasks{Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second, LeastDeadline: time.Second, LeastRelease: time.Minute},
-		Downloads: &service.Downloads{Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute},
+		Tasks: &service.Tasks{
+			Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+			LeastDeadline: time.Second, LeastRelease: time.Minute,
+		},
+		Downloads: &service.Downloads{
+			Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
+		},
 		Transactions: &service.Transactions{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour,
 		},
 	}
+
 	change(&options)
 	server := httptest.NewServer(rest.New(options))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
@@ -125,7 +144,9 @@ func logger(to io.Writer) *slog.Logger {
 func (w *rig) user(name string, telegram int64, role, status string) (store.User, string) {
 	w.t.Helper()
 	token := store.NewToken()
-	user, err := w.store.CreateUser(w.t.Context(), store.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token)
+	user, err := w.store.CreateUser(
+		w.t.Context(), store.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token,
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -136,7 +157,9 @@ func (w *rig) user(name string, telegram int64, role, status string) (store.User
 func (w *rig) file(p string, size int64) store.File {
 	w.t.Helper()
 	w.disk.put(p, size)
-	files, err := w.store.SaveFiles(w.t.Context(), []store.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}})
+	files, err := w.store.SaveFiles(
+		w.t.Context(), []store.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -175,16 +198,20 @@ func (w *rig) send(token, method, target string, body any, headers ...string) re
 		}
 		reader = bytes.NewReader(text)
 	}
+
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+target, reader)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
+
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -198,16 +225,23 @@ func (w *rig) do(r *http.Request) reply {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	a := reply{t: w.t, call: r.Method + " " + r.URL.RequestURI(), status: response.StatusCode, header: response.Header, raw: string(raw)}
+
+	a := reply{
+		t: w.t, call: r.Method + " " + r.URL.RequestURI(), status: response.StatusCode, header: response.Header,
+		raw: string(raw),
+	}
+
 	if strings.Contains(response.Header.Get("Content-Type"), "json") {
 		if err := json.Unmarshal(raw, &a.body); err != nil {
 			w.t.Fatalf("%s answers what is no JSON: %v\n%s", a.call, err, raw)
 		}
 	}
+
 	a.discreet()
 	return a
 }
@@ -221,6 +255,7 @@ func (a reply) discreet() {
 	if a.status < 400 {
 		return
 	}
+
 	for _, word := range []string{"SQLSTATE", "pgx", "json:", "goroutine", ".go:", "huma", "rest.", "secret"} {
 		if strings.Contains(a.raw, word) {
 			a.t.Errorf("%s shows %q:\n%s", a.call, word, a.raw)
@@ -246,18 +281,22 @@ func (a reply) refused(status int, code fault.Code, field string) reply {
 	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
 		a.t.Errorf("%s: content type %q", a.call, got)
 	}
+
 	for _, name := range []string{"type", "title", "detail"} {
 		if text, _ := a.body[name].(string); text == "" {
 			a.t.Errorf("%s: no %s in\n%s", a.call, name, a.raw)
 		}
 	}
+
 	if _, ok := a.body["details"].(map[string]any); !ok {
 		a.t.Errorf("%s: no details in\n%s", a.call, a.raw)
 	}
+
 	fields, ok := a.body["errors"].([]any)
 	if !ok {
 		a.t.Fatalf("%s: no errors in\n%s", a.call, a.raw)
 	}
+
 	named := slices.ContainsFunc(fields, func(e any) bool { return e.(map[string]any)["field"] == field })
 	if field != "" && !named {
 		a.t.Errorf("%s does not name %q:\n%s", a.call, field, a.raw)
@@ -286,6 +325,7 @@ func (w *rig) walk(token, target, field string) []string {
 	if strings.Contains(target, "?") {
 		separator = "&"
 	}
+
 	for cursor := ""; ; {
 		page := w.send(token, http.MethodGet, target+cursor, nil).ok(http.StatusOK)
 		for _, item := range page.items() {

@@ -47,7 +47,8 @@ type errorCountBody struct {
 
 func (s *server) registerStatus() {
 	register(s, operation{
-		id: "get-status", method: http.MethodGet, path: "/v1/status", tag: "Operations", access: forAdmins, scope: store.ScopeOperate,
+		id: "get-status", method: http.MethodGet, path: "/v1/status", tag: "Operations", access: forAdmins,
+		scope:   store.ScopeOperate,
 		summary: "How the whole is doing",
 	}, s.getStatus)
 }
@@ -57,20 +58,25 @@ func (s *server) getStatus(ctx context.Context, _ *struct{}) (*answer[statusBody
 	if err != nil {
 		return nil, err
 	}
+
 	body := statusBody{
 		At: utc(now.At), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, TopErrors: []errorCountBody{}, Stuck: now.Stuck(), StuckJobs: []string{},
 		DownloadsInStatus: now.DownloadsInStatus, WholeBody: wholeFrom(now.Overview),
 	}
+
 	if q := now.QBittorrent; q != nil {
 		body.QBittorrent = &qbittorrentBody{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: optional(q.Error)}
 	}
+
 	body.AboveLimits = each(now.AboveLimits, func(a store.AboveQuota) aboveLimitBody {
 		return aboveLimitBody{formatID(a.UserID), a.Limit, a.Maximum, a.Count}
 	})
+
 	for _, e := range now.TopErrors {
 		body.TopErrors = append(body.TopErrors, errorCountBody(e))
 	}
+
 	for _, id := range now.StuckJobs {
 		body.StuckJobs = append(body.StuckJobs, formatID(id))
 	}

@@ -71,11 +71,14 @@ type stopBody struct {
 
 func wholeFrom(w status.Overview) WholeBody {
 	body := WholeBody{
-		TasksInStatus: w.TasksInStatus, TransactionsInStatus: w.TransactionsInStatus, NeedsReview: w.NeedsReview, TemporalAnswers: w.TemporalAnswers,
-		OpenFindings: w.OpenFindings,
-		Queues:       each(w.Queues, func(q status.Queue) taskQueueBody { return taskQueueBody(q) }),
+		TasksInStatus: w.TasksInStatus, TransactionsInStatus: w.TransactionsInStatus, NeedsReview: w.NeedsReview,
+		TemporalAnswers: w.TemporalAnswers,
+		OpenFindings:    w.OpenFindings,
+		Queues:          each(w.Queues, func(q status.Queue) taskQueueBody { return taskQueueBody(q) }),
 		Workers: each(w.Workers, func(p status.Worker) workerBody {
-			return workerBody{p.Identity, optional(p.Service), optional(p.Version), optional(p.Build), p.LastHeard, p.Carries, p.Queues}
+			return workerBody{
+				p.Identity, optional(p.Service), optional(p.Version), optional(p.Build), p.LastHeard, p.Carries, p.Queues,
+			}
 		}),
 		Outside: each(w.Outside, func(o status.Outside) outsideBody {
 			return outsideBody{o.Name, o.Answers, o.SuccessAge, optional(o.Error), o.FailureAge, o.FailingFor}
@@ -87,6 +90,7 @@ func wholeFrom(w status.Overview) WholeBody {
 		}),
 		Findings: each(w.Findings, findingFrom),
 	}
+
 	return body
 }
 

@@ -59,7 +59,9 @@ func (s *temporalStub) setDown(down bool) {
 	s.down = down
 }
 
-func (s *temporalStub) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+func (s *temporalStub) ExecuteWorkflow(
+	_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any,
+) (client.WorkflowRun, error) {
 	if s.isDown() {
 		return nil, errors.New("secret: no route")
 	}
@@ -90,7 +92,9 @@ type queueStub struct {
 	workflowservice.WorkflowServiceClient
 }
 
-func (queueStub) DescribeTaskQueue(context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption) (*workflowservice.DescribeTaskQueueResponse, error) {
+func (queueStub) DescribeTaskQueue(
+	context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return &workflowservice.DescribeTaskQueueResponse{}, nil
 }
 
@@ -133,15 +137,18 @@ func (d *disk) Stat(_ context.Context, p string) (yandex.Item, error) {
 func (d *disk) List(_ context.Context, p string, limit, offset int) (yandex.Page, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if d.fails != nil {
 		return yandex.Page{}, d.fails
 	}
+
 	var children []yandex.Item
 	for full, item := range d.items {
 		if full != "/" && path.Dir(full) == p {
 			children = append(children, item)
 		}
 	}
+
 	slices.SortFunc(children, func(a, b yandex.Item) int { return strings.Compare(a.Name, b.Name) })
 	page := yandex.Page{Total: len(children), Offset: offset}
 	if offset < len(children) {

@@ -28,30 +28,41 @@ type taskStatusInput struct {
 
 var (
 	claimTask = operation{
-		id: "claim-task", method: http.MethodPost, path: "/v1/tasks/{id}/claim", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
-		summary: "Take a task that is ready", description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
-		faults: append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
+		id: "claim-task", method: http.MethodPost, path: "/v1/tasks/{id}/claim", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "task",
+		summary:     "Take a task that is ready",
+		description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
+		faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	escalateTask = operation{
-		id: "escalate-task", method: http.MethodPost, path: "/v1/tasks/{id}/escalate", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
-		summary: "Block a task that somebody else works on", faults: append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
+		id: "escalate-task", method: http.MethodPost, path: "/v1/tasks/{id}/escalate", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "task",
+		summary: "Block a task that somebody else works on",
+		faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
 	}
 	takeOverTask = operation{
-		id: "take-over-task", method: http.MethodPost, path: "/v1/tasks/{id}/takeover", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
-		summary: "Take a STUCK task and work on it", faults: append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
+		id: "take-over-task", method: http.MethodPost, path: "/v1/tasks/{id}/takeover", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "task",
+		summary: "Take a STUCK task and work on it",
+		faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	changeTaskStatus = operation{
-		id: "change-task-status", method: http.MethodPost, path: "/v1/tasks/{id}/status", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
+		id: "change-task-status", method: http.MethodPost, path: "/v1/tasks/{id}/status", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "task",
 		summary: "Give a task another status", faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
 	}
 	commentTask = operation{
-		id: "comment-task", method: http.MethodPost, path: "/v1/tasks/{id}/comments", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "task",
+		id: "comment-task", method: http.MethodPost, path: "/v1/tasks/{id}/comments", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "task",
 		summary: "Say something about a task, in whatever status it is", status: http.StatusCreated,
 		faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
 	}
 
 	// actionFaults are those of all actions, in addition to their own.
-	actionFaults = []fault.Code{fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired, fault.TemporalUnavailable}
+	actionFaults = []fault.Code{
+		fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
+		fault.TemporalUnavailable,
+	}
 )
 
 func (s *server) registerTaskActions() {
@@ -70,26 +81,33 @@ func (s *server) registerTaskActions() {
 // taskAction is what a caller does to a task.
 type taskAction func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error)
 
-func (s *server) actOnTask(op operation, act taskAction) func(context.Context, *taskActionInput) (*answer[TaskBody], error) {
+func (s *server) actOnTask(
+	op operation, act taskAction,
+) func(context.Context, *taskActionInput) (*answer[TaskBody], error) {
 	return func(ctx context.Context, in *taskActionInput) (*answer[TaskBody], error) {
 		return s.acted(ctx, op, in.ID, in.Body.Comment, in.Key, act)
 	}
 }
 
-func (s *server) acted(ctx context.Context, op operation, text, comment, key string, act taskAction) (*answer[TaskBody], error) {
+func (s *server) acted(
+	ctx context.Context, op operation, text, comment, key string, act taskAction,
+) (*answer[TaskBody], error) {
 	id, err := parseTask(text)
 	if err != nil {
 		return nil, err
 	}
+
 	user := caller(ctx)
 	byRight, err := s.o.Tasks.ByRight(ctx, user, id)
 	if err != nil {
 		return nil, err
 	}
+
 	task, err := act(ctx, user, id, comment, key)
 	if err != nil {
 		return nil, explained(s.refusal(ctx, op, text, err))
 	}
+
 	if byRight {
 		s.audit(ctx, user, op, text, store.OutcomeDone)
 	}
@@ -101,33 +119,38 @@ func (s *server) commentTask(ctx context.Context, in *taskActionInput) (*answer[
 	if err != nil {
 		return nil, err
 	}
+
 	user := caller(ctx)
 	byRight, err := s.o.Tasks.ByRight(ctx, user, id)
 	if err != nil {
 		return nil, err
 	}
+
 	event, err := s.o.Tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
 	if err != nil {
 		return nil, s.refusal(ctx, commentTask, in.ID, err)
 	}
+
 	if byRight {
 		s.audit(ctx, user, commentTask, in.ID, store.OutcomeDone)
 	}
 	return answered(historyFrom(event)), nil
 }
 
-// explained makes a workflow's refusal as clients know them: with the field at fault, which it does not tell, and with ids
-// as text. Those come as numbers, in Go's own types or as they were read from JSON.
+// explained makes a workflow's refusal as clients know them: with the field at fault, which it does not tell, and with
+// ids as text. Those come as numbers, in Go's own types or as they were read from JSON.
 func explained(err error) error {
 	refusal := fault.As(err)
 	if refusal == nil {
 		return err
 	}
+
 	for _, name := range []string{"holder", "blockers"} {
 		if value, there := refusal.Details[name]; there {
 			refusal = refusal.With(name, idAsText(value))
 		}
 	}
+
 	if refusal.Code == fault.CommentRequired {
 		refusal = refusal.WithField("comment")
 	}

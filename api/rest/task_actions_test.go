@@ -21,10 +21,12 @@ func TestTheLifeOfATask(t *testing.T) {
 		fmt.Sprint(claimed["allowed_actions"]) != "[status]" || fmt.Sprint(claimed["allowed_statuses"]) != "[DONE BLOCKED NEW CANCELLED]" {
 		t.Errorf("claimed %v", claimed)
 	}
+
 	w.act(w.bobToken, id, "claim", "still mine").ok(http.StatusOK)
 	if e := w.act(w.adaToken, id, "escalate", "why?").ok(http.StatusOK).body; e["status"] != "BLOCKED" {
 		t.Errorf("escalated %v", e)
 	}
+
 	w.act(w.bobToken, id, "status IN_PROGRESS", "on it").ok(http.StatusOK)
 	said := w.act(w.adaToken, id, "comments", "good").ok(http.StatusCreated).body
 	if said["type"] != "commented" || said["comment"] != "good" || said["actor_id"] != fmt.Sprint(w.ada.ID) || said["seq"] != 5.0 {
@@ -34,6 +36,7 @@ func TestTheLifeOfATask(t *testing.T) {
 		fmt.Sprint(d["allowed_actions"]) != "[]" {
 		t.Errorf("done %v", d)
 	}
+
 	w.act(w.adaToken, id, "comments", "thanks").ok(http.StatusCreated)
 	target := fmt.Sprintf("/v1/tasks/%v/events", id)
 	want := []string{"created", "claimed", "escalated", "status_changed", "commented", "status_changed", "commented"}
@@ -42,6 +45,7 @@ func TestTheLifeOfATask(t *testing.T) {
 			t.Errorf("limit %d: events %v, want %v", limit, got, want)
 		}
 	}
+
 	status := ""
 	for i, event := range w.send(w.bobToken, "GET", target, nil).ok(http.StatusOK).items() {
 		if event["seq"] != float64(i+1) || event["created_at"] == nil {
@@ -55,6 +59,7 @@ func TestTheLifeOfATask(t *testing.T) {
 		}
 		status = event["to"].(string)
 	}
+
 	if status != "DONE" {
 		t.Errorf("the events end in %s", status)
 	}
@@ -80,10 +85,12 @@ func TestRefusalsOfActions(t *testing.T) {
 	if a := w.act(w.bobToken, waits, "claim", "mine").refused(conflict, fault.UnresolvedBlockers, ""); detail(a, "blockers") != fmt.Sprintf("[%v]", free) {
 		t.Errorf("details %v", a.body)
 	}
+
 	a := w.act(w.bobToken, taken, "status STUCK", "x").refused(conflict, fault.InvalidTransition, "")
 	if detail(a, "current") != "IN_PROGRESS" || detail(a, "requested") != "STUCK" || detail(a, "allowed") != "[DONE BLOCKED NEW CANCELLED]" {
 		t.Errorf("details %v", a.body)
 	}
+
 	w.act(w.bobToken, taken, "escalate", "x").refused(conflict, fault.CannotEscalateOwn, "")
 	w.act(w.adaToken, free, "escalate", "x").refused(conflict, fault.InvalidTransition, "")
 	w.act(w.adaToken, taken, "status DONE", "x").refused(http.StatusForbidden, fault.InsufficientAccess, "")
@@ -92,26 +99,36 @@ func TestRefusalsOfActions(t *testing.T) {
 		w.act(w.bobToken, taken, "status DONE", blank).refused(unprocessable, fault.CommentRequired, "comment")
 		w.act(w.bobToken, taken, "comments", blank).refused(unprocessable, fault.CommentRequired, "comment")
 	}
-	w.send(w.bobToken, "POST", fmt.Sprintf("/v1/tasks/%v/claim", free), `{}`).refused(unprocessable, fault.CommentRequired, "comment")
 
-	w.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, row_version = row_version + 1 WHERE id = $1::bigint`, taken)
+	w.send(
+		w.bobToken, "POST", fmt.Sprintf("/v1/tasks/%v/claim", free), `{}`,
+	).refused(unprocessable, fault.CommentRequired, "comment")
+
+	w.exec(
+		`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, row_version = row_version + 1 WHERE id = $1::bigint`,
+		taken,
+	)
 	w.act(w.bobToken, taken, "takeover", "x").refused(conflict, fault.CannotTakeover, "")
 	if over := w.act(w.adaToken, taken, "takeover", "let me").ok(http.StatusOK).body; over["assignee_id"] != fmt.Sprint(w.ada.ID) {
 		t.Errorf("taken over %v", over)
 	}
+
 	w.act(w.adaToken, free, "status CANCELLED", "no").ok(http.StatusOK)
 	w.act(w.bobToken, free, "claim", "x").refused(conflict, fault.InvalidTransition, "")
 	if got := w.send(w.bobToken, "GET", fmt.Sprint("/v1/tasks/", waits), nil).ok(http.StatusOK).body; fmt.Sprint(got["blockers"]) != fmt.Sprintf("[map[id:%v status:CANCELLED]]", free) {
 		t.Errorf("blockers %v", got["blockers"])
 	}
+
 	want := []string{fmt.Sprintf("%d change-task-status task/%v refused http", w.ada.ID, taken)}
 	if rows := w.audited(); !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
 	}
+
 	w.act(w.adminToken, taken, "escalate", "stop").ok(http.StatusOK)
 	if rows := w.audited(); !slices.Contains(rows, fmt.Sprintf("1 escalate-task task/%v done http", taken)) {
 		t.Errorf("what an administrator did is not audited: %v", rows)
 	}
+
 	other := w.task(w.adminToken, space, nil)["id"]
 	foreign := w.task(w.adaToken, space, nil)["id"]
 	before := len(w.audited())
@@ -119,7 +136,9 @@ func TestRefusalsOfActions(t *testing.T) {
 	w.act(w.adminToken, foreign, "comments", "a word").ok(http.StatusCreated)
 	w.act(w.adminToken, foreign, "claim", "mine now").ok(http.StatusOK)
 	w.act(w.adminToken, foreign, "status DONE", "my own by now").ok(http.StatusOK)
-	want = []string{fmt.Sprintf("1 comment-task task/%v done http", foreign), fmt.Sprintf("1 claim-task task/%v done http", foreign)}
+	want = []string{
+		fmt.Sprintf("1 comment-task task/%v done http", foreign), fmt.Sprintf("1 claim-task task/%v done http", foreign),
+	}
 	if rows := w.audited(); !slices.Equal(rows[before:], want) || rows[before-1] != fmt.Sprintf("1 create-task workspace/%s done http", space) {
 		t.Errorf("audited %v, want %v", rows[before-1:], want)
 	}
@@ -145,6 +164,7 @@ func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 		{"POST", text("/v1/tasks/%v/claim", taken), `{"comment":"one"}`, `{"comment":"two"}`}, // refused, and so again
 		{"POST", text("/v1/tasks/%v/takeover", mine), `{"comment":"one"}`, `{"comment":"two"}`},
 	}
+
 	first := make([]reply, len(requests))
 	for i, r := range requests {
 		token := w.adaToken
@@ -153,29 +173,39 @@ func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 		}
 		first[i] = w.send(token, r.method, r.target, r.body, "Idempotency-Key", text("key-%d", i))
 	}
+
 	w.send(w.adaToken, "PATCH", "/v1/workspaces/"+space, `{"name":"three"}`).ok(http.StatusOK)
 	w.act(w.adaToken, mine, "status IN_PROGRESS", "on").ok(http.StatusOK)
 	w.act(w.adaToken, taken, "status NEW", "free").ok(http.StatusOK)
 	before := len(w.walk(w.adaToken, "/v1/tasks", "id"))
+
 	for i, r := range requests {
 		token := w.adaToken
 		if i == 7 {
 			token = w.bobToken
 		}
+
 		if again := w.send(token, r.method, r.target, r.body, "Idempotency-Key", text("key-%d", i)); again.status != first[i].status || again.raw != first[i].raw {
 			t.Errorf("%s answers\n%d %s\nafter\n%d %s", again.call, again.status, again.raw, first[i].status, first[i].raw)
 		}
-		w.send(token, r.method, r.target, r.other, "Idempotency-Key", text("key-%d", i)).refused(unprocessable, fault.Validation, "Idempotency-Key")
+
+		w.send(
+			token, r.method, r.target, r.other, "Idempotency-Key", text("key-%d", i),
+		).refused(unprocessable, fault.Validation, "Idempotency-Key")
 		for _, key := range []string{" x y ", "é", "ключ"} {
-			w.send(token, r.method, r.target, r.body, "Idempotency-Key", key).refused(unprocessable, fault.Validation, "Idempotency-Key")
+			w.send(
+				token, r.method, r.target, r.body, "Idempotency-Key", key,
+			).refused(unprocessable, fault.Validation, "Idempotency-Key")
 		}
 	}
+
 	if first[7].status != conflict || first[8].status != conflict {
 		t.Errorf("the refusals are %d and %d", first[7].status, first[8].status)
 	}
 	if after := len(w.walk(w.adaToken, "/v1/tasks", "id")); after != before {
 		t.Errorf("repeats made %d tasks", after-before)
 	}
+
 	// Each person's keys are their own.
 	w.send(w.bobToken, "POST", "/v1/workspaces", `{"name":"Bob's"}`, "Idempotency-Key", "key-0").ok(http.StatusCreated)
 }
@@ -186,7 +216,9 @@ func TestTasksWithoutTemporal(t *testing.T) {
 	space := w.workspace()
 	w.temporal.setDown(true)
 	id := w.task(w.adaToken, space, nil)["id"]
-	w.act(w.adaToken, id, "claim", "x", "Idempotency-Key", "k").refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
+	w.act(w.adaToken, id, "claim", "x", "Idempotency-Key", "k").refused(
+		http.StatusServiceUnavailable, fault.TemporalUnavailable, "",
+	)
 	w.act(w.adaToken, id, "comments", "x").ok(http.StatusCreated)
 	w.temporal.setDown(false)
 	w.act(w.adaToken, id, "claim", "x", "Idempotency-Key", "k").ok(http.StatusOK)
@@ -202,6 +234,7 @@ func TestStatsOfTasks(t *testing.T) {
 	w.act(w.bobToken, id, "status IN_PROGRESS", "x").ok(http.StatusOK)
 	w.act(w.bobToken, id, "status DONE", "x").ok(http.StatusOK)
 	w.task(w.adaToken, space, nil)
+
 	for _, period := range []string{"", "&period=day", "&period=week", "&period=month", "&period=all"} {
 		got := w.send(w.bobToken, "GET", "/v1/stats/tasks?workspace_id="+space+period, nil).ok(http.StatusOK).body
 		if got["created"] != 2.0 || got["done"] != 1.0 || got["escalations"] != 1.0 || got["takeovers"] != 0.0 || got["expiries"] != 0.0 {
@@ -211,13 +244,21 @@ func TestStatsOfTasks(t *testing.T) {
 			t.Errorf("%s: lead time %v, cycle time %v", period, lead, cycle)
 		}
 	}
-	empty := w.send(w.adaToken, "GET", "/v1/stats/tasks?period=day&workspace_id="+w.workspace(), nil).ok(http.StatusOK).body
+
+	empty := w.send(
+		w.adaToken, "GET", "/v1/stats/tasks?period=day&workspace_id="+w.workspace(), nil,
+	).ok(http.StatusOK).body
 	if lead, ok := empty["lead_time_seconds"]; !ok || lead != nil {
 		t.Errorf("nothing was done: %v", empty)
 	}
+
 	w.send(w.adaToken, "GET", "/v1/stats/tasks", nil).refused(unprocessable, fault.Validation, "workspace_id")
-	w.send(w.adaToken, "GET", "/v1/stats/tasks?workspace_id=x", nil).refused(unprocessable, fault.Validation, "workspace_id")
-	w.send(w.adaToken, "GET", "/v1/stats/tasks?workspace_id=1&period=year", nil).refused(unprocessable, fault.Validation, "period")
+	w.send(
+		w.adaToken, "GET", "/v1/stats/tasks?workspace_id=x", nil,
+	).refused(unprocessable, fault.Validation, "workspace_id")
+	w.send(
+		w.adaToken, "GET", "/v1/stats/tasks?workspace_id=1&period=year", nil,
+	).refused(unprocessable, fault.Validation, "period")
 }
 
 func TestTheStreamShowsTasks(t *testing.T) {
@@ -229,6 +270,7 @@ func TestTheStreamShowsTasks(t *testing.T) {
 	for who, token := range map[string]string{"creator": w.adaToken, "member": w.bobToken, "outsider": eveToken, "administrator": w.adminToken} {
 		streams[who], _ = w.listen(token, "0-0")
 	}
+
 	secret := w.task(w.adaToken, space, map[string]any{"visibility": "private"})["id"]
 	public := w.task(w.adaToken, space, nil)["id"]
 	w.act(w.bobToken, public, "claim", "mine").ok(http.StatusOK)

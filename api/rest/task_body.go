@@ -22,8 +22,10 @@ type NewTaskBody struct {
 
 func (b NewTaskBody) task() (store.NewTask, error) {
 	made := store.NewTask{
-		Title: b.Title, Description: b.Description, Visibility: b.Visibility, Priority: b.Priority, Labels: b.Labels, BlockedBy: b.BlockedBy,
+		Title: b.Title, Description: b.Description, Visibility: b.Visibility, Priority: b.Priority, Labels: b.Labels,
+		BlockedBy: b.BlockedBy,
 	}
+
 	if b.AssigneeID != nil {
 		id, ok := parseID(*b.AssigneeID)
 		if !ok {
@@ -31,6 +33,7 @@ func (b NewTaskBody) task() (store.NewTask, error) {
 		}
 		made.AssigneeID = &id
 	}
+
 	return made, nil
 }
 
@@ -77,6 +80,7 @@ func taskFrom(user store.User, t store.Task) TaskBody {
 		StartedAt: optionalUTC(t.StartedAt), FinishedAt: optionalUTC(t.FinishedAt),
 		WorkflowID: t.WorkflowID(), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}
+
 	for _, blocker := range t.Blockers {
 		body.BlockedBy = append(body.BlockedBy, formatID(blocker.ID))
 		body.Blockers = append(body.Blockers, blockerBody{formatID(blocker.ID), blocker.Status})

@@ -55,17 +55,25 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`"title":"title","id":"1"`, "id"},
 		{`"TITLE":"title"`, "title"},
 	}
+
 	var single, batch []wrong
 	for _, c := range task {
 		single = append(single, wrong{fmt.Sprintf(`{"workspace_id":"%s",%s}`, space, c.body), c.field})
-		batch = append(batch, wrong{fmt.Sprintf(`{"workspace_id":"%s","tasks":[{"title":"title"},{%s}]}`, space, c.body), "tasks[1]." + c.field})
+		batch = append(
+			batch,
+			wrong{fmt.Sprintf(`{"workspace_id":"%s","tasks":[{"title":"title"},{%s}]}`, space, c.body), "tasks[1]." + c.field},
+		)
 	}
+
 	single = append(single, wrong{`{"title":"title"}`, "workspace_id"}, wrong{`{"workspace_id":1,"title":"title"}`, "workspace_id"},
 		wrong{`{"workspace_id":"x","title":"title"}`, "workspace_id"}, wrong{`{"workspace_id":"` + space + `"}`, "title"}, wrong{`{"workspace_id":"` + space + `","title":"title","ref":"a"}`, "ref"})
 	batch = append(batch, wrong{`{"workspace_id":"` + space + `"}`, "tasks"}, wrong{`{"workspace_id":"` + space + `","tasks":[]}`, "tasks"},
-		wrong{`{"workspace_id":"` + space + `","tasks":{}}`, "tasks"}, wrong{`{"workspace_id":"` + space + `","tasks":[7]}`, "tasks[0]"},
+		wrong{`{"workspace_id":"` + space + `","tasks":{}}`, "tasks"}, wrong{
+			`{"workspace_id":"` + space + `","tasks":[7]}`, "tasks[0]",
+		},
 		wrong{`{"workspace_id":"` + space + `","tasks":[` + many(501, `{"title":"title"}`) + `]}`, "tasks"},
 		wrong{`{"workspace_id":"` + space + `","tasks":[{"ref":7,"title":"title"}]}`, "tasks[0].ref"}, wrong{`{"workspace_id":"` + space + `","tasks":[{"ref":"` + long(101) + `","title":"title"}]}`, "tasks[0].ref"})
+
 	space1 := []wrong{
 		{`{"name":""}`, "name"},
 		{`{"name":" "}`, "name"},
@@ -87,6 +95,7 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`{"name":"x","owner_id":"1"}`, "owner_id"},
 		{`{"name":"x","id":"1"}`, "id"},
 	}
+
 	comment := []wrong{
 		{`{"comment":7}`, "comment"},
 		{`{"comment":"a\u0000"}`, "comment"},
@@ -95,10 +104,12 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`{"Comment":"x"}`, "Comment"},
 		{`[]`, "body"},
 	}
+
 	for call, cases := range map[string][]wrong{
 		"POST /v1/tasks": single, "POST /v1/tasks/batch": batch,
 		"POST /v1/workspaces": append(space1, wrong{`{}`, "name"}), "PATCH /v1/workspaces/" + space: space1,
-		"POST /v1/tasks/" + id + "/claim": comment, "POST /v1/tasks/" + id + "/escalate": comment, "POST /v1/tasks/" + id + "/takeover": comment,
+		"POST /v1/tasks/" + id + "/claim": comment, "POST /v1/tasks/" + id + "/escalate": comment,
+		"POST /v1/tasks/" + id + "/takeover": comment,
 		"POST /v1/tasks/" + id + "/comments": comment,
 		"POST /v1/tasks/" + id + "/status": {
 			{`{"comment":"x"}`, "to"},
@@ -117,8 +128,11 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		for _, body := range []string{"", "{", "x", `{"comment":"x"} {}`, "\xff\xfe"} {
 			w.send(w.adaToken, method, target, body).refused(badRequest, fault.Validation, "body")
 		}
-		w.send(w.adaToken, method, target, `{}`, "Content-Type", "text/plain").refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
+		w.send(
+			w.adaToken, method, target, `{}`, "Content-Type", "text/plain",
+		).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
 	}
+
 	if got := w.walk(w.adaToken, "/v1/tasks", "id"); len(got) != 1 {
 		t.Errorf("wrong requests made tasks: %v", got)
 	}

@@ -35,7 +35,8 @@ type taskStatsInput struct {
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
 var getTaskStats = operation{
-	id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "workspace",
+	id: "get-task-stats", method: http.MethodGet, path: "/v1/stats/tasks", tag: "Tasks", access: forUsers,
+	scope: store.ScopeRead, subject: "workspace",
 	summary: "How work goes in a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
 }
 
@@ -48,19 +49,24 @@ func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[
 	if err != nil {
 		return nil, err
 	}
+
 	var since time.Time
 	if back, bounded := periods[in.Period]; bounded {
 		since = time.Now().Add(-back)
 	}
+
 	stats, err := s.o.Tasks.Stats(ctx, caller(ctx), id, since)
 	if err != nil {
 		return nil, s.refusal(ctx, getTaskStats, in.WorkspaceID, err)
 	}
+
 	body := taskStatsBody{
 		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,
-		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime, CycleTimeMedian: stats.CycleTimeMedian,
-		Takeovers: stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
+		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
+		CycleTimeMedian: stats.CycleTimeMedian,
+		Takeovers:       stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
 	}
+
 	if !since.IsZero() {
 		body.Since = optionalUTC(&since)
 	}

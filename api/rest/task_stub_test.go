@@ -21,16 +21,21 @@ type taskStub struct {
 	store *store.Store
 }
 
-func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (s *taskStub) UpdateWorkflow(
+	ctx context.Context, o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	if s.isDown() {
 		return nil, errors.New("secret: no route")
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var id int64
 	if _, err := fmt.Sscanf(o.WorkflowID, "task/%d", &id); err != nil {
 		return nil, err
 	}
+
 	t, err := s.store.TaskByID(ctx, 0, id)
 	if err != nil {
 		return nil, err
@@ -38,12 +43,18 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 	if lifecycle.Task.Terminal(t.State) {
 		return nil, serviceerror.NewNotFound("workflow execution already completed")
 	}
+
 	in := o.Args[0].(lifecycle.TaskInput)
-	ask := lifecycle.TaskAsk{Action: lifecycle.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor}}
+	ask := lifecycle.TaskAsk{
+		Action: lifecycle.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment,
+		Caller: lifecycle.TaskCaller{ID: in.Actor},
+	}
+
 	facts, err := s.store.FactsOfTask(ctx, id, in.Actor)
 	if err != nil {
 		return nil, err
 	}
+
 	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
 	step, held, err := lifecycle.DecideTask(t.TaskSnapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
@@ -52,6 +63,7 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 	if held {
 		return updated{state: t.TaskSnapshot}, nil
 	}
+
 	assignee := t.AssigneeID
 	switch {
 	case ask.Action == lifecycle.TaskActionClaim, ask.Action == lifecycle.TaskActionTakeover:
@@ -59,10 +71,15 @@ func (s *taskStub) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 	case step.To == lifecycle.TaskNew:
 		assignee = nil
 	}
+
 	state, err := s.store.WriteTask(ctx, store.TaskWrite{
-		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, State: step.To, AssigneeID: assignee, At: time.Now().UTC(),
-		Event: store.Event{Type: step.Event, From: string(t.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment},
+		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, State: step.To, AssigneeID: assignee,
+		At: time.Now().UTC(),
+		Event: store.Event{
+			Type: step.Event, From: string(t.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
+		},
 	})
+
 	return updated{state: state, err: err}, nil
 }
 

@@ -64,11 +64,14 @@ type taskEventsInput struct {
 
 var (
 	createTask = operation{
-		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
-		summary: "Make a task", status: http.StatusCreated, faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
+		id: "create-task", method: http.MethodPost, path: "/v1/tasks", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "workspace",
+		summary: "Make a task", status: http.StatusCreated,
+		faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}
 	createTasks = operation{
-		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
+		id: "create-tasks", method: http.MethodPost, path: "/v1/tasks/batch", tag: "Tasks", access: forUsers,
+		scope: store.ScopeTasks, subject: "workspace",
 		summary: "Make a whole graph of tasks, all or none", status: http.StatusCreated,
 		description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
@@ -78,12 +81,15 @@ var (
 		summary: "List the tasks that you may see, the newest first",
 	}
 	getTask = operation{
-		id: "get-task", method: http.MethodGet, path: "/v1/tasks/{id}", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "task",
+		id: "get-task", method: http.MethodGet, path: "/v1/tasks/{id}", tag: "Tasks", access: forUsers,
+		scope: store.ScopeRead, subject: "task",
 		summary: "Look at a task", faults: []fault.Code{fault.TaskNotFound},
 	}
 	listTaskEvents = operation{
-		id: "list-task-events", method: http.MethodGet, path: "/v1/tasks/{id}/events", tag: "Tasks", access: forUsers, scope: store.ScopeRead, subject: "task",
-		summary: "What happened to a task, and what was said about it, from the beginning", faults: []fault.Code{fault.TaskNotFound},
+		id: "list-task-events", method: http.MethodGet, path: "/v1/tasks/{id}/events", tag: "Tasks", access: forUsers,
+		scope: store.ScopeRead, subject: "task",
+		summary: "What happened to a task, and what was said about it, from the beginning",
+		faults:  []fault.Code{fault.TaskNotFound},
 	}
 )
 
@@ -100,14 +106,17 @@ func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[T
 	if err != nil {
 		return nil, err
 	}
+
 	wanted, err := in.Body.task()
 	if err != nil {
 		return nil, err
 	}
+
 	made, err := s.o.Tasks.Create(ctx, caller(ctx), workspace, wanted, in.Key)
 	if err != nil {
 		return nil, s.refusal(ctx, createTask, in.Body.WorkspaceID, err)
 	}
+
 	s.auditGuest(ctx, createTask, workspace)
 	return answered(taskFrom(caller(ctx), made)), nil
 }
@@ -117,6 +126,7 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 	if err != nil {
 		return nil, err
 	}
+
 	graph := make([]store.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = wanted.task(); err != nil {
@@ -124,10 +134,12 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 		}
 		graph[i].Ref = wanted.Ref
 	}
+
 	made, err := s.o.Tasks.CreateBatch(ctx, caller(ctx), workspace, graph, in.Key)
 	if err != nil {
 		return nil, s.refusal(ctx, createTasks, in.Body.WorkspaceID, err)
 	}
+
 	s.auditGuest(ctx, createTasks, workspace)
 	body := taskBatchBody{Items: make([]batchTaskBody, len(made))}
 	for i, task := range made {
@@ -143,6 +155,7 @@ func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Pag
 	if filter.WorkspaceID, err = optionalID(in.WorkspaceID, "workspace_id"); err != nil {
 		return nil, err
 	}
+
 	if in.Assignee == "me" {
 		filter.AssigneeID = user.ID
 	} else if filter.AssigneeID, err = optionalID(in.Assignee, "assignee"); err != nil {

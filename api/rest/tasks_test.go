@@ -39,6 +39,7 @@ func TestATask(t *testing.T) {
 		"title": " Ship it 🦊 ", "description": "two\nlines", "visibility": "private", "priority": "critical", "labels": []string{"a", "б"},
 		"assignee_id": fmt.Sprint(w.bob.ID), "blocked_by": []any{first["id"]},
 	})
+
 	for name, want := range map[string]any{
 		"workspace_id": space, "title": "Ship it 🦊", "description": "two\nlines", "visibility": "private", "priority": "critical",
 		"labels": "[a б]", "status": "NEW", "creator_id": fmt.Sprint(w.ada.ID), "assignee_id": fmt.Sprint(w.bob.ID),
@@ -50,6 +51,7 @@ func TestATask(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+
 	for name, want := range map[string]any{
 		"description": "", "visibility": "public", "priority": "normal", "labels": "[]", "assignee_id": nil, "blocked_by": "[]",
 		"blockers": "[]", "ready": true, "allowed_actions": "[claim status]",
@@ -58,6 +60,7 @@ func TestATask(t *testing.T) {
 			t.Errorf("by default %s is %v, want %v", name, got, want)
 		}
 	}
+
 	if first["status_deadline_at"] == nil || first["created_at"] == nil || first["updated_at"] == nil || first["status_since"] == nil {
 		t.Errorf("times of %v", first)
 	}
@@ -76,10 +79,15 @@ func TestABatch(t *testing.T) {
 	space := w.workspace()
 	old := w.task(w.adaToken, space, nil)["id"]
 	batch := func(tasks string, headers ...string) reply {
-		return w.send(w.adaToken, "POST", "/v1/tasks/batch", fmt.Sprintf(`{"workspace_id":"%s","tasks":[%s]}`, space, tasks), headers...)
+		return w.send(
+			w.adaToken, "POST", "/v1/tasks/batch", fmt.Sprintf(`{"workspace_id":"%s","tasks":[%s]}`, space, tasks), headers...,
+		)
 	}
+
 	// A task may name one that comes after it.
-	items := batch(fmt.Sprintf(`{"ref":"b","title":"second","blocked_by":["a","%v","a"]},{"ref":"a","title":"first"},{"title":"nameless"}`, old)).
+	items := batch(fmt.Sprintf(
+		`{"ref":"b","title":"second","blocked_by":["a","%v","a"]},{"ref":"a","title":"first"},{"title":"nameless"}`, old,
+	)).
 		ok(http.StatusCreated).items()
 	if len(items) != 3 || items[0]["ref"] != "b" || items[1]["ref"] != "a" || items[2]["ref"] != "" || items[0]["title"] != "second" {
 		t.Fatalf("made %v", items)
@@ -87,24 +95,43 @@ func TestABatch(t *testing.T) {
 	if want := fmt.Sprintf("[%v %v]", old, items[1]["id"]); fmt.Sprint(items[0]["blocked_by"]) != want {
 		t.Errorf("blocked by %v, want %s", items[0]["blocked_by"], want)
 	}
+
 	before := len(w.walk(w.adaToken, "/v1/tasks", "id"))
-	cycle := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y"]},{"ref":"y","title":"yyyyy","blocked_by":["z"]},{"ref":"z","title":"zzzzz","blocked_by":["x"]},{"ref":"w","title":"wwwww","blocked_by":["x"]}`).
+	cycle := batch(
+		`{"ref":"x","title":"xxxxx","blocked_by":["y"]},{"ref":"y","title":"yyyyy","blocked_by":["z"]},{"ref":"z","title":"zzzzz","blocked_by":["x"]},{"ref":"w","title":"wwwww","blocked_by":["x"]}`,
+	).
 		refused(unprocessable, fault.CyclicDependency, "tasks[0].blocked_by[0]")
 	if got := fmt.Sprint(cycle.body["details"].(map[string]any)["cycle"]); got != "[x y z x]" {
 		t.Errorf("cycle %s", got)
 	}
-	batch(`{"ref":"x","title":"xxxxx","blocked_by":["x"]}`).refused(unprocessable, fault.CyclicDependency, "tasks[0].blocked_by[0]")
-	unknown := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y","999999"]}`).refused(unprocessable, fault.UnknownBlocker, "tasks[0].blocked_by[0]")
+
+	batch(`{"ref":"x","title":"xxxxx","blocked_by":["x"]}`).refused(
+		unprocessable, fault.CyclicDependency, "tasks[0].blocked_by[0]",
+	)
+	unknown := batch(`{"ref":"x","title":"xxxxx","blocked_by":["y","999999"]}`).refused(
+		unprocessable, fault.UnknownBlocker, "tasks[0].blocked_by[0]",
+	)
 	if got := fmt.Sprint(unknown.body["details"].(map[string]any)["unknown"]); got != "[y]" {
 		t.Errorf("unknown %s", got)
 	}
-	batch(`{"ref":"x","title":"xxxxx"},{"ref":"x","title":"yyyyy"}`).refused(unprocessable, fault.Validation, "tasks[1].ref")
-	batch(`{"title":"xxxxx"},{"title":"yyyyy","assignee_id":"999999"}`).refused(unprocessable, fault.Validation, "tasks[1].assignee_id")
-	batch(fmt.Sprintf(`{"title":"xxxxx"},{"title":"yyyyy","blocked_by":["%v","999999"]}`, old)).refused(unprocessable, fault.UnknownBlocker, "tasks[1].blocked_by[1]")
-	w.send(w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["999999"]}`, space)).
+
+	batch(`{"ref":"x","title":"xxxxx"},{"ref":"x","title":"yyyyy"}`).refused(
+		unprocessable, fault.Validation, "tasks[1].ref",
+	)
+	batch(`{"title":"xxxxx"},{"title":"yyyyy","assignee_id":"999999"}`).refused(
+		unprocessable, fault.Validation, "tasks[1].assignee_id",
+	)
+	batch(fmt.Sprintf(`{"title":"xxxxx"},{"title":"yyyyy","blocked_by":["%v","999999"]}`, old)).refused(
+		unprocessable, fault.UnknownBlocker, "tasks[1].blocked_by[1]",
+	)
+	w.send(
+		w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["999999"]}`, space),
+	).
 		refused(unprocessable, fault.UnknownBlocker, "blocked_by[0]")
 	other := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Other"}`).ok(http.StatusCreated).body["id"].(string)
-	w.send(w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["%v"]}`, other, old)).
+	w.send(
+		w.adaToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"xxxxx","blocked_by":["%v"]}`, other, old),
+	).
 		refused(unprocessable, fault.UnknownBlocker, "blocked_by[0]")
 	if after := len(w.walk(w.adaToken, "/v1/tasks", "id")); after != before {
 		t.Errorf("refused batches left %d tasks", after-before)
@@ -119,6 +146,7 @@ func TestWhoSeesATask(t *testing.T) {
 	public := w.task(w.adaToken, space, nil)["id"]
 	secret := w.task(w.adaToken, space, map[string]any{"visibility": "private"})["id"]
 	bobs := w.task(w.adaToken, space, map[string]any{"visibility": "private", "assignee_id": fmt.Sprint(w.bob.ID)})["id"]
+
 	for who, c := range map[string]struct {
 		token string
 		sees  []any
@@ -129,15 +157,18 @@ func TestWhoSeesATask(t *testing.T) {
 		if got := w.walk(c.token, "/v1/tasks", "id"); fmt.Sprint(got) != fmt.Sprint(c.sees) {
 			t.Errorf("the %s lists %v, want %v", who, got, c.sees)
 		}
+
 		for _, id := range []any{public, secret, bobs} {
 			for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/claim"}, {"POST", "/escalate"}, {"POST", "/takeover"}, {"POST", "/status"}, {"POST", "/comments"}} {
 				target, body := fmt.Sprintf("/v1/tasks/%v%s", id, call[1]), any(nil)
 				if call[0] == "POST" {
 					body = map[string]any{}
 				}
+
 				if call[1] == "/status" {
 					body = map[string]any{"to": "STUCK"}
 				}
+
 				a := w.send(c.token, call[0], target, body)
 				if hidden := a.body["code"] == string(fault.TaskNotFound) && a.status == http.StatusNotFound; hidden == slices.Contains(c.sees, id) {
 					t.Errorf("the %s: %s answers %s", who, a.call, a.raw)
@@ -145,16 +176,19 @@ func TestWhoSeesATask(t *testing.T) {
 			}
 		}
 	}
+
 	for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "a%2Fb"} {
 		w.send(w.adaToken, "GET", "/v1/tasks/"+nobodys, nil).refused(http.StatusNotFound, fault.TaskNotFound, "")
 		w.act(w.adaToken, nobodys, "claim", "x").refused(http.StatusNotFound, fault.TaskNotFound, "")
 	}
+
 	var refused int
 	for _, row := range w.audited() {
 		if strings.HasSuffix(row, "refused http") && strings.HasPrefix(row, fmt.Sprint(eve.ID, " ")) {
 			refused++
 		}
 	}
+
 	if refused != 3*7 {
 		t.Errorf("%d of the outsider's tries are audited", refused)
 	}
@@ -165,6 +199,7 @@ func TestListsOfTasks(t *testing.T) {
 	w := newRig(t)
 	space, other := w.workspace(), w.workspace()
 	var all, here []string
+
 	for i := range 23 {
 		in := space
 		if i%3 == 0 {
@@ -176,6 +211,7 @@ func TestListsOfTasks(t *testing.T) {
 			here = append(here, id)
 		}
 	}
+
 	slices.Reverse(all)
 	slices.Reverse(here)
 	for _, limit := range []int{1, 5, 23, 200} {
@@ -188,6 +224,7 @@ func TestListsOfTasks(t *testing.T) {
 			t.Errorf("limit %d: %v, want %v", limit, got, here)
 		}
 	}
+
 	w.act(w.bobToken, here[0], "claim", "mine").ok(http.StatusOK)
 	waits := w.task(w.adaToken, space, map[string]any{"blocked_by": []string{here[0]}})["id"].(string)
 	private := w.task(w.adaToken, space, map[string]any{"visibility": "private"})["id"].(string)
@@ -200,11 +237,13 @@ func TestListsOfTasks(t *testing.T) {
 			t.Errorf("%s: %v, want %v (%s waits, %s is private)", query, got, want, waits, private)
 		}
 	}
+
 	for _, item := range w.send(w.bobToken, "GET", "/v1/tasks?ready=true&limit=200", nil).ok(http.StatusOK).items() {
 		if item["ready"] != true || !slices.Contains(item["allowed_actions"].([]any), "claim") {
 			t.Errorf("listed as ready: %v", item)
 		}
 	}
+
 	for query, field := range map[string]string{
 		"status=new": "status", "status=NONE": "status", "ready=maybe": "ready", "assignee=x": "assignee", "assignee=0": "assignee",
 		"assignee=9999999999999999999": "assignee", "workspace_id=x": "workspace_id", "workspace_id=9999999999999999999": "workspace_id",

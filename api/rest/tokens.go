@@ -27,8 +27,9 @@ type tokenBody struct {
 func (p principal) tokenFrom(role string) func(store.Token) tokenBody {
 	return func(t store.Token) tokenBody {
 		return tokenBody{
-			ID: formatID(t.ID), Name: t.Name, Scopes: t.Grants(role), ExpiresAt: optionalUTC(t.ExpiresAt), LastUsedAt: optionalUTC(t.LastUsedAt),
-			Current: t.ID == p.token.ID, CreatedAt: utc(t.CreatedAt),
+			ID: formatID(t.ID), Name: t.Name, Scopes: t.Grants(role), ExpiresAt: optionalUTC(t.ExpiresAt),
+			LastUsedAt: optionalUTC(t.LastUsedAt),
+			Current:    t.ID == p.token.ID, CreatedAt: utc(t.CreatedAt),
 		}
 	}
 }
@@ -74,26 +75,35 @@ var (
 		summary: "List your tokens, the oldest first",
 	}
 	createToken = operation{
-		id: "create-token", method: http.MethodPost, path: "/v1/tokens", tag: "Tokens", access: forUsers, scope: anyScope, status: http.StatusCreated,
-		summary: "Make a token of yours", description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
-		faults: []fault.Code{fault.QuotaExceeded},
+		id: "create-token", method: http.MethodPost, path: "/v1/tokens", tag: "Tokens", access: forUsers, scope: anyScope,
+		status:      http.StatusCreated,
+		summary:     "Make a token of yours",
+		description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		faults:      []fault.Code{fault.QuotaExceeded},
 	}
 	revokeToken = operation{
-		id: "revoke-token", method: http.MethodDelete, path: "/v1/tokens/{id}", tag: "Tokens", access: forUsers, scope: anyScope, subject: "token", status: http.StatusNoContent,
-		summary: "End a token of yours at once", description: "Not one with a scope that the token of the request does not have.", faults: []fault.Code{fault.TokenNotFound},
+		id: "revoke-token", method: http.MethodDelete, path: "/v1/tokens/{id}", tag: "Tokens", access: forUsers,
+		scope: anyScope, subject: "token", status: http.StatusNoContent,
+		summary:     "End a token of yours at once",
+		description: "Not one with a scope that the token of the request does not have.",
+		faults:      []fault.Code{fault.TokenNotFound},
 	}
 	rotateToken = operation{
-		id: "rotate-token", method: http.MethodPost, path: "/v1/tokens/{id}/rotate", tag: "Tokens", access: forUsers, scope: anyScope, subject: "token",
+		id: "rotate-token", method: http.MethodPost, path: "/v1/tokens/{id}/rotate", tag: "Tokens", access: forUsers,
+		scope: anyScope, subject: "token",
 		summary: "Give a token of yours another secret", faults: []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
 		description: "The answer holds it, this once. Id, name and scopes stay. The old secret ends at once, or after grace_seconds.",
 	}
 	listUserTokens = operation{
-		id: "list-user-tokens", method: http.MethodGet, path: "/v1/users/{id}/tokens", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
+		id: "list-user-tokens", method: http.MethodGet, path: "/v1/users/{id}/tokens", tag: "Users", access: forAdmins,
+		scope: store.ScopeUsers, subject: "user",
 		summary: "List a user's tokens, the oldest first", faults: []fault.Code{fault.UserNotFound},
 	}
 	revokeUserToken = operation{
-		id: "revoke-user-token", method: http.MethodDelete, path: "/v1/users/{id}/tokens/{token}", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
-		status: http.StatusNoContent, summary: "End a user's token at once", faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
+		id: "revoke-user-token", method: http.MethodDelete, path: "/v1/users/{id}/tokens/{token}", tag: "Users",
+		access: forAdmins, scope: store.ScopeUsers, subject: "user",
+		status: http.StatusNoContent, summary: "End a user's token at once",
+		faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
 	}
 )
 
@@ -124,20 +134,25 @@ func (s *server) createToken(ctx context.Context, in *createTokenInput) (*answer
 	if err := who.require(in.Body.Scopes...); err != nil {
 		return nil, err
 	}
+
 	ends, err := who.end(in.Body.ExpiresAt, who.token.ExpiresAt)
 	if err != nil {
 		return nil, err
 	}
 
 	secret := store.NewToken()
-	made, err := s.o.Store.CreateToken(ctx, store.Token{UserID: who.user.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret)
+	made, err := s.o.Store.CreateToken(
+		ctx, store.Token{UserID: who.user.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
+	)
 	if err != nil {
 		return nil, err
 	}
+
 	return answered(who.withSecret(made, secret)), nil
 }
 
-// eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be compared.
+// eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
+// compared.
 func eachOnce(scopes []store.Scope) error {
 	for i, scope := range scopes {
 		if slices.Contains(scopes[:i], scope) {
@@ -162,9 +177,13 @@ func (p principal) end(asked, usual *time.Time) (*time.Time, error) {
 			return nil, fault.New(fault.Validation, "this time is over").WithField("expires_at")
 		}
 	}
+
 	if most := p.token.ExpiresAt; most != nil && (ends == nil || ends.After(*most)) {
-		return nil, fault.New(fault.Validation, "the token would last longer than the one of this request").WithField("expires_at")
+		return nil, fault.New(
+			fault.Validation, "the token would last longer than the one of this request",
+		).WithField("expires_at")
 	}
+
 	return ends, nil
 }
 
@@ -197,12 +216,16 @@ func (s *server) rotateToken(ctx context.Context, in *rotateTokenInput) (*answer
 		return nil, err
 	}
 	if token.Configured {
-		return nil, fault.New(fault.InvalidTransition, "this token comes from the configuration: change STAGECOACH_ADMIN_TOKEN")
+		return nil, fault.New(
+			fault.InvalidTransition, "this token comes from the configuration: change STAGECOACH_ADMIN_TOKEN",
+		)
 	}
+
 	var asked tokenRotation
 	if in.Body != nil {
 		asked = *in.Body
 	}
+
 	who := principalOf(ctx)
 	if token.ExpiresAt, err = who.end(asked.ExpiresAt, token.ExpiresAt); err != nil {
 		return nil, err
@@ -213,6 +236,7 @@ func (s *server) rotateToken(ctx context.Context, in *rotateTokenInput) (*answer
 	if err != nil {
 		return nil, err
 	}
+
 	return answered(who.withSecret(rotated, secret)), nil
 }
 
@@ -233,6 +257,7 @@ func (s *server) revokeUserToken(ctx context.Context, in *userTokenInput) (*stru
 	if err != nil {
 		return nil, err
 	}
+
 	token, ok := parseID(in.Token)
 	if !ok {
 		return nil, fault.New(fault.TokenNotFound, "there is no such token")
@@ -240,6 +265,7 @@ func (s *server) revokeUserToken(ctx context.Context, in *userTokenInput) (*stru
 	if err := s.o.Store.RevokeToken(ctx, user, token, caller(ctx).ID); err != nil {
 		return nil, err
 	}
+
 	s.audit(ctx, caller(ctx), revokeUserToken, in.ID, store.OutcomeDone)
 	return &struct{}{}, nil
 }

@@ -41,6 +41,7 @@ func (w *rig) declaredScopes() map[string]store.Scope {
 			declared[operation["operationId"].(string)] = scope
 		}
 	}
+
 	return declared
 }
 
@@ -53,24 +54,30 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	for _, scope := range store.Scopes {
 		secrets[scope], _ = w.token(w.admin, scope)
 	}
+
 	for _, e := range endpoints() {
 		needed := declared[e.id]
 		if own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens"; needed == "" && !own || needed != "" && !slices.Contains(store.Scopes, needed) {
 			t.Errorf("%s declares the scope %q", e.id, needed)
 			continue
 		}
+
 		for scope, secret := range secrets {
 			if scope == needed || needed == "" || e.id == "stream-events" && scope == needed {
 				continue
 			}
-			a := w.send(secret, e.method, e.target, e.body, "Idempotency-Key", "k").refused(http.StatusForbidden, fault.InsufficientScope, "")
+			a := w.send(
+				secret, e.method, e.target, e.body, "Idempotency-Key", "k",
+			).refused(http.StatusForbidden, fault.InsufficientScope, "")
 			if missing := a.body["details"].(map[string]any)["missing"]; fmt.Sprint(missing) != fmt.Sprintf("[%s]", needed) {
 				t.Errorf("%s with %s: missing %v, want %s", e.id, scope, missing, needed)
 			}
 		}
+
 		if e.id == "stream-events" { // it has no end, and its own tests
 			continue
 		}
+
 		for scope, secret := range secrets {
 			if scope != needed && needed != "" {
 				continue
@@ -89,18 +96,25 @@ func empowers(id string) bool { return id == "create-user" || id == "renew-user-
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	made := w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"import","scopes":["read","files"]}`).ok(http.StatusCreated).body
+	made := w.send(
+		w.adaToken, "POST", "/v1/tokens", `{"name":"import","scopes":["read","files"]}`,
+	).ok(http.StatusCreated).body
+
 	secret, path := made["token"].(string), "/v1/tokens/"+made["id"].(string)
 	if fmt.Sprint(made["scopes"]) != "[read files]" || made["expires_at"] != nil || made["last_used_at"] != nil || made["current"] != false {
 		t.Errorf("made %v", made)
 	}
+
 	w.send(secret, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
-	w.send(secret, "POST", "/v1/deliveries", `{"file_id":"1"}`, "Idempotency-Key", "k").refused(http.StatusForbidden, fault.InsufficientScope, "")
+	w.send(
+		secret, "POST", "/v1/deliveries", `{"file_id":"1"}`, "Idempotency-Key", "k",
+	).refused(http.StatusForbidden, fault.InsufficientScope, "")
 
 	list := w.send(secret, "GET", "/v1/tokens", nil).ok(http.StatusOK).items()
 	if len(list) != 2 || list[0]["current"] != false || list[1]["current"] != true || list[1]["last_used_at"] == nil || list[1]["token"] != nil {
 		t.Errorf("listed %v", list)
 	}
+
 	for _, mine := range []string{"/v1/tokens/999", "/v1/tokens/x", fmt.Sprintf("/v1/tokens/%s", list[0]["id"])} {
 		w.send(w.bobToken, "DELETE", mine, nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
 		w.send(w.bobToken, "POST", mine+"/rotate", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
@@ -110,13 +124,17 @@ func TestTokens(t *testing.T) {
 	if rotated["id"] != made["id"] || rotated["token"] == secret || fmt.Sprint(rotated["scopes"]) != "[read files]" {
 		t.Errorf("rotated %v", rotated)
 	}
+
 	w.send(secret, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
 	again := w.send(w.adaToken, "POST", path+"/rotate", nil).ok(http.StatusOK).body
 	for _, old := range []string{secret, rotated["token"].(string)} {
 		w.send(old, "GET", "/v1/deliveries", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
 	}
+
 	w.send(again["token"].(string), "DELETE", path, nil).ok(http.StatusNoContent)
-	w.send(again["token"].(string), "GET", "/v1/deliveries", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+	w.send(
+		again["token"].(string), "GET", "/v1/deliveries", nil,
+	).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
 	w.send(w.adaToken, "DELETE", path, nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
 }
 
@@ -131,41 +149,77 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 			t.Errorf("missing %s, want %s", got, missing)
 		}
 	}
-	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]") // her role has none
+
+	// her role has none
+	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]")
 	read, _ := w.token(w.admin, store.ScopeRead)
 	_, tasks := w.token(w.admin, store.ScopeTasks)
 	refused(w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["tasks","read"]}`), "[tasks]")
 	refused(w.send(read, "DELETE", "/v1/tokens/"+tasks, nil), "[tasks]")
 	refused(w.send(read, "POST", "/v1/tokens/"+tasks+"/rotate", nil), "[tasks]")
-	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["nonsense"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
+	w.send(
+		read, "POST", "/v1/tokens", `{"name":"x","scopes":["nonsense"]}`,
+	).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
+
 	for _, odd := range []string{"[[],[]]", `[{},{}]`, `[["read"],["read"]]`} { // of no type that can be compared
-		w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":`+odd+`}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
-		w.send(w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":`+odd+`}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
+		w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":`+odd+`}`).refused(
+			http.StatusUnprocessableEntity, fault.Validation, "scopes[0]",
+		)
+		w.send(
+			w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":`+odd+`}`,
+		).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
 	}
-	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["read","read"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
-	w.send(w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["read","read"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
-	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":[]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+
+	w.send(
+		read, "POST", "/v1/tokens", `{"name":"x","scopes":["read","read"]}`,
+	).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+	w.send(
+		w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["read","read"]}`,
+	).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+	w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":[]}`).refused(
+		http.StatusUnprocessableEntity, fault.Validation, "scopes",
+	)
 
 	ends := time.Now().Add(time.Hour).UTC()
 	body := func(at time.Time) map[string]any {
 		return map[string]any{"name": "x", "scopes": []any{"read"}, "expires_at": at.Format(time.RFC3339Nano)}
 	}
-	w.send(read, "POST", "/v1/tokens", body(time.Now().Add(-time.Hour))).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+
+	w.send(read, "POST", "/v1/tokens", body(time.Now().Add(-time.Hour))).refused(
+		http.StatusUnprocessableEntity, fault.Validation, "expires_at",
+	)
 	short := w.send(read, "POST", "/v1/tokens", body(ends)).ok(http.StatusCreated).body["token"].(string)
-	w.send(short, "POST", "/v1/tokens", body(ends.Add(time.Hour))).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+	w.send(short, "POST", "/v1/tokens", body(ends.Add(time.Hour))).refused(
+		http.StatusUnprocessableEntity, fault.Validation, "expires_at",
+	)
 	child := w.send(short, "POST", "/v1/tokens", `{"name":"x","scopes":["read"]}`).ok(http.StatusCreated).body
 	if got := child["expires_at"]; got == nil || !strings.HasPrefix(got.(string), ends.Format("2006-01-02T15:04:05")) {
 		t.Errorf("a child without an end of its own ends at %v, want %s", got, ends)
 	}
+
 	_, endless := w.token(w.admin, store.ScopeRead)
-	w.send(short, "POST", "/v1/tokens/"+endless+"/rotate", nil).refused(http.StatusUnprocessableEntity, fault.Validation, "expires_at")
+	w.send(short, "POST", "/v1/tokens/"+endless+"/rotate", nil).refused(
+		http.StatusUnprocessableEntity, fault.Validation, "expires_at",
+	)
 
 	users, _ := w.token(w.admin, store.ScopeUsers)
 	refused(w.send(users, "POST", "/v1/users", `{"name":"x"}`), "[read files deliveries tasks downloads webhooks]")
-	refused(w.send(users, "POST", "/v1/users", `{"name":"x","role":"ADMIN","scopes":["users"]}`), "[read files deliveries tasks downloads webhooks money operate]")
-	refused(w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`), "[read files deliveries tasks downloads webhooks money operate]")
-	refused(w.send(users, "PATCH", "/v1/users/5", `{"status":"ACTIVE"}`), "[read files deliveries tasks downloads webhooks money operate]")
-	refused(w.send(users, "POST", fmt.Sprintf("/v1/users/%d/token", w.ada.ID), nil), "[read files deliveries tasks downloads webhooks]")
+	refused(
+		w.send(users, "POST", "/v1/users", `{"name":"x","role":"ADMIN","scopes":["users"]}`),
+		"[read files deliveries tasks downloads webhooks money operate]",
+	)
+	refused(
+		w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`),
+		"[read files deliveries tasks downloads webhooks money operate]",
+	)
+	refused(
+		w.send(users, "PATCH", "/v1/users/5", `{"status":"ACTIVE"}`),
+		"[read files deliveries tasks downloads webhooks money operate]",
+	)
+	refused(
+		w.send(users, "POST", fmt.Sprintf("/v1/users/%d/token", w.ada.ID), nil),
+		"[read files deliveries tasks downloads webhooks]",
+	)
 	w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"status":"BLOCKED"}`).ok(http.StatusOK)
 	if _, given := w.send(users, "POST", "/v1/users", `{"name":"x","scopes":[]}`).ok(http.StatusCreated).body["token"]; given {
 		t.Error("a user without scopes got a token")
@@ -176,17 +230,25 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	narrow := w.send(w.adminToken, "POST", "/v1/users", `{"name":"agent","scopes":["read","tasks"]}`).ok(http.StatusCreated).body
-	w.send(w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["money"]}`).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
+	narrow := w.send(
+		w.adminToken, "POST", "/v1/users", `{"name":"agent","scopes":["read","tasks"]}`,
+	).ok(http.StatusCreated).body
+
+	w.send(
+		w.adminToken, "POST", "/v1/users", `{"name":"x","scopes":["money"]}`,
+	).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes")
 	path := fmt.Sprintf("/v1/users/%s/tokens", narrow["id"])
 	list := w.send(w.adminToken, "GET", path, nil).ok(http.StatusOK).items()
 	if len(list) != 1 || fmt.Sprint(list[0]["scopes"]) != "[read tasks]" {
 		t.Fatalf("listed %v", list)
 	}
+
 	w.send(narrow["token"].(string), "GET", "/v1/tasks", nil).ok(http.StatusOK)
 	w.send(w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil).ok(http.StatusNoContent)
 	w.send(narrow["token"].(string), "GET", "/v1/tasks", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
-	w.send(w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	w.send(
+		w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil,
+	).refused(http.StatusNotFound, fault.TokenNotFound, "")
 	w.send(w.adminToken, "DELETE", "/v1/users/2/tokens/x", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
 	w.send(w.adminToken, "GET", "/v1/users/999/tokens", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	want := fmt.Sprintf("1 revoke-user-token user/%s done http", narrow["id"])

@@ -30,8 +30,10 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	if s.isDown() {
 		return errors.New("secret: no route")
 	}
+
 	s.state.Lock()
 	defer s.state.Unlock()
+
 	switch {
 	case signal != lifecycle.CancelSignal:
 		return errors.New("an unknown signal")
@@ -40,8 +42,12 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	case s.fails != "":
 		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
 	}
+
 	_, err := s.store.ChangeDownload(ctx, job.(int64), func(walk *store.DownloadWalk) error {
-		return walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser)})
+		return walk.Take(store.DownloadStep{
+			Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser),
+		})
 	})
+
 	return err
 }

@@ -11,12 +11,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes each call of an operation the beginning of a trace, named by the route. A stream has no end, and who asks for
-// health or metrics asks for nothing to be done.
+// traced makes each call of an operation the beginning of a trace, named by the route. A stream has no end, and who
+// asks for health or metrics asks for nothing to be done.
 func traced(op operation) func(huma.Context, func(huma.Context)) {
 	if op.stream || !strings.HasPrefix(op.path, "/v1/") {
 		return func(ctx huma.Context, next func(huma.Context)) { next(ctx) }
 	}
+
 	tracer := otel.Tracer("stagecoach/rest")
 	return func(ctx huma.Context, next func(huma.Context)) {
 		spanned, span := tracer.Start(ctx.Context(), op.method+" "+op.path, trace.WithSpanKind(trace.SpanKindServer),

@@ -48,12 +48,15 @@ type transactionStatsInput struct {
 
 func (s *server) registerTransactionStats() {
 	register(s, operation{
-		id: "get-transaction-stats", method: http.MethodGet, path: "/v1/stats/transactions", tag: "Transactions", access: forAdmins, scope: store.ScopeOperate,
+		id: "get-transaction-stats", method: http.MethodGet, path: "/v1/stats/transactions", tag: "Transactions",
+		access: forAdmins, scope: store.ScopeOperate,
 		summary: "How transactions go", faults: []fault.Code{fault.NotConfigured},
 	}, s.getTransactionStats)
 }
 
-func (s *server) getTransactionStats(ctx context.Context, in *transactionStatsInput) (*answer[transactionStatsBody], error) {
+func (s *server) getTransactionStats(
+	ctx context.Context, in *transactionStatsInput,
+) (*answer[transactionStatsBody], error) {
 	stats, err := s.o.Transactions.Stats(ctx, in.Days)
 	if err != nil {
 		return nil, err

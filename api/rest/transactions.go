@@ -112,35 +112,41 @@ type resolveTransactionInput struct {
 
 var (
 	listTransactions = operation{
-		id: "list-transactions", method: http.MethodGet, path: "/v1/transactions", tag: "Transactions", access: forAdmins, scope: store.ScopeRead,
+		id: "list-transactions", method: http.MethodGet, path: "/v1/transactions", tag: "Transactions", access: forAdmins,
+		scope:   store.ScopeRead,
 		summary: "List transactions, the newest first", faults: []fault.Code{fault.NotConfigured},
 	}
 	getTransaction = operation{
-		id: "get-transaction", method: http.MethodGet, path: "/v1/transactions/{hash}", tag: "Transactions", access: forAdmins, scope: store.ScopeRead, subject: "transaction",
+		id: "get-transaction", method: http.MethodGet, path: "/v1/transactions/{hash}", tag: "Transactions",
+		access: forAdmins, scope: store.ScopeRead, subject: "transaction",
 		summary: "Look at a transaction, what happened to it and what was paid for it",
 		faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
 	}
 	retryTransaction = operation{
-		id: "retry-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/retry", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
+		id: "retry-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/retry", tag: "Transactions",
+		access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "Try again to buy the Stars of a failed transaction",
 		description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		faults:      transactionFaults,
 	}
 	resolveTransaction = operation{
-		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
+		id: "resolve-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/resolve", tag: "Transactions",
+		access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "End a transaction that needs review as you have found out",
 		description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		faults:      transactionFaults,
 	}
 	writeOffTransaction = operation{
-		id: "write-off-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/write-off", tag: "Transactions", access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
+		id: "write-off-transaction", method: http.MethodPost, path: "/v1/transactions/{hash}/write-off", tag: "Transactions",
+		access: forAdmins, scope: store.ScopeMoney, subject: "transaction",
 		summary:     "Give up what is owed to the sender of a failed transaction",
 		description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		faults:      transactionFaults,
 	}
 
 	transactionFaults = []fault.Code{
-		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured, fault.TemporalUnavailable,
+		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured,
+		fault.TemporalUnavailable,
 	}
 )
 
@@ -152,8 +158,13 @@ func (s *server) registerTransactions() {
 	register(s, writeOffTransaction, s.writeOffTransaction)
 }
 
-func (s *server) listTransactions(ctx context.Context, in *listTransactionsInput) (*answer[Page[TransactionBody]], error) {
-	filter := store.TransactionFilter{Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash}
+func (s *server) listTransactions(
+	ctx context.Context, in *listTransactionsInput,
+) (*answer[Page[TransactionBody]], error) {
+	filter := store.TransactionFilter{
+		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
+	}
+
 	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
 	filter.MayRetry = in.Retryable || filter.Error != "" || filter.SeenFrom != nil || filter.SeenUntil != nil
 	if in.Stuck {
@@ -178,15 +189,19 @@ func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*ans
 	if err != nil {
 		return nil, err
 	}
+
 	events, err := s.o.Transactions.Events(ctx, in.Hash)
 	if err != nil {
 		return nil, err
 	}
+
 	payments, err := s.o.Transactions.Payments(ctx, in.Hash)
 	if err != nil {
 		return nil, err
 	}
-	return answered(wholeTransactionBody{s.transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom)}), nil
+	return answered(wholeTransactionBody{
+		s.transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom),
+	}), nil
 }
 
 func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput) (*answer[TransactionBody], error) {
@@ -198,12 +213,18 @@ func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput
 	return s.changed(ctx, retryTransaction, t, err)
 }
 
-func (s *server) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (*answer[TransactionBody], error) {
-	t, err := s.o.Transactions.Resolve(ctx, caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key)
+func (s *server) resolveTransaction(
+	ctx context.Context, in *resolveTransactionInput,
+) (*answer[TransactionBody], error) {
+	t, err := s.o.Transactions.Resolve(
+		ctx, caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
+	)
 	return s.changed(ctx, resolveTransaction, t, err)
 }
 
-func (s *server) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (*answer[TransactionBody], error) {
+func (s *server) writeOffTransaction(
+	ctx context.Context, in *writeOffTransactionInput,
+) (*answer[TransactionBody], error) {
 	comment := ""
 	if in.Body != nil {
 		comment = in.Body.Comment
@@ -212,7 +233,9 @@ func (s *server) writeOffTransaction(ctx context.Context, in *writeOffTransactio
 	return s.changed(ctx, writeOffTransaction, t, err)
 }
 
-func (s *server) changed(ctx context.Context, op operation, t store.Transaction, err error) (*answer[TransactionBody], error) {
+func (s *server) changed(
+	ctx context.Context, op operation, t store.Transaction, err error,
+) (*answer[TransactionBody], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -223,13 +246,17 @@ func (s *server) changed(ctx context.Context, op operation, t store.Transaction,
 func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 	body := TransactionBody{
 		Hash: t.Hash, Status: t.State, AmountNano: t.AmountNano, Sender: t.Sender,
-		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano, Attempt: t.Attempt,
+		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano,
+		Attempt:      t.Attempt,
 		ErrorMessage: optional(t.ErrorMessage), ErrorClass: optional(string(t.ErrorClass)),
 		FragmentTransactionHash: optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano, DustNano: t.DustNano,
-		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: service.TransactionActions(t), WorkflowID: t.WorkflowID(),
-		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t), RetryAt: optionalUTC(t.NextRetry()),
+		NeedsReview: t.NeedsReview, ReviewReason: optional(t.ReviewReason), AllowedActions: service.TransactionActions(t),
+		WorkflowID:      t.WorkflowID(),
+		ProcessingSince: optionalUTC(t.ProcessingSince), DeadlineAt: s.o.Transactions.Deadline(t),
+		RetryAt:   optionalUTC(t.NextRetry()),
 		CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
 	}
+
 	if t.GivenUp() {
 		body.GivenUpAt = optionalUTC(t.GivenUpAt)
 	}
@@ -239,8 +266,10 @@ func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 func paymentFrom(p store.Payment) paymentBody {
 	return paymentBody{
 		ID: formatID(p.ID), Kind: p.Kind, State: p.State, Attempt: p.Attempt, Seqno: p.Seqno, Destination: p.Destination,
-		AmountNano: p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm, ChainHash: optional(p.ChainHash),
-		ValidUntil: utc(p.ValidUntil), SentAt: optionalUTC(p.SentAt), SettledAt: optionalUTC(p.SettledAt), KeptAt: optionalUTC(p.KeptAt),
+		AmountNano: p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm,
+		ChainHash:  optional(p.ChainHash),
+		ValidUntil: utc(p.ValidUntil), SentAt: optionalUTC(p.SentAt), SettledAt: optionalUTC(p.SettledAt),
+		KeptAt:    optionalUTC(p.KeptAt),
 		CreatedAt: utc(p.CreatedAt),
 	}
 }

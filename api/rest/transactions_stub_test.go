@@ -24,21 +24,30 @@ type transactionsStub struct {
 	store *store.Store
 }
 
-func (s *transactionsStub) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {
+func (s *transactionsStub) NewWithStartWorkflowOperation(
+	client.StartWorkflowOptions, any, ...any,
+) client.WithStartWorkflowOperation {
 	return nil
 }
 
-func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (s *transactionsStub) UpdateWithStartWorkflow(
+	ctx context.Context, o client.UpdateWithStartWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	if s.isDown() {
 		return nil, errors.New("secret: no route")
 	}
+
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
 	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
 	t, err := s.store.TransactionByHash(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	request := store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, RequestID: o.UpdateOptions.UpdateID, Comment: in.Comment}
+
+	request := store.TransactionRequest{
+		Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, RequestID: o.UpdateOptions.UpdateID, Comment: in.Comment,
+	}
+
 	switch lifecycle.TransactionAction(o.UpdateOptions.UpdateName) {
 	case lifecycle.TransactionActionRetry:
 		_, err = s.store.RetryTransaction(ctx, request)
@@ -47,6 +56,7 @@ func (s *transactionsStub) UpdateWithStartWorkflow(ctx context.Context, o client
 	default:
 		_, err = s.store.ResolveTransaction(ctx, request, in.Outcome, "the operator says so")
 	}
+
 	if refusal := fault.As(err); refusal != nil {
 		err = temporalio.Refusal(refusal)
 	}
@@ -128,7 +138,9 @@ func (b *bank) happens(t store.ChainTransaction) store.ChainTransaction {
 // deposit makes a pending transaction of 2 TON and gives its hash.
 func (b *bank) deposit() string {
 	b.t.Helper()
-	return b.happens(store.ChainTransaction{In: store.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50"}).Hash
+	return b.happens(store.ChainTransaction{
+		In: store.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50",
+	}).Hash
 }
 
 func (b *bank) must(_ any, err error) {
@@ -143,7 +155,9 @@ func (b *bank) processing() string {
 	b.t.Helper()
 	hash := b.deposit()
 	b.must(b.store.LockTransaction(b.t.Context(), hash))
-	b.must(b.store.SaveQuote(b.t.Context(), store.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"}))
+	b.must(b.store.SaveQuote(
+		b.t.Context(), store.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
+	))
 	return hash
 }
 
@@ -163,8 +177,11 @@ func (b *bank) signed() (hash string, payment store.Payment) {
 	payment, err := b.store.SignPayment(b.t.Context(), store.PaymentOrder{
 		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
 	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{BoC: []byte{1}, HashNorm: hashOf("message", hash), BodyHash: hashOf("body"), ValidUntil: b.last.At.Add(time.Hour)}, nil
+		return store.Signed{
+			BoC: []byte{1}, HashNorm: hashOf("message", hash), BodyHash: hashOf("body"), ValidUntil: b.last.At.Add(time.Hour),
+		}, nil
 	})
+
 	b.must(payment, err)
 	return hash, payment
 }

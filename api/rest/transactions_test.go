@@ -20,6 +20,7 @@ func TestATransaction(t *testing.T) {
 	hash := b.processed()
 	got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	payment := got["payments"].([]any)[0].(map[string]any)
+
 	for name, want := range map[string]any{
 		"hash": hash, "status": "processed", "amount_nano": 2e9, "sender": customer, "username": "durov", "user_id": nil, "stars": 50.0,
 		"quote_nano": 1e9, "attempt": 1.0, "error_message": nil, "error_class": nil, "fragment_transaction_hash": b.last.Hash,
@@ -29,6 +30,7 @@ func TestATransaction(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}
 	}
+
 	if fmt.Sprint(got["allowed_actions"]) != "[]" || got["created_at"] == nil || got["updated_at"] == nil {
 		t.Errorf("got %v", got)
 	}
@@ -39,19 +41,25 @@ func TestATransaction(t *testing.T) {
 	if _, shown := payment["boc"]; shown {
 		t.Error("the signed bytes are shown")
 	}
+
 	var events []string
 	for _, event := range got["events"].([]any) {
 		events = append(events, event.(map[string]any)["type"].(string))
 	}
+
 	if want := []string{"detected", "locked", "payment_signed", "payment_paid", "payment_kept", "processed"}; !slices.Equal(events, want) {
 		t.Errorf("events %v, want %v", events, want)
 	}
+
 	pending := w.send(w.adminToken, "GET", "/v1/transactions/"+b.deposit(), nil).ok(http.StatusOK).body
 	if pending["status"] != "pending" || pending["username"] != nil || pending["stars"] != 0.0 || fmt.Sprint(pending["payments"]) != "[]" {
 		t.Errorf("pending %v", pending)
 	}
+
 	for _, unknown := range []string{hashOf("x"), strings.ToUpper(hash), "x", "1", hash[:63], hash + "0", "%00", "queue"} {
-		w.send(w.adminToken, "GET", "/v1/transactions/"+unknown, nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
+		w.send(
+			w.adminToken, "GET", "/v1/transactions/"+unknown, nil,
+		).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 	}
 }
 
@@ -62,17 +70,20 @@ func TestRetryingATransaction(t *testing.T) {
 	retry := func(hash string, body any, headers ...string) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/retry", body, headers...)
 	}
+
 	hash := b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	failed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if failed["error_message"] != "Failed to fetch: Network error" || failed["error_class"] != "retryable" || fmt.Sprint(failed["allowed_actions"]) != "[retry]" {
 		t.Errorf("failed %v", failed)
 	}
+
 	for range 2 { // the second answer is the first again
 		got := retry(hash, `{"comment":"the network is back"}`, "Idempotency-Key", "k").ok(http.StatusOK).body
 		if got["status"] != "processing" || got["attempt"] != 2.0 || got["error_message"] != nil || got["error_class"] != nil {
 			t.Errorf("retried %v", got)
 		}
 	}
+
 	retry(hash, nil).refused(conflict, fault.InvalidTransition, "")
 	retry(b.deposit(), nil).refused(conflict, fault.InvalidTransition, "")
 	retry(b.failed("Username not found", lifecycle.NonRetryable), nil).refused(conflict, fault.InvalidTransition, "")
@@ -81,15 +92,19 @@ func TestRetryingATransaction(t *testing.T) {
 	retry(hash, `{"comment":7}`).refused(unprocessable, fault.Validation, "comment")
 	retry(hash, `{"comment":"`+strings.Repeat("x", 4001)+`"}`).refused(unprocessable, fault.Validation, "comment")
 	retry(hash, `{"force":true}`).refused(unprocessable, fault.Validation, "force")
-	retry(hash, `{"comment":"another"}`, "Idempotency-Key", "k").refused(unprocessable, fault.Validation, "Idempotency-Key")
+	retry(
+		hash, `{"comment":"another"}`, "Idempotency-Key", "k",
+	).refused(unprocessable, fault.Validation, "Idempotency-Key")
 	last := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body["events"].([]any)
 	if e := last[len(last)-1].(map[string]any); e["type"] != "retried" || e["actor_id"] != fmt.Sprint(w.admin.ID) || e["comment"] != "the network is back" {
 		t.Errorf("event %v", e)
 	}
+
 	done := fmt.Sprintf("%d retry-transaction transaction/%s done http", w.admin.ID, hash)
 	if rows := w.audited(); !slices.Equal(rows, []string{done, done}) {
 		t.Errorf("audited %v", rows)
 	}
+
 	unknown := b.failed("an odd thing", lifecycle.UnknownError)
 	w.temporal.setDown(true)
 	retry(unknown, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
@@ -104,28 +119,34 @@ func TestResolvingATransaction(t *testing.T) {
 	resolve := func(hash string, body any) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/resolve", body)
 	}
+
 	hash := b.inReview()
 	if got := w.send(w.adminToken, "GET", "/v1/transactions?needs_review=true", nil).ok(http.StatusOK).items(); len(got) != 1 || got[0]["hash"] != hash ||
 		got[0]["review_reason"] != "not_confirmed" || fmt.Sprint(got[0]["allowed_actions"]) != "[resolve]" {
 		t.Errorf("to be reviewed %v", got)
 	}
+
 	got := resolve(hash, `{"outcome":"processed","comment":"the Stars are there"}`).ok(http.StatusOK).body
 	if got["status"] != "processed" || got["needs_review"] != false || got["fragment_transaction_hash"] != b.last.Hash {
 		t.Errorf("resolved %v", got)
 	}
+
 	resolve(hash, `{"outcome":"failed"}`).refused(conflict, fault.InvalidTransition, "")
 	if rows := w.audited(); !slices.Equal(rows, []string{fmt.Sprintf("%d resolve-transaction transaction/%s done http", w.admin.ID, hash)}) {
 		t.Errorf("audited %v", rows)
 	}
+
 	second := b.inReview()
 	if got := resolve(second, `{"outcome":"failed"}`).ok(http.StatusOK).body; got["status"] != "failed" || got["error_class"] != "non-retryable" {
 		t.Errorf("resolved %v", got)
 	}
+
 	for body, field := range map[string]string{
 		`{}`: "outcome", `{"outcome":"pending"}`: "outcome", `{"outcome":null}`: "outcome", `{"outcome":"processed","comment":7}`: "comment", `{"outcome":"failed","x":1}`: "x", `[]`: "body",
 	} {
 		resolve(second, body).refused(unprocessable, fault.Validation, field)
 	}
+
 	signed, _ := b.signed()
 	b.must(w.store.ReviewTransaction(t.Context(), signed, 1, "odd"))
 	resolve(signed, `{"outcome":"failed"}`).refused(conflict, fault.PaymentUndecided, "")
@@ -139,17 +160,23 @@ func TestWritingOffARefund(t *testing.T) {
 	writeOff := func(hash string, body any) reply {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/write-off", body)
 	}
+
 	hash := b.processing()
-	b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true}))
+	b.must(w.store.FailTransaction(
+		t.Context(),
+		store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
+	))
 	owed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if owed["refund_due_nano"] != float64(2*coin) || fmt.Sprint(owed["allowed_actions"]) != "[write_off]" {
 		t.Errorf("owed %v", owed)
 	}
+
 	for query, want := range map[string]int{"owed=true": 1, "owed=true&needs_review=true": 0} {
 		if got := w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK).items(); len(got) != want {
 			t.Errorf("%s: %v", query, got)
 		}
 	}
+
 	writeOff(hash, `{"comment":7}`).refused(unprocessable, fault.Validation, "comment")
 	got := writeOff(hash, `{"comment":"paid back by hand"}`).ok(http.StatusOK).body
 	if got["status"] != "failed" || got["refund_due_nano"] != 0.0 || fmt.Sprint(got["allowed_actions"]) != "[]" {
@@ -158,6 +185,7 @@ func TestWritingOffARefund(t *testing.T) {
 	if rows := w.audited(); !slices.Equal(rows, []string{fmt.Sprintf("%d write-off-transaction transaction/%s done http", w.admin.ID, hash)}) {
 		t.Errorf("audited %v", rows)
 	}
+
 	writeOff(hash, nil).refused(conflict, fault.InvalidTransition, "")
 	writeOff(b.processing(), nil).refused(conflict, fault.InvalidTransition, "")
 	writeOff(hashOf("x"), nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
@@ -177,7 +205,10 @@ func TestRetriesAreShown(t *testing.T) {
 		"ended":       {store.RetryPolicy{}, false, false},
 	} {
 		hash := b.processing()
-		b.must(w.store.FailTransaction(t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy}))
+		b.must(w.store.FailTransaction(
+			t.Context(),
+			store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
+		))
 		got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 		if (got["retry_at"] != nil) != c.next || (got["given_up_at"] != nil) != c.giveUp {
 			t.Errorf("%s: retry_at %v, given_up_at %v", name, got["retry_at"], got["given_up_at"])
@@ -193,6 +224,7 @@ func TestListsOfTransactions(t *testing.T) {
 	may := b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	waits, slow, busy := b.deposit(), b.processing(), b.processing()
 	w.exec(`UPDATE transactions SET processing_since = now() - interval '2 hours' WHERE hash = $1`, slow)
+
 	for query, want := range map[string][]string{
 		"limit=2":                              {busy, slow, waits, may, bad, good},
 		"status=processed":                     {good},
@@ -215,6 +247,7 @@ func TestListsOfTransactions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
+
 	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review", "hash=9F2C": "hash", "seen_from=today": "seen_from"} {
 		if field == "" {
 			w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK)
@@ -231,6 +264,7 @@ func TestStatsOfTransactions(t *testing.T) {
 	for range 2 {
 		b.processed()
 	}
+
 	b.failed("Username not found", lifecycle.NonRetryable)
 	b.failed("Failed to fetch: Network error", lifecycle.Retryable)
 	got := w.send(w.adminToken, "GET", "/v1/stats/transactions", nil).ok(http.StatusOK).body
@@ -243,19 +277,23 @@ func TestStatsOfTransactions(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, text, want)
 		}
 	}
+
 	if average, ok := got["average_processing_seconds"].(float64); !ok || average < 0 {
 		t.Errorf("average %v", got["average_processing_seconds"])
 	}
 	if average, ok := got["average_processing_seconds_all_time"].(float64); !ok || average < 0 {
 		t.Errorf("average of all time %v", got["average_processing_seconds_all_time"])
 	}
+
 	total := 0.0 // two days, when midnight passed meanwhile
 	for _, day := range got["days"].([]any) {
 		total += day.(map[string]any)["total"].(float64)
 	}
+
 	if total != 4 {
 		t.Errorf("days %v", got["days"])
 	}
+
 	w.send(w.adminToken, "GET", "/v1/stats/transactions?days=0", nil).refused(unprocessable, fault.Validation, "days")
 }
 
@@ -267,15 +305,20 @@ func TestPayments(t *testing.T) {
 	for _, hash := range []string{first, second} {
 		b.must(w.store.EnterQueue(t.Context(), hash, store.Purchase))
 	}
+
 	queue := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK)
 	if items := queue.items(); len(items) != 2 || items[0]["hash"] != first || items[0]["granted_at"] == nil || items[1]["hash"] != second || items[1]["granted_at"] != nil ||
 		items[1]["place"] != 2.0 || queue.body["pause"] != nil || queue.body["hold"] != nil {
 		t.Errorf("queue %v", queue.body)
 	}
-	paused := w.send(w.adminToken, "POST", "/v1/payments/pause", `{"reason":"the wallet moves"}`).ok(http.StatusOK).body["pause"].(map[string]any)
+
+	paused := w.send(
+		w.adminToken, "POST", "/v1/payments/pause", `{"reason":"the wallet moves"}`,
+	).ok(http.StatusOK).body["pause"].(map[string]any)
 	if paused["reason"] != "the wallet moves" || paused["user_id"] != fmt.Sprint(w.admin.ID) || paused["since"] == nil {
 		t.Errorf("paused %v", paused)
 	}
+
 	w.send(w.adminToken, "POST", "/v1/payments/pause", nil).ok(http.StatusOK)
 	if got := w.send(w.adminToken, "GET", "/v1/payments/queue?limit=1", nil).ok(http.StatusOK); got.body["pause"] == nil || len(got.items()) != 1 {
 		t.Errorf("queue %v", got.body)
@@ -283,11 +326,15 @@ func TestPayments(t *testing.T) {
 	if got := w.send(w.adminToken, "POST", "/v1/payments/resume", nil).ok(http.StatusOK).body; got["pause"] != nil {
 		t.Errorf("resumed %v", got)
 	}
+
 	id := w.admin.ID
 	if rows, want := w.audited(), fmt.Sprintf("[%d pause-payments  done http %d pause-payments  done http %d resume-payments  done http]", id, id, id); fmt.Sprint(rows) != want {
 		t.Errorf("audited %v, want %s", rows, want)
 	}
-	w.send(w.adminToken, "POST", "/v1/payments/pause", `{"reason":"`+strings.Repeat("x", 201)+`"}`).refused(unprocessable, fault.Validation, "reason")
+
+	w.send(
+		w.adminToken, "POST", "/v1/payments/pause", `{"reason":"`+strings.Repeat("x", 201)+`"}`,
+	).refused(unprocessable, fault.Validation, "reason")
 	w.send(w.adminToken, "POST", "/v1/payments/pause", `{"why":""}`).refused(unprocessable, fault.Validation, "why")
 }
 
@@ -301,42 +348,53 @@ func TestTheLedger(t *testing.T) {
 		account := balance.(map[string]any)
 		balances[account["account"].(string)] = account["balance_nano"].(float64)
 	}
+
 	if balances["wallet"] != 999e6 || balances["paid"] != 1e9 || balances["gas"] != 1e6 || len(balances) != len(store.Accounts) {
 		t.Errorf("balances %v", balances)
 	}
+
 	reconcile := func(body any) map[string]any {
 		return w.send(w.adminToken, "POST", "/v1/payments/reconcile", body).ok(http.StatusOK).body
 	}
+
 	w.chain.set(b.last.LT, 999e6)
 	sold := func(stars int) string {
 		return fmt.Sprintf(`{"purchases":[{"payment_hash":"%s","stars":%d,"paid_nano":%d}]}`, b.last.Hash, stars, coin)
 	}
+
 	if got := reconcile(nil); fmt.Sprint(got["differences"]) != "[]" || got["chain_compared"] != true || got["purchases_compared"] != 0.0 || got["wallet"] != ourWallet {
 		t.Errorf("reconciled %v", got)
 	}
 	if got := reconcile(sold(50)); fmt.Sprint(got["differences"]) != "[]" || got["purchases_compared"] != 1.0 {
 		t.Errorf("reconciled %v", got)
 	}
+
 	for _, c := range []struct{ body, what, subject string }{{sold(51), "Stars sold by Fragment", hash}, {`{"purchases":[]}`, "processed, but not sold by Fragment", hash}} {
 		if got := fmt.Sprint(reconcile(c.body)["differences"]); !strings.Contains(got, c.what) || !strings.Contains(got, c.subject) {
 			t.Errorf("differences %v", got)
 		}
 	}
+
 	w.chain.set(b.last.LT, 998e6)
 	if got := fmt.Sprint(reconcile(nil)["differences"]); !strings.Contains(got, "balance on the chain") {
 		t.Errorf("differences %v", got)
 	}
+
 	w.chain.set(b.last.LT+1, 1)
 	if got := reconcile(nil); got["chain_compared"] != false || fmt.Sprint(got["differences"]) != "[]" {
 		t.Errorf("reconciled %v", got)
 	}
+
 	for body, field := range map[string]string{
 		`{"purchases":[{"payment_hash":"x","stars":1,"paid_nano":1}]}`: "purchases[0].payment_hash", `{"purchases":7}`: "purchases", `{"x":1}`: "x",
 	} {
 		w.send(w.adminToken, "POST", "/v1/payments/reconcile", body).refused(unprocessable, fault.Validation, field)
 	}
+
 	w.chain.fail(fault.New(fault.ChainTimeout, "the chain is slow").Retry())
-	w.send(w.adminToken, "POST", "/v1/payments/reconcile", nil).refused(http.StatusServiceUnavailable, fault.ChainTimeout, "")
+	w.send(w.adminToken, "POST", "/v1/payments/reconcile", nil).refused(
+		http.StatusServiceUnavailable, fault.ChainTimeout, "",
+	)
 }
 
 func TestWithoutAWallet(t *testing.T) {
@@ -355,12 +413,14 @@ func TestTheStreamShowsTransactions(t *testing.T) {
 	if err := w.store.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
 		t.Fatal(err)
 	}
+
 	b := w.bank()
 	hash := b.failed("Username not found", lifecycle.NonRetryable)
 	ada, _ := w.listen(w.adaToken, "0-0")
 	if event := w.next(ada).Data; event["workload"] != "transaction" || event["entity_id"] != hash || event["to"] != "failed" || event["comment"] != "Username not found" {
 		t.Errorf("Ada is told %v", event)
 	}
+
 	admin, _ := w.listen(w.adminToken, "0-0")
 	for _, want := range []string{"pending", "processing", "failed"} {
 		if event := w.next(admin).Data; event["entity_id"] != hash || event["to"] != want {

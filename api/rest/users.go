@@ -101,24 +101,30 @@ type userInput struct{ UserPath }
 
 var (
 	createUser = operation{
-		id: "create-user", method: http.MethodPost, path: "/v1/users", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
+		id: "create-user", method: http.MethodPost, path: "/v1/users", tag: "Users", access: forAdmins,
+		scope: store.ScopeUsers, subject: "user",
 		summary: "Add a user, who is ACTIVE at once", status: http.StatusCreated, faults: []fault.Code{fault.UserExists},
 		description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
 	}
 	listUsers = operation{
-		id: "list-users", method: http.MethodGet, path: "/v1/users", tag: "Users", access: forAdmins, scope: store.ScopeUsers, summary: "List users, the oldest first",
+		id: "list-users", method: http.MethodGet, path: "/v1/users", tag: "Users", access: forAdmins, scope: store.ScopeUsers,
+		summary: "List users, the oldest first",
 	}
 	getUser = operation{
-		id: "get-user", method: http.MethodGet, path: "/v1/users/{id}", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
+		id: "get-user", method: http.MethodGet, path: "/v1/users/{id}", tag: "Users", access: forAdmins,
+		scope: store.ScopeUsers, subject: "user",
 		summary: "Look at a user", faults: []fault.Code{fault.UserNotFound},
 	}
 	changeUser = operation{
-		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
-		summary: "Approve, block, promote or rename a user", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+		id: "change-user", method: http.MethodPatch, path: "/v1/users/{id}", tag: "Users", access: forAdmins,
+		scope: store.ScopeUsers, subject: "user",
+		summary:     "Approve, block, promote or rename a user",
+		faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 		description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 	}
 	renewToken = operation{
-		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
+		id: "renew-user-token", method: http.MethodPost, path: "/v1/users/{id}/token", tag: "Users", access: forAdmins,
+		scope: store.ScopeUsers, subject: "user",
 		summary: "Give a user a new API token", faults: []fault.Code{fault.UserNotFound},
 		description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
 			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
@@ -141,23 +147,28 @@ func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[u
 	}
 
 	user, err := s.o.Store.CreateUser(ctx, store.User{
-		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language, Status: store.UserActive,
+		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language,
+		Status: store.UserActive,
 	}, token, scopes...)
 	if err != nil {
 		return nil, err
 	}
+
 	s.audit(ctx, caller(ctx), createUser, formatID(user.ID), store.OutcomeDone)
 	return answered(userWithToken(user, token)), nil
 }
 
-// firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither may be more than
-// the caller's own token grants.
-func firstToken(ctx context.Context, role string, asked *[]store.Scope) (token string, scopes []store.Scope, err error) {
+// firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
+// may be more than the caller's own token grants.
+func firstToken(
+	ctx context.Context, role string, asked *[]store.Scope,
+) (token string, scopes []store.Scope, err error) {
 	if role == store.RoleAdmin { // a token of theirs that is made later may grant all
 		if err := principalOf(ctx).require(store.Scopes...); err != nil {
 			return "", nil, err
 		}
 	}
+
 	if asked == nil {
 		return store.NewToken(), nil, principalOf(ctx).require(store.ScopesOf(role)...)
 	}
@@ -170,6 +181,7 @@ func firstToken(ctx context.Context, role string, asked *[]store.Scope) (token s
 	if err := roleAllows(role, *asked); err != nil {
 		return "", nil, err
 	}
+
 	return store.NewToken(), *asked, principalOf(ctx).require(*asked...)
 }
 
@@ -204,10 +216,12 @@ func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[u
 	if change == (store.UserChange{}) {
 		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
 	}
+
 	id, err := userID(in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	admin := caller(ctx)
 	if id == admin.ID {
 		if change.Role != "" && change.Role != store.RoleAdmin {
@@ -217,6 +231,7 @@ func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[u
 			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
 		}
 	}
+
 	if err := s.mayEmpower(ctx, id, change); err != nil {
 		return nil, err
 	}
@@ -225,6 +240,7 @@ func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[u
 	if err != nil {
 		return nil, err
 	}
+
 	s.audit(ctx, admin, changeUser, in.ID, store.OutcomeDone)
 	return answered(userFrom(user)), nil
 }
@@ -234,6 +250,7 @@ func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[userBod
 	if err != nil {
 		return nil, err
 	}
+
 	user, err := s.o.Store.UserByID(ctx, id)
 	if err != nil {
 		return nil, err
@@ -246,6 +263,7 @@ func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[userBod
 	if user, err = s.o.Store.ChangeUser(ctx, id, store.UserChange{Token: token}); err != nil {
 		return nil, err
 	}
+
 	s.audit(ctx, caller(ctx), renewToken, in.ID, store.OutcomeDone)
 	return answered(userWithToken(user, token)), nil
 }
@@ -260,6 +278,7 @@ func (s *server) mayEmpower(ctx context.Context, id int64, change store.UserChan
 		}
 		admin = user.Role == store.RoleAdmin
 	}
+
 	if !admin {
 		return nil
 	}

@@ -13,8 +13,10 @@ import (
 const forgottenPage = 100
 
 var forgetUser = operation{
-	id: "forget-user", method: http.MethodPost, path: "/v1/users/{id}/forget", tag: "Users", access: forAdmins, scope: store.ScopeUsers, subject: "user",
-	summary: "Make a person anonymous for good", faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+	id: "forget-user", method: http.MethodPost, path: "/v1/users/{id}/forget", tag: "Users", access: forAdmins,
+	scope: store.ScopeUsers, subject: "user",
+	summary: "Make a person anonymous for good",
+	faults:  []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 	description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
 		"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +
 		"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
@@ -25,6 +27,7 @@ func (s *server) forgetUser(ctx context.Context, in *userInput) (*answer[userBod
 	if err != nil {
 		return nil, err
 	}
+
 	admin := caller(ctx)
 	if id == admin.ID {
 		return nil, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
@@ -34,6 +37,7 @@ func (s *server) forgetUser(ctx context.Context, in *userInput) (*answer[userBod
 	if err != nil {
 		return nil, err
 	}
+
 	s.audit(ctx, admin, forgetUser, in.ID, store.OutcomeDone)
 
 	for _, end := range []func(context.Context, store.User) error{s.endDeliveries, s.endDownloads, s.giveBackTasks} {
@@ -54,12 +58,14 @@ func (s *server) endDeliveries(ctx context.Context, user store.User) error {
 // endDownloads tells the workflows of a user's active downloads to end: the record has the wish already.
 func (s *server) endDownloads(ctx context.Context, user store.User) error {
 	return eachLive(func(before int64) ([]store.Download, error) {
-		return s.o.Store.Downloads(ctx, store.DownloadFilter{UserID: user.ID, Active: true, Before: before, Limit: forgottenPage})
+		return s.o.Store.Downloads(
+			ctx, store.DownloadFilter{UserID: user.ID, Active: true, Before: before, Limit: forgottenPage},
+		)
 	}, func(job store.Download) (int64, error) { return job.ID, s.o.Downloads.TellCancel(ctx, job) })
 }
 
-// giveBackTasks lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the creator may take the
-// assignee away: the creator cancels them, or others take them over when they are stuck.
+// giveBackTasks lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the
+// creator may take the assignee away: the creator cancels them, or others take them over when they are stuck.
 func (s *server) giveBackTasks(ctx context.Context, user store.User) error {
 	return eachLive(func(before int64) ([]store.Task, error) {
 		return s.o.Store.Tasks(ctx, store.TaskFilter{AssigneeID: user.ID, Live: true, Before: before, Limit: forgottenPage})
@@ -68,7 +74,8 @@ func (s *server) giveBackTasks(ctx context.Context, user store.User) error {
 			return t.ID, nil
 		}
 		_, err := s.o.Tasks.Status(ctx, user, t.ID, lifecycle.TaskNew, "The assignee was removed.", "")
-		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess { // it has moved on meanwhile
+		// it has moved on meanwhile
+		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess {
 			err = nil
 		}
 		return t.ID, err
@@ -82,11 +89,13 @@ func eachLive[T any](page func(before int64) ([]T, error), do func(T) (id int64,
 		if err != nil {
 			return err
 		}
+
 		for _, entity := range entities {
 			if before, err = do(entity); err != nil {
 				return err
 			}
 		}
+
 		if len(entities) < forgottenPage {
 			return nil
 		}

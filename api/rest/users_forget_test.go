@@ -14,27 +14,45 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestAPersonIsForgotten looks for everything of Ada's after she was forgotten: no row of the record names her, and what she has running ends.
+// TestAPersonIsForgotten looks for everything of Ada's after she was forgotten: no row of the record names her, and
+// what she has running ends.
 func TestAPersonIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	space, ada := w.workspace(), fmt.Sprintf("/v1/users/%d", w.ada.ID)
 	w.exec(`UPDATE users SET name = 'Ada Lovelace', username = 'lovelace', telegram_id = 555101 WHERE id = $1`, w.ada.ID)
 	file := w.file("/ok.pdf", 5)
-	delivery := w.send(w.adaToken, "POST", "/v1/deliveries", fmt.Sprintf(`{"file_id":"%d"}`, file.ID), "Idempotency-Key", "adas").ok(http.StatusCreated).body["id"].(string)
+	delivery := w.send(
+		w.adaToken, "POST", "/v1/deliveries", fmt.Sprintf(`{"file_id":"%d"}`, file.ID), "Idempotency-Key", "adas",
+	).ok(http.StatusCreated).body["id"].(string)
+
 	book := w.book("Wheels")
-	download := w.send(w.adaToken, "POST", "/v1/downloads", fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s"}`, book, magnet), "Idempotency-Key", "adas-too").
+	download := w.send(
+		w.adaToken, "POST", "/v1/downloads",
+		fmt.Sprintf(`{"book_id":"%s","media_type":"text","source_url":"%s"}`, book, magnet), "Idempotency-Key", "adas-too",
+	).
 		ok(http.StatusCreated).body["id"].(string)
-	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:lovelace', $2)`, book, w.ada.ID)
+
+	w.exec(
+		`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:lovelace', $2)`,
+		book, w.ada.ID,
+	)
 	task := w.task(w.bobToken, space, nil)["id"].(string)
-	w.send(w.adaToken, "POST", "/v1/tasks/"+task+"/claim", `{"comment":"call me at lovelace"}`, "Idempotency-Key", "lovelace").ok(http.StatusOK)
+	w.send(
+		w.adaToken, "POST", "/v1/tasks/"+task+"/claim", `{"comment":"call me at lovelace"}`, "Idempotency-Key", "lovelace",
+	).ok(http.StatusOK)
 	w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"lovelace","scopes":["read"]}`).ok(http.StatusCreated)
 	w.exec(`INSERT INTO conversations (chat_id, query) VALUES (555101, 'lovelace')`)
-	w.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', $2, 1, now())`, w.ada.ID, task)
+	w.exec(
+		`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', $2, 1, now())`, w.ada.ID, task,
+	)
 
 	w.send(w.bobToken, "POST", ada+"/forget", nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
-	w.send(w.adminToken, "POST", fmt.Sprintf("/v1/users/%d/forget", w.admin.ID), nil).refused(http.StatusConflict, fault.OwnAccess, "id")
+	w.send(
+		w.adminToken, "POST", fmt.Sprintf("/v1/users/%d/forget", w.admin.ID), nil,
+	).refused(http.StatusConflict, fault.OwnAccess, "id")
 	var first any
+
 	for range 2 {
 		got := w.send(w.adminToken, "POST", ada+"/forget", nil).ok(http.StatusOK).body
 		if got["name"] != "" || got["telegram_id"] != nil || got["status"] != store.UserBlocked || got["role"] != store.RoleUser || got["forgotten_at"] == nil {
@@ -58,9 +76,11 @@ func TestAPersonIsForgotten(t *testing.T) {
 	if got := w.send(w.bobToken, "GET", "/v1/tasks/"+task, nil).ok(http.StatusOK).body; got["status"] != "NEW" || got["assignee_id"] != nil {
 		t.Errorf("her task is %v", got)
 	}
+
 	for _, of := range w.holding("lovelace", "555101", magnet) {
 		t.Error("still there: ", of)
 	}
+
 	w.send(w.adminToken, "PATCH", ada, `{"status":"ACTIVE"}`).refused(http.StatusNotFound, fault.UserNotFound, "")
 	w.send(w.adminToken, "POST", ada+"/token", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	w.send(w.adminToken, "POST", "/v1/users/999999/forget", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
@@ -72,14 +92,18 @@ func TestAPersonIsForgotten(t *testing.T) {
 // holding lists tables with a row in which one of the words stands.
 func (w *rig) holding(words ...string) (tables []string) {
 	w.t.Helper()
-	rows, err := w.db.Query(w.t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
+	rows, err := w.db.Query(
+		w.t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`,
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(names) < 20 {
 		w.t.Fatal(names, err)
 	}
+
 	for _, name := range names {
 		for _, word := range words {
 			var found int
@@ -91,21 +115,27 @@ func (w *rig) holding(words ...string) (tables []string) {
 			}
 		}
 	}
+
 	return tables
 }
 
-// TestForgettingIsFinishedLater begins while Temporal is away: the record forgets at once, and the same request ends what runs.
+// TestForgettingIsFinishedLater begins while Temporal is away: the record forgets at once, and the same request ends
+// what runs.
 func TestForgettingIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	file := w.file("/ok.pdf", 5)
-	delivery := w.send(w.adaToken, "POST", "/v1/deliveries", fmt.Sprintf(`{"file_id":"%d"}`, file.ID), "Idempotency-Key", "adas").ok(http.StatusCreated).body["id"].(string)
+	delivery := w.send(
+		w.adaToken, "POST", "/v1/deliveries", fmt.Sprintf(`{"file_id":"%d"}`, file.ID), "Idempotency-Key", "adas",
+	).ok(http.StatusCreated).body["id"].(string)
+
 	forget := fmt.Sprintf("/v1/users/%d/forget", w.ada.ID)
 	w.temporal.setDown(true)
 	w.send(w.adminToken, "POST", forget, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	if got, err := w.store.UserByID(t.Context(), w.ada.ID); err != nil || got.Name != "" || got.TelegramID != nil {
 		t.Errorf("she is %+v %v", got, err)
 	}
+
 	w.temporal.setDown(false)
 	w.send(w.adminToken, "POST", forget, nil).ok(http.StatusOK)
 	if got := w.send(w.adminToken, "GET", "/v1/deliveries/"+delivery, nil).ok(http.StatusOK).body; got["state"] != string(lifecycle.DeliveryCancelled) {

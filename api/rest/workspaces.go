@@ -65,16 +65,20 @@ func (s WorkspaceSettings) change(name *string) service.WorkspaceChange {
 		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
 		StatusDeadlines: map[lifecycle.TaskState]float64{},
 	}
+
 	if s.StatusDeadlines == nil {
 		return change
 	}
+
 	for status, minutes := range map[lifecycle.TaskState]*float64{
-		lifecycle.TaskNew: s.StatusDeadlines.New, lifecycle.TaskInProgress: s.StatusDeadlines.InProgress, lifecycle.TaskBlocked: s.StatusDeadlines.Blocked,
+		lifecycle.TaskNew: s.StatusDeadlines.New, lifecycle.TaskInProgress: s.StatusDeadlines.InProgress,
+		lifecycle.TaskBlocked: s.StatusDeadlines.Blocked,
 	} {
 		if minutes != nil {
 			change.StatusDeadlines[status] = *minutes
 		}
 	}
+
 	return change
 }
 
@@ -111,42 +115,53 @@ type memberInput struct {
 
 var (
 	createWorkspace = operation{
-		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
-		summary: "Make a workspace, whose first member you are", status: http.StatusCreated, faults: []fault.Code{fault.QuotaExceeded},
+		id: "create-workspace", method: http.MethodPost, path: "/v1/workspaces", tag: "Workspaces", access: forUsers,
+		scope: store.ScopeTasks, subject: "workspace",
+		summary: "Make a workspace, whose first member you are", status: http.StatusCreated,
+		faults:      []fault.Code{fault.QuotaExceeded},
 		description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
 	}
 	listWorkspaces = operation{
-		id: "list-workspaces", method: http.MethodGet, path: "/v1/workspaces", tag: "Workspaces", access: forUsers, scope: store.ScopeRead,
-		summary: "List workspaces, the oldest first", description: "Those that you are a member of; all for an administrator.",
+		id: "list-workspaces", method: http.MethodGet, path: "/v1/workspaces", tag: "Workspaces", access: forUsers,
+		scope:       store.ScopeRead,
+		summary:     "List workspaces, the oldest first",
+		description: "Those that you are a member of; all for an administrator.",
 	}
 	getWorkspace = operation{
-		id: "get-workspace", method: http.MethodGet, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, scope: store.ScopeRead, subject: "workspace",
+		id: "get-workspace", method: http.MethodGet, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers,
+		scope: store.ScopeRead, subject: "workspace",
 		summary: "Look at a workspace", faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	changeWorkspace = operation{
-		id: "change-workspace", method: http.MethodPatch, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
-		summary: "Change a workspace's name and deadlines", faults: []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
+		id: "change-workspace", method: http.MethodPatch, path: "/v1/workspaces/{id}", tag: "Workspaces", access: forUsers,
+		scope: store.ScopeTasks, subject: "workspace",
+		summary:     "Change a workspace's name and deadlines",
+		faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
 	}
 	listMembers = operation{
-		id: "list-workspace-members", method: http.MethodGet, path: "/v1/workspaces/{id}/members", tag: "Workspaces", access: forUsers, scope: store.ScopeRead, subject: "workspace",
+		id: "list-workspace-members", method: http.MethodGet, path: "/v1/workspaces/{id}/members", tag: "Workspaces",
+		access: forUsers, scope: store.ScopeRead, subject: "workspace",
 		summary: "List the members of a workspace", description: "For its members: these may be given tasks.",
 		faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	addMember = operation{
-		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
+		id: "add-workspace-member", method: http.MethodPut, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces",
+		access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Let a user into a workspace", status: http.StatusNoContent, description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
 			"of no task until the user agrees. Who adds themselves has agreed.",
 		faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}
 	agreeToWorkspace = operation{
-		id: "agree-to-workspace", method: http.MethodPost, path: "/v1/workspaces/{id}/agree", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
+		id: "agree-to-workspace", method: http.MethodPost, path: "/v1/workspaces/{id}/agree", tag: "Workspaces",
+		access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Agree to be named to the other members, and to hear of tasks", status: http.StatusNoContent,
 		description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
 		faults:      []fault.Code{fault.WorkspaceNotFound},
 	}
 	removeMember = operation{
-		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}", tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
+		id: "remove-workspace-member", method: http.MethodDelete, path: "/v1/workspaces/{id}/members/{user}",
+		tag: "Workspaces", access: forUsers, scope: store.ScopeTasks, subject: "workspace",
 		summary: "Take a user out of a workspace, or leave it", status: http.StatusNoContent,
 		description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
 		faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
@@ -192,14 +207,17 @@ func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) 
 	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
 		return nil, fault.New(fault.Validation, "say what to change").WithField("body")
 	}
+
 	id, err := parseWorkspace(in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	w, err := s.o.Tasks.ChangeWorkspace(ctx, caller(ctx), id, settings.change(in.Body.Name), in.Key)
 	if err != nil {
 		return nil, s.refusal(ctx, changeWorkspace, in.ID, err)
 	}
+
 	s.auditChange(ctx, changeWorkspace, w)
 	return answered(workspaceFrom(w)), nil
 }
@@ -216,20 +234,25 @@ func (s *server) listMembers(ctx context.Context, in *membersInput) (*answer[Pag
 }
 
 // changeMember lets a user in, or out.
-func (s *server) changeMember(op operation, change func(ctx context.Context, user store.User, workspace, member int64) (store.Workspace, error)) func(context.Context, *memberInput) (*struct{}, error) {
+func (s *server) changeMember(
+	op operation, change func(ctx context.Context, user store.User, workspace, member int64) (store.Workspace, error),
+) func(context.Context, *memberInput) (*struct{}, error) {
 	return func(ctx context.Context, in *memberInput) (*struct{}, error) {
 		id, err := parseWorkspace(in.ID)
 		if err != nil {
 			return nil, err
 		}
+
 		member, err := userID(in.User)
 		if err != nil {
 			return nil, err
 		}
+
 		w, err := change(ctx, caller(ctx), id, member)
 		if err != nil {
 			return nil, s.refusal(ctx, op, in.ID, err)
 		}
+
 		s.auditChange(ctx, op, w)
 		return &struct{}{}, nil
 	}

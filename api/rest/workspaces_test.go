@@ -20,8 +20,12 @@ func (w *rig) workspace() string {
 func TestAWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	made := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":" Shop 🦊 ","status_deadlines":{"NEW":0.5,"BLOCKED":0},"stuck_release_after":7,"new_deadline_waits_for_blockers":true}`).
+	made := w.send(
+		w.adaToken, "POST", "/v1/workspaces",
+		`{"name":" Shop 🦊 ","status_deadlines":{"NEW":0.5,"BLOCKED":0},"stuck_release_after":7,"new_deadline_waits_for_blockers":true}`,
+	).
 		ok(http.StatusCreated).body
+
 	id := made["id"].(string)
 	for name, want := range map[string]any{
 		"name": "Shop 🦊", "owner_id": fmt.Sprint(w.ada.ID), "stuck_release_after": 7.0, "new_deadline_waits_for_blockers": true,
@@ -31,6 +35,7 @@ func TestAWorkspace(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, made[name], want)
 		}
 	}
+
 	usual := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Usual"}`).ok(http.StatusCreated).body
 	if fmt.Sprint(usual["status_deadlines"]) != "map[BLOCKED:2880 IN_PROGRESS:1440 NEW:120]" || usual["stuck_release_after"] != 0.0 ||
 		usual["new_deadline_waits_for_blockers"] != false {
@@ -38,11 +43,14 @@ func TestAWorkspace(t *testing.T) {
 	}
 
 	target := "/v1/workspaces/" + id
-	changed := w.send(w.adaToken, "PATCH", target, `{"status_deadlines":{"NEW":60},"stuck_release_after":0}`).ok(http.StatusOK).body
+	changed := w.send(
+		w.adaToken, "PATCH", target, `{"status_deadlines":{"NEW":60},"stuck_release_after":0}`,
+	).ok(http.StatusOK).body
 	if fmt.Sprint(changed["status_deadlines"]) != "map[BLOCKED:0 IN_PROGRESS:1440 NEW:60]" || changed["name"] != "Shop 🦊" ||
 		changed["stuck_release_after"] != 0.0 || changed["new_deadline_waits_for_blockers"] != true {
 		t.Errorf("changed %v", changed)
 	}
+
 	w.send(w.adaToken, "PATCH", target, `{}`).refused(unprocessable, fault.Validation, "body")
 	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).body; fmt.Sprint(got) != fmt.Sprint(changed) {
 		t.Errorf("got %v, want %v", got, changed)
@@ -54,13 +62,16 @@ func TestAWorkspace(t *testing.T) {
 			t.Errorf("%s answers %q", a.call, a.raw)
 		}
 	}
+
 	w.send(w.bobToken, "GET", target, nil).ok(http.StatusOK)
 	for _, nobody := range []string{"999999", "x", "0", "01"} {
 		w.send(w.adaToken, "PUT", target+"/members/"+nobody, nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	}
+
 	if rows := w.audited(); len(rows) != 0 {
 		t.Errorf("people who use what is theirs are audited: %v", rows)
 	}
+
 	w.send(w.bobToken, "PATCH", target, `{"name":"Bob's"}`).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	w.send(w.bobToken, "PUT", member, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	w.send(w.adminToken, "PATCH", target, `{"name":"Root's"}`).ok(http.StatusOK)
@@ -80,37 +91,46 @@ func TestMembers(t *testing.T) {
 	id := w.workspace()
 	target := "/v1/workspaces/" + id + "/members"
 	ada, bob := fmt.Sprint(w.ada.ID), fmt.Sprint(w.bob.ID)
+
 	for _, limit := range []string{"1", "2", "200"} {
 		if got := w.walk(w.bobToken, target+"?limit="+limit, "user_id"); !slices.Equal(got, []string{ada, bob}) {
 			t.Errorf("limit %s: %v", limit, got)
 		}
 	}
+
 	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || got["agreed"] != true || len(got) != 4 {
 		t.Errorf("a member is %v", got)
 	}
+
 	kept := w.task(w.bobToken, id, nil)["id"].(string)
 	w.send(w.bobToken, "DELETE", target+"/"+ada, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	for _, token := range []string{w.adaToken, w.adminToken} {
 		w.send(token, "DELETE", target+"/"+ada, nil).refused(unprocessable, fault.Validation, "user")
 	}
+
 	w.send(w.adaToken, "DELETE", target+"/x", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent) // who leaves
 	w.send(w.bobToken, "GET", target, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
-	w.send(w.bobToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"a title"}`, id)).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
+	w.send(
+		w.bobToken, "POST", "/v1/tasks", fmt.Sprintf(`{"workspace_id":"%s","title":"a title"}`, id),
+	).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	if got := w.walk(w.bobToken, "/v1/tasks", "id"); !slices.Equal(got, []string{kept}) {
 		t.Errorf("of the workspace that he has left Bob sees the tasks %v, want his own", got)
 	}
+
 	w.send(w.adaToken, "PUT", target+"/"+bob, nil).ok(http.StatusNoContent)
 	for range 2 { // who is out stays out
 		w.send(w.adminToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent)
 	}
+
 	want := []string{
 		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s list-workspace-members workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s create-task workspace/%s refused http", bob, id),
-		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id), fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
+		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
+		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
 	}
 	if rows := w.audited(); !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
@@ -131,28 +151,35 @@ func TestAnothersWorkspaceIsNotThere(t *testing.T) {
 		{"POST", "/v1/tasks", `{"workspace_id":"%s","title":"a title"}`},
 		{"POST", "/v1/tasks/batch", `{"workspace_id":"%s","tasks":[{"title":"a title"}]}`},
 	}
+
 	for _, call := range calls {
 		for _, id := range []string{id, "999999"} {
 			target, body := call[1], any(nil)
 			if call[0] != "POST" {
 				target = fmt.Sprintf(target, id)
 			}
+
 			if call[2] != "" {
 				body = call[2]
 			}
+
 			if call[0] == "POST" {
 				body = fmt.Sprintf(call[2], id)
 			}
+
 			w.send(w.bobToken, call[0], target, body).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 		}
 	}
+
 	for _, nobodys := range []string{"abc", "0", "-1", "01", "99999999999999999999", "%00"} {
 		w.send(w.adaToken, "GET", "/v1/workspaces/"+nobodys, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	}
+
 	var want []string
 	for _, op := range []string{"get-workspace", "change-workspace", "list-workspace-members", "add-workspace-member", "remove-workspace-member", "get-task-stats", "create-task", "create-tasks"} {
 		want = append(want, fmt.Sprintf("%d %s workspace/%s refused http", w.bob.ID, op, id))
 	}
+
 	if rows := w.audited(); !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
 	}
@@ -173,6 +200,7 @@ func TestListsOfWorkspaces(t *testing.T) {
 			adas = append(adas, id)
 		}
 	}
+
 	for _, limit := range []int{1, 2, 7, 200} {
 		if got := w.walk(w.adaToken, fmt.Sprintf("/v1/workspaces?limit=%d", limit), "id"); !slices.Equal(got, adas) {
 			t.Errorf("limit %d: %v, want %v", limit, got, adas)

@@ -35,17 +35,21 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	p := process{connections}
 	defer p.Close()
 	defer p.KeepAlive(ctx)()
+
 	if err := p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
 		return err
 	}
+
 	files := catalog.New(catalog.Options{
 		Store: p.Store, Upstream: p.Yandex, TTL: c.Yandex.ListingTTL, Log: log,
 		Observe: func(took time.Duration) { p.Metrics.NavigationLatency.Observe(took.Seconds()) },
 	})
 	defer files.Close()
+
 	whole := p.Reporter()
 	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
 	deliveries, tasks, downloads, transactions := p.Deliveries(), p.Tasks(), p.Downloads(), p.Transactions()
@@ -53,15 +57,19 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if p.Codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
 	}
+
 	refused := p.CountRefused()
 	requests := allowance.NewUsers(p.Store, c.Limits.Requests)
 	events := rest.NewFeed(feed.Options{
 		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 	})
+
 	handler := rest.New(rest.Options{
-		Store: p.Store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Temporal: p.Temporal, Codec: readers, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: app.Version, Feed: events, OnRefused: refused,
+		Store: p.Store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions,
+		Catalog: files,
+		Status:  whole, Temporal: p.Temporal, Codec: readers, Requests: requests,
+		Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: app.Version, Feed: events, OnRefused: refused,
 		Doctor: p.Doctor(),
 	})
 	defer p.Examine(ctx, "api", p.apiChecks())()
@@ -81,10 +89,12 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		telegramBot := bot.New(bot.Options{
 			Telegram: p.Telegram, Store: p.Store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
 			Transactions: transactions, Catalog: files, Status: whole, Log: log,
-			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce, AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
+			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce,
+			AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
 		services.Go(func() error { return telegramBot.Run(ctx) })
 	}
+
 	return services.Wait()
 }
 
@@ -94,9 +104,11 @@ func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.
 	if err != nil {
 		return err
 	}
+
 	// A request under way goes on while the process stops: its sender would hear of an end that is none.
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -106,6 +118,7 @@ func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -116,10 +129,12 @@ func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.
 		}
 		close(stopped)
 	})
+
 	log.Info("API listens", "addr", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+
 	<-stopped
 	return nil
 }

@@ -27,13 +27,15 @@ import (
 // childCommand makes this program a child of itself: "child <kind> <settings>".
 const childCommand = "child"
 
-// beChild is one part of the scenery in a process of its own; it ends with its standard input, which dies with the parent.
+// beChild is one part of the scenery in a process of its own; it ends with its standard input, which dies with the
+// parent.
 func beChild(ctx context.Context, kind string, args []string, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
 		stop()
 	}()
+
 	settings := []byte(strings.Join(args, " "))
 	switch kind {
 	case "telegram":
@@ -93,6 +95,7 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 		}
 		return runBareWorker(ctx, address, out)
 	}
+
 	return fmt.Errorf("there is no child %q", kind)
 }
 
@@ -119,10 +122,12 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	if err != nil {
 		return nil, "", err
 	}
+
 	text, err := json.Marshal(settings)
 	if err != nil {
 		return nil, "", err
 	}
+
 	command := exec.Command(self, childCommand, kind, string(text))
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -134,11 +139,13 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	if p, err = startProcess(command); err != nil {
 		return nil, "", err
 	}
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		p.stop()
 		return nil, "", fmt.Errorf("%s did not start: %s", kind, p.log)
 	}
+
 	return p, strings.TrimSpace(line), nil
 }
 
@@ -155,6 +162,7 @@ func startProcess(command *exec.Cmd) (*process, error) {
 func (p *process) awaitLog(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+
 	for !strings.Contains(p.log.String(), text) {
 		select {
 		case <-p.Done():
@@ -164,6 +172,7 @@ func (p *process) awaitLog(ctx context.Context, text string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+
 	return nil
 }
 
@@ -183,6 +192,7 @@ func (p *process) memory(name string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)

@@ -36,11 +36,13 @@ func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	const name, against = "a download of 10 h", "one of a minute"
 	rows = []row{
 		measured(name, "events", long.events).against(against, short.events).atMost(40),
 		measured(name, "actions", long.actions).against(against, short.actions),
 	}
+
 	for _, jobs := range []int{100, 1000, 10_000} {
 		more, err := m.measureTicks(ctx, jobs)
 		if err != nil {
@@ -48,6 +50,7 @@ func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 		}
 		rows = append(rows, more...)
 	}
+
 	return rows, nil
 }
 
@@ -66,21 +69,25 @@ const (
 	torrentPassword = "bench-password"
 )
 
-// downloadFor lets a download take so long by the stand-in's clock, has it looked at on the way, and counts what is left.
+// downloadFor lets a download take so long by the stand-in's clock, has it looked at on the way, and counts what is
+// left.
 func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) (cost, error) {
 	plan := torrentsim.TorrentPlan{Meta: time.Millisecond, Duration: takes, Size: 1 << 30}
 	if err := send(ctx, http.MethodPut, url+"/_/plan", plan, nil); err != nil {
 		return cost{}, err
 	}
+
 	user, err := r.user(ctx)
 	if err != nil {
 		return cost{}, err
 	}
+
 	downloads := &service.Downloads{Temporal: r.client, Store: r.store, Log: r.deliveries.Log}
 	book, err := downloads.CreateBook(ctx, user, "Bench", "", "")
 	if err != nil {
 		return cost{}, err
 	}
+
 	job, _, err := downloads.Start(ctx, user, service.DownloadAsk{
 		BookID: book.ID, MediaType: store.MediaAudio, SourceURL: fmt.Sprintf("magnet:?xt=urn:btih:%040x", r.serial.Add(1)),
 	})
@@ -90,6 +97,7 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 	if _, err = r.downloadReaches(ctx, job, 0); err != nil {
 		return cost{}, err
 	}
+
 	for step := range downloadSteps {
 		advance := map[string]int64{"advance_ms": (takes / (downloadSteps + 1)).Milliseconds()}
 		if err := post(ctx, url+"/_/clock", advance); err != nil {
@@ -99,12 +107,14 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 			return cost{}, err
 		}
 	}
+
 	if err := post(ctx, url+"/_/clock", map[string]int64{"advance_ms": takes.Milliseconds()}); err != nil {
 		return cost{}, err
 	}
 	if err := r.client.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, nil); err != nil {
 		return cost{}, fmt.Errorf("the download of %s was not completed: %w", takes, err)
 	}
+
 	return r.cost(ctx, job.WorkflowID())
 }
 

@@ -34,8 +34,8 @@ const (
 	tickName     = "one request, and a row at a time"
 )
 
-// measureTicks polls a stand-in that downloads for so many jobs, all of which move, and writes what it shows: as the watcher
-// does it, and in the plainest way.
+// measureTicks polls a stand-in that downloads for so many jobs, all of which move, and writes what it shows: as the
+// watcher does it, and in the plainest way.
 func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err error) {
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
@@ -46,10 +46,12 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 		_, forgetErr := conn.Exec(ctx, `DELETE FROM download_jobs WHERE source = 'bench'`)
 		err = errors.Join(err, forgetErr)
 	}()
+
 	err = m.withTorrents(func(url string) error {
 		if err := m.fillTorrents(ctx, conn, url, jobs); err != nil {
 			return err
 		}
+
 		plain := &plainTicks{url: url, conn: conn, jobs: jobs}
 		var atFirst float64 // a watcher that begins looks for what was left over too
 		polls, err := m.watch(url, jobs, func() (err error) {
@@ -61,14 +63,17 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 		if err != nil {
 			return err
 		}
+
 		asked, err := torrentRequests(ctx, url)
 		if err != nil {
 			return err
 		}
+
 		var ours, written []float64
 		for _, poll := range polls[tickWarmUp:] {
 			ours, written = append(ours, milliseconds(poll.Took)), append(written, float64(poll.Written))
 		}
+
 		name := fmt.Sprintf("a poll of %d moving downloads", jobs)
 		rows = []row{
 			measured(name, "ms", ours...).against(tickName, plain.whole[tickWarmUp:]...).atMostTimes(0.5),
@@ -76,8 +81,10 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 			measured(name+", written", "rows", written...),
 			measured(name+", asked", "requests", (asked-atFirst-1)/ticks-1).atMost(1), // the baseline asks once
 		}
+
 		return nil
 	})
+
 	return rows, err
 }
 
@@ -87,16 +94,19 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 	if err != nil {
 		return err
 	}
+
 	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at, observed)
 		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now(), $2 FROM generate_series(1, $3::int) AS n RETURNING id`,
 		user.ID, lifecycle.ObservedDownloading, jobs)
 	if err != nil {
 		return err
 	}
+
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return err
 	}
+
 	for chunk := range slices.Chunk(ids, tickChunk) {
 		torrents := make([]torrentsim.Torrent, 0, len(chunk))
 		for _, id := range chunk {
@@ -109,6 +119,7 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -119,10 +130,12 @@ func (m *machine) watch(url string, jobs int, then func() error) (polls []activi
 	watcher := &activities.DownloadSync{
 		Store: m.store, Metrics: metrics.New(), Log: quiet,
 		Torrents: qbittorrent.New(qbittorrent.Options{
-			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory, DoneCategory: tickCategory + "-done",
+			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory,
+			DoneCategory: tickCategory + "-done",
 		}),
 		Settings: activities.DownloadSyncSettings{Every: tickPause, PollGap: time.Minute},
 	}
+
 	var thenErr error
 	watcher.OnPoll = func(poll activities.Poll) {
 		thenErr = errors.Join(thenErr, then())
@@ -130,6 +143,7 @@ func (m *machine) watch(url string, jobs int, then func() error) (polls []activi
 			close(stop)
 		}
 	}
+
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
 	env := suite.NewTestActivityEnvironment()
@@ -138,6 +152,7 @@ func (m *machine) watch(url string, jobs int, then func() error) (polls []activi
 	if _, err := env.ExecuteActivity(watcher.SyncDownloads); err != nil || thenErr != nil {
 		return nil, errors.Join(err, thenErr)
 	}
+
 	for _, poll := range polls {
 		if poll.Err != nil || poll.Jobs != jobs || poll.Torrents != jobs || poll.Told != 0 {
 			return nil, fmt.Errorf("a poll went wrong: %+v", poll)
@@ -160,11 +175,13 @@ func (p *plainTicks) tick(ctx context.Context) error {
 	if p.web == nil {
 		p.web = qbt.NewClient(qbt.Config{Host: p.url, Username: torrentUser, Password: torrentPassword, RetryAttempts: 1})
 	}
+
 	began := time.Now()
 	torrents, err := p.web.GetTorrentsCtx(ctx, qbt.TorrentFilterOptions{Category: tickCategory})
 	if err != nil || len(torrents) != p.jobs {
 		return fmt.Errorf("%d torrents instead of %d: %w", len(torrents), p.jobs, err)
 	}
+
 	p.asking = append(p.asking, milliseconds(time.Since(began)))
 	for _, t := range torrents {
 		id, err := strconv.ParseInt(strings.TrimPrefix(t.Tags, store.DownloadTagPrefix), 10, 64)
@@ -176,6 +193,7 @@ func (p *plainTicks) tick(ctx context.Context) error {
 			return err
 		}
 	}
+
 	p.whole = append(p.whole, milliseconds(time.Since(began)))
 	return nil
 }
@@ -186,12 +204,14 @@ func torrentRequests(ctx context.Context, url string) (count float64, err error)
 	if err != nil {
 		return 0, err
 	}
+
 	var log struct {
 		Items []sim.Request `json:"items"`
 	}
 	if err := answer(request, &log); err != nil {
 		return 0, err
 	}
+
 	for _, r := range log.Items {
 		if !strings.HasSuffix(r.Path, "/login") {
 			count++

@@ -23,14 +23,17 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 		if err := r.warmUp(ctx); err != nil {
 			return err
 		}
+
 		run, err := r.bareJob(ctx)
 		if err != nil {
 			return err
 		}
+
 		bare, err := r.cost(ctx, run.GetID())
 		if err != nil {
 			return err
 		}
+
 		for _, job := range []struct {
 			name  string
 			size  int64
@@ -46,17 +49,21 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 					return err
 				}
 			}
+
 			paid, err := r.deliverAndCount(ctx, job.size)
 			if err != nil {
 				return fmt.Errorf("%s: %w", job.name, err)
 			}
+
 			rows = append(rows,
 				measured(job.name, "events", paid.events).against(bareName, bare.events).atMost(30),
 				measured(job.name, "actions", paid.actions).against(bareName, bare.actions).atMost(12),
 				measured(job.name, "heartbeats", paid.heartbeats))
 		}
+
 		return nil
 	})
+
 	return rows, err
 }
 
@@ -69,14 +76,17 @@ func (r *rig) deliverAndCount(ctx context.Context, size int64) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
+
 	file, _, err := r.randomFile(ctx, size)
 	if err != nil {
 		return cost{}, err
 	}
+
 	job, err := r.request(ctx, user, file)
 	if err != nil {
 		return cost{}, err
 	}
+
 	watching, stop := context.WithCancel(ctx)
 	heartbeats := make(chan float64)
 	go func() { heartbeats <- r.countHeartbeats(watching, job.WorkflowID()) }()
@@ -86,6 +96,7 @@ func (r *rig) deliverAndCount(ctx context.Context, size int64) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
+
 	total, err := r.cost(ctx, job.WorkflowID())
 	total.heartbeats = beats
 	return total, err
@@ -103,6 +114,7 @@ func (r *rig) costOfRun(ctx context.Context, workflowID, runID string) (total co
 		if err != nil {
 			return total, err
 		}
+
 		total.events++
 		switch event.EventType {
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_MARKER_RECORDED,
@@ -113,6 +125,7 @@ func (r *rig) costOfRun(ctx context.Context, workflowID, runID string) (total co
 			total.actions += float64(event.GetActivityTaskStartedEventAttributes().Attempt)
 		}
 	}
+
 	return total, nil
 }
 
@@ -132,6 +145,7 @@ func (r *rig) countHeartbeats(ctx context.Context, workflowID string) (seen floa
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+
 	return seen
 }
 

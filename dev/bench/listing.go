@@ -31,6 +31,7 @@ func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
 		if err := r.fillFolder(); err != nil {
 			return err
 		}
+
 		upstream := yandex.New(yandex.Options{APIURL: r.yandexURL, Root: "disk:/", Tokens: fixedToken(accessToken)})
 		bare, err := walk(listingAnew, func(offset int) error {
 			page, err := upstream.List(ctx, listingFolder, listingPage, offset)
@@ -39,6 +40,7 @@ func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
 		if err != nil {
 			return err
 		}
+
 		for _, part := range []struct {
 			name     string
 			requests int
@@ -60,8 +62,10 @@ func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
 				rows = append(rows, percentile95(name+"GET /v1/files, p95", byHTTP, bare, storage).atMost(part.limit))
 			}
 		}
+
 		return nil
 	})
+
 	return rows, err
 }
 
@@ -108,18 +112,25 @@ func full(entries int, err error) error {
 	return err
 }
 
-func (r *rig) listRecorded(ctx context.Context, upstream catalog.Upstream, requests int) (byCatalog, byHTTP []float64, err error) {
+func (r *rig) listRecorded(
+	ctx context.Context, upstream catalog.Upstream, requests int,
+) (byCatalog, byHTTP []float64, err error) {
 	return r.list(ctx, upstream, requests, time.Hour, r.awaitRecord)
 }
 
-func (r *rig) listAnew(ctx context.Context, upstream catalog.Upstream, requests int) (byCatalog, byHTTP []float64, err error) {
+func (r *rig) listAnew(
+	ctx context.Context, upstream catalog.Upstream, requests int,
+) (byCatalog, byHTTP []float64, err error) {
 	return r.list(ctx, upstream, requests, time.Millisecond, func(context.Context) error { return nil })
 }
 
 // list walks with the catalog, then over HTTP; prime is called after a first request of each.
-func (r *rig) list(ctx context.Context, upstream catalog.Upstream, requests int, ttl time.Duration, prime func(context.Context) error) (byCatalog, byHTTP []float64, err error) {
+func (r *rig) list(
+	ctx context.Context, upstream catalog.Upstream, requests int, ttl time.Duration, prime func(context.Context) error,
+) (byCatalog, byHTTP []float64, err error) {
 	files := catalog.New(catalog.Options{Store: r.store, Upstream: upstream, TTL: ttl})
 	defer files.Close()
+
 	byCatalog, err = primed(ctx, requests, prime, func(offset int) error {
 		listing, err := files.Folder(ctx, listingFolder, listingPage, offset)
 		return full(len(listing.Files), err)
@@ -127,11 +138,13 @@ func (r *rig) list(ctx context.Context, upstream catalog.Upstream, requests int,
 	if err != nil {
 		return nil, nil, err
 	}
+
 	api, err := r.startAPI(ctx, map[string]string{"STAGECOACH_LISTING_TTL": ttl.String()})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer api.stop()
+
 	cursor := ""
 	byHTTP, err = primed(ctx, requests, prime, func(offset int) error {
 		if offset == 0 {
@@ -145,10 +158,13 @@ func (r *rig) list(ctx context.Context, upstream catalog.Upstream, requests int,
 		cursor = page.NextCursor
 		return full(len(page.Items), err)
 	})
+
 	return byCatalog, byHTTP, err
 }
 
-func primed(ctx context.Context, requests int, prime func(context.Context) error, page func(offset int) error) ([]float64, error) {
+func primed(
+	ctx context.Context, requests int, prime func(context.Context) error, page func(offset int) error,
+) ([]float64, error) {
 	if err := page(0); err != nil {
 		return nil, err
 	}
@@ -185,25 +201,32 @@ func (r *rig) awaitRecord(ctx context.Context) error {
 }
 
 // listFirst opens the folder as if nobody ever had: its name is known from the folder above, and no more.
-func (r *rig) listFirst(ctx context.Context, upstream catalog.Upstream, requests int) (byCatalog, byHTTP []float64, err error) {
+func (r *rig) listFirst(
+	ctx context.Context, upstream catalog.Upstream, requests int,
+) (byCatalog, byHTTP []float64, err error) {
 	for range requests {
 		if err := r.store.DropFolder(ctx, listingFolder); err != nil {
 			return nil, nil, err
 		}
+
 		entry := store.File{Path: listingFolder, Parent: "/", Name: listingFolder[1:], IsFolder: true, ModifiedAt: time.Now()}
 		if _, err := r.store.SaveFiles(ctx, []store.File{entry}); err != nil {
 			return nil, nil, err
 		}
+
 		files := catalog.New(catalog.Options{Store: r.store, Upstream: upstream})
 		took, err := walk(1, func(offset int) error {
 			listing, err := files.Folder(ctx, listingFolder, listingPage, offset)
 			return full(len(listing.Files), err)
 		})
+
 		files.Close()
 		if err != nil {
 			return nil, nil, err
 		}
+
 		byCatalog = append(byCatalog, took...)
 	}
+
 	return byCatalog, nil, nil
 }

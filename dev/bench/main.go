@@ -61,16 +61,19 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	if len(args) > 1 && args[0] == childCommand {
 		return report(progress, beChild(ctx, args[1], args[2:], os.Stdin, out))
 	}
+
 	asJSON := slices.Contains(args, "--json")
 	names := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--json" })
 	chosen, err := choose(names)
 	if err != nil {
 		return report(progress, err)
 	}
+
 	m, err := newMachine(ctx, progress)
 	if err != nil {
 		return report(progress, errors.Join(err, m.close()))
 	}
+
 	rows, err := measure(ctx, m, chosen, progress)
 	err = errors.Join(err, m.close())
 	if asJSON {
@@ -78,6 +81,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	} else {
 		err = errors.Join(err, writeTable(out, rows))
 	}
+
 	return report(progress, err)
 }
 
@@ -86,6 +90,7 @@ func choose(names []string) ([]figure, error) {
 	if len(names) == 0 {
 		return figures, nil
 	}
+
 	var chosen []figure
 	known := slices.Concat(figures, onRequest)
 	for _, name := range names {
@@ -99,6 +104,7 @@ func choose(names []string) ([]figure, error) {
 		}
 		chosen = append(chosen, known[i])
 	}
+
 	return chosen, nil
 }
 
@@ -113,10 +119,12 @@ func measure(ctx context.Context, m *machine, chosen []figure, progress io.Write
 		if err != nil {
 			failures = errors.Join(failures, fmt.Errorf("%s: %w", f.name, err))
 		}
+
 		if ctx.Err() != nil {
 			break
 		}
 	}
+
 	return rows, failures
 }
 

@@ -27,10 +27,12 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 		if err := r.warmUp(ctx); err != nil { // an idle worker that has never worked would have less
 			return err
 		}
+
 		idle, err := r.worker.memory("VmRSS")
 		if err != nil {
 			return err
 		}
+
 		busy, stop := r.worker.watchMemory()
 		var streams errgroup.Group
 		for range memoryStreams {
@@ -45,18 +47,26 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 				return r.checkChat(ctx, *user.TelegramID, 1, sum)
 			})
 		}
+
 		err = streams.Wait()
 		stop()
 		if err != nil {
 			return err
 		}
+
 		most, err := r.worker.memory("VmHWM")
 		rows = []row{
-			measured("worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb).against("the same worker idle", idle/mb).atMost(64),
-			measured("worker memory, 4 × 2 GB at a time, VmRSS", "MB", busy()/mb).against("the same worker idle", idle/mb).atMost(64),
+			measured(
+				"worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb,
+			).against("the same worker idle", idle/mb).atMost(64),
+			measured(
+				"worker memory, 4 × 2 GB at a time, VmRSS", "MB", busy()/mb,
+			).against("the same worker idle", idle/mb).atMost(64),
 		}
+
 		return err
 	})
+
 	return rows, err
 }
 
@@ -77,5 +87,6 @@ func (p *process) watchMemory() (most func() float64, stop func()) {
 			}
 		}
 	}()
+
 	return func() float64 { return highest }, func() { close(done); <-finished }
 }

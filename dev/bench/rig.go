@@ -66,6 +66,7 @@ func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error
 		}
 		err = errors.Join(err, r.close())
 	}()
+
 	if err := r.start(ctx, o); err != nil {
 		return err
 	}
@@ -82,6 +83,7 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	if r.client, err = dialTemporal(ctx, r.temporal.Address); err != nil {
 		return err
 	}
+
 	quiet := slog.New(slog.DiscardHandler)
 	r.deliveries = &service.Deliveries{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
 	r.tasks = &service.Tasks{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
@@ -105,10 +107,12 @@ func (r *rig) startStandIns(o rigOptions) (err error) {
 	if telegram, r.telegramURL, err = startChild("telegram", o.telegram); err != nil {
 		return err
 	}
+
 	r.children = append(r.children, telegram)
 	if yandex, r.yandexURL, err = startChild("yandex", o.yandex); err != nil {
 		return err
 	}
+
 	r.children = append(r.children, yandex)
 	return nil
 }
@@ -131,11 +135,14 @@ func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*proces
 }
 
 // startProgram runs one of our programs and waits until it logs that it is ready.
-func (r *rig) startProgram(ctx context.Context, name string, settings map[string]string, ready string) (*process, error) {
+func (r *rig) startProgram(
+	ctx context.Context, name string, settings map[string]string, ready string,
+) (*process, error) {
 	all := stack.Ground{
 		DatabaseURL: r.postgres.URL, Temporal: r.temporal.Address, Key: r.key,
 		AdminToken: adminToken, BotToken: botToken, Telegram: r.telegramURL, Yandex: r.yandexURL,
 	}.Settings()
+
 	all["STAGECOACH_YANDEX_ACCESS_TOKEN"] = accessToken
 	all["STAGECOACH_WORKER_METRICS_ADDR"], all["STAGECOACH_API_METRICS_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 	maps.Copy(all, settings)
@@ -149,6 +156,7 @@ func (r *rig) startProgram(ctx context.Context, name string, settings map[string
 		p.stop()
 		return nil, fmt.Errorf("%w\nits log:\n%s", err, p.log)
 	}
+
 	return p, nil
 }
 
@@ -156,12 +164,15 @@ func (r *rig) close() (err error) {
 	if r.worker != nil {
 		r.worker.stop()
 	}
+
 	for _, child := range r.children {
 		child.stop()
 	}
+
 	if r.client != nil {
 		r.client.Close()
 	}
+
 	if r.temporal != nil {
 		r.temporal.Kill()
 	}
@@ -200,10 +211,12 @@ func (r *rig) warmUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	file, _, err := r.randomFile(ctx, 1024)
 	if err != nil {
 		return err
 	}
+
 	job, err := r.request(ctx, user, file)
 	if err != nil {
 		return err
@@ -237,12 +250,14 @@ func answer(request *http.Request, into any) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if response.StatusCode >= http.StatusBadRequest {
 		return fmt.Errorf("%s %s answered %s", request.Method, request.URL.Path, response.Status)
 	}
 	if into == nil {
 		return nil
 	}
+
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
@@ -271,6 +286,7 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who must pass through
 		return m, err
 	}
+
 	m.programs = stack.Programs{Dir: filepath.Join(m.dir, "programs")}
 	if err := m.programs.Build(ctx, "worker", "api"); err != nil {
 		return m, err
@@ -281,6 +297,7 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	if m.store, err = store.Open(ctx, m.postgres.URL, m.key); err != nil {
 		return m, err
 	}
+
 	return m, m.store.Migrate(ctx)
 }
 

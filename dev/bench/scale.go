@@ -28,8 +28,8 @@ const (
 	scaleBack     = 10_000
 )
 
-// measureScale fills the record with events of three months and measures what reads it all the time: status, metrics, live messages,
-// notices and lists. Each stands beside what it would cost to read the rows, by turns.
+// measureScale fills the record with events of three months and measures what reads it all the time: status, metrics,
+// live messages, notices and lists. Each stands beside what it would cost to read the rows, by turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events := scaleDefault
 	if text := os.Getenv(scaleVariable); text != "" {
@@ -37,28 +37,36 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 			return nil, fmt.Errorf("%s is a number of events, 1000 at least", scaleVariable)
 		}
 	}
+
 	if err := fillScale(ctx, m, events); err != nil {
 		return nil, err
 	}
+
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
-	m.store.Quotas = store.Quotas{Tasks: 5000, Deliveries: 1000, Downloads: 100, Workspaces: 50, Members: 500, Books: 1000} // the status names who is above
+	// the status names who is above
+	m.store.Quotas = store.Quotas{Tasks: 5000, Deliveries: 1000, Downloads: 100, Workspaces: 50, Members: 500, Books: 1000}
 	for _, part := range scaleParts(ctx, m) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", part.name, err)
 		}
-		m.say("%s: p50 %.2f ms, p95 %.2f ms, without counts and indexes %.1f ms", part.name, median(ours), quantile(ours, 0.95), median(scans))
+
+		m.say(
+			"%s: p50 %.2f ms, p95 %.2f ms, without counts and indexes %.1f ms", part.name, median(ours), quantile(ours, 0.95),
+			median(scans),
+		)
 		name := fmt.Sprintf("%s with %d events", part.name, events)
 		rows = append(rows,
 			measured(name+", p50", "ms", ours...).against(part.against, scans...).atMost(scaleAim),
 			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim))
 	}
+
 	return rows, nil
 }
 
@@ -91,6 +99,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 			Store: m.store, Temporal: silentTemporal{}, Queue: lifecycle.DeliveryQueue,
 		})
 	}
+
 	return []scalePart{
 		{"status", func() error { _, err := reporter().Now(ctx); return err }, countingRows, "counting the rows"},
 		{"metrics", func() error {
@@ -129,7 +138,9 @@ type silentService struct {
 }
 
 // DescribeTaskQueue implements workflowservice.WorkflowServiceClient.
-func (silentService) DescribeTaskQueue(context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption) (*workflowservice.DescribeTaskQueueResponse, error) {
+func (silentService) DescribeTaskQueue(
+	context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return nil, context.DeadlineExceeded
 }
 
@@ -139,6 +150,7 @@ func showBoard(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
+
 	for _, board := range boards {
 		if board.Workload == store.DeliveryLiveMessages {
 			if _, err := s.PlacesInLine(ctx, []int64{board.EntityID}); err != nil {
@@ -149,10 +161,12 @@ func showBoard(ctx context.Context, s *store.Store) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// scaleSamples gives how long each run took in milliseconds, of ours after some that fill the caches, and of the baseline.
+// scaleSamples gives how long each run took in milliseconds, of ours after some that fill the caches, and of the
+// baseline.
 func scaleSamples(do, baseline func() error) (ours, scans []float64, err error) {
 	timed := func(what func() error, to *[]float64) error {
 		began := time.Now()
@@ -160,21 +174,25 @@ func scaleSamples(do, baseline func() error) (ours, scans []float64, err error) 
 		*to = append(*to, milliseconds(time.Since(began)))
 		return err
 	}
+
 	var warm []float64
 	for range scaleTurns {
 		if err := timed(baseline, &scans); err != nil {
 			return nil, nil, err
 		}
+
 		for range 2 {
 			if err := timed(do, &warm); err != nil {
 				return nil, nil, err
 			}
 		}
+
 		for range scaleRuns {
 			if err := timed(do, &ours); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
+
 	return ours, scans, nil
 }

@@ -27,8 +27,8 @@ var scaleShares = []struct {
 	percent  int
 }{{"delivery", 50}, {"task", 30}, {"download", 10}, {"transaction", 10}}
 
-// fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers; then the
-// counts are made from the rows, as after a drift.
+// fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers;
+// then the counts are made from the rows, as after a drift.
 func fillScale(ctx context.Context, m *machine, events int) error {
 	if err := scaleSQL(ctx, m, `
 		INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(1, 1000) n;
@@ -45,6 +45,7 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 		copying.Go(func() error { return copyEntities(copyCtx, m, share.workload, entities) })
 		copying.Go(func() error { return copyEvents(copyCtx, m, share.workload, entities) })
 	}
+
 	copying.Go(func() error { return copyNews(copyCtx, m, events/scalePerEntity) })
 	if err := copying.Wait(); err != nil {
 		return err
@@ -54,6 +55,7 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 	if err := scaleSQL(ctx, m, `DELETE FROM count_checks; VACUUM ANALYZE`); err != nil {
 		return err
 	}
+
 	m.say("counts")
 	if _, err := m.store.CheckCounts(ctx); err != nil {
 		return err
@@ -68,6 +70,7 @@ func scaleSQL(ctx context.Context, m *machine, statements string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	for statement := range strings.SplitSeq(statements, ";") {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return err
@@ -83,9 +86,11 @@ func copyRows(ctx context.Context, m *machine, table string, columns []string, n
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	if _, err := conn.Exec(ctx, `SET session_replication_role = replica`); err != nil {
 		return err
 	}
+
 	i := 0
 	_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		if i++; i > n {
@@ -96,6 +101,7 @@ func copyRows(ctx context.Context, m *machine, table string, columns []string, n
 		}
 		return row(i), nil
 	}))
+
 	return err
 }
 
@@ -118,6 +124,7 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 		if err != nil {
 			return err
 		}
+
 		return copyRows(ctx, m, "boards", []string{"workload", "entity_id", "chat_id", "message_id", "state", "due_at"}, n, func(i int) []any {
 			state := "final"
 			if i > n-min(scaleWaiting, n/2) {
@@ -131,11 +138,15 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 			if i > n-min(scaleWaiting, n/2) {
 				return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, "IN_PROGRESS", nil, at, at}
 			}
-			return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, []string{"DONE", "DONE", "CANCELLED"}[i%3], at, at, at}
+			return []any{
+				i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, []string{"DONE", "DONE", "CANCELLED"}[i%3], at, at, at,
+			}
 		})
 	case "download":
 		return copyRows(ctx, m, "download_jobs", []string{"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc"}, n, func(i int) []any {
-			return []any{i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n)}
+			return []any{
+				i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n),
+			}
 		})
 	default:
 		return copyRows(ctx, m, "transactions", []string{"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since", "error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at"},
@@ -145,7 +156,10 @@ func copyEntities(ctx context.Context, m *machine, workload string, n int) error
 				if i%20 == 0 {
 					status, message, class, paid = "failed", "Username not found", "non-retryable", ""
 				}
-				return []any{hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at, at.Add(20 * time.Second)}
+				return []any{
+					hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at,
+					at.Add(20 * time.Second),
+				}
 			})
 	}
 }
@@ -179,6 +193,7 @@ func copyNews(ctx context.Context, m *machine, told int) error {
 	if err != nil {
 		return err
 	}
+
 	const due = scaleUsers * scaleDue
 	return copyRows(ctx, m, "news", columns, due, func(i int) []any {
 		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 3, "due", scaleTime(i, due)}

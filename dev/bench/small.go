@@ -40,6 +40,7 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 			perSecond, err := r.bareJobs(ctx)
 			bare = append(bare, perSecond)
@@ -49,6 +50,7 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 			return nil, err
 		}
 	}
+
 	return []row{
 		measured("small jobs of 1 KiB, 100 in flight", "jobs/s", ours...).against(bareName, bare...).atLeast(0.6),
 	}, nil
@@ -66,6 +68,7 @@ func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 			return 0, err
 		}
 	}
+
 	perSecond, err = closedLoop(func(i int) error {
 		job, err := r.request(ctx, users[i], files[i])
 		if err != nil {
@@ -73,6 +76,7 @@ func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 		}
 		return r.await(ctx, job)
 	})
+
 	for i := range users {
 		if err == nil {
 			err = r.checkChat(ctx, *users[i].TelegramID, 1, sums[i])
@@ -99,6 +103,7 @@ func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, e
 	if err := series(0, warmUp); err != nil {
 		return 0, err
 	}
+
 	began := time.Now()
 	err = series(warmUp, warmUp+jobs)
 	return float64(jobs) / time.Since(began).Seconds(), err
@@ -147,10 +152,12 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	defer temporal.Close()
+
 	w := worker.New(temporal, bareQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: smallParallel,
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}), // as ours
 	})
+
 	w.RegisterWorkflow(bareWorkflow)
 	w.RegisterActivity(bareActivity)
 	w.RegisterWorkflow(bareEntity)
@@ -159,6 +166,7 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	defer w.Stop()
+
 	fmt.Fprintln(out, "ready")
 	<-ctx.Done()
 	return nil

@@ -35,32 +35,39 @@ func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 		if err := r.warmUp(ctx); err != nil {
 			return err
 		}
+
 		user, err := r.user(ctx)
 		if err != nil {
 			return err
 		}
+
 		file, sum, err := r.randomFile(ctx, streamSize)
 		if err != nil {
 			return err
 		}
+
 		for range rounds {
 			took, err := r.deliver(ctx, user, file)
 			if err != nil {
 				return err
 			}
+
 			claimed = append(claimed, speed(took.fromClaim))
 			whole = append(whole, speed(took.fromRequest))
 			piped, err := r.pipe(ctx, *user.TelegramID, file)
 			if err != nil {
 				return err
 			}
+
 			curl = append(curl, speed(piped))
 		}
+
 		return r.checkChat(ctx, *user.TelegramID, 2*rounds, sum)
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	const pipe = "curl -s href | curl -s -F document=@/dev/stdin sendDocument"
 	return []row{
 		measured("stream 1 GiB, claim to delivered", "MB/s", claimed...).against(pipe, curl...).atLeast(0.9),
@@ -82,10 +89,12 @@ func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (ti
 	if err := r.await(ctx, job); err != nil {
 		return timing{}, err
 	}
+
 	events, err := r.store.EventsOf(ctx, store.DeliveryLiveMessages, strconv.FormatInt(job.ID, 10))
 	if err != nil {
 		return timing{}, err
 	}
+
 	at := map[string]time.Time{}
 	for _, event := range events {
 		at[event.Type] = event.CreatedAt
@@ -93,23 +102,26 @@ func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (ti
 	return timing{at["delivered"].Sub(began), at["delivered"].Sub(at["claimed"])}, nil
 }
 
-// pipe sends a file with curl alone. It reads /dev/stdin, for of "-" curl makes no stream: it keeps all of it in memory,
-// and refuses 1 GiB.
+// pipe sends a file with curl alone. It reads /dev/stdin, for of "-" curl makes no stream: it keeps all of it in
+// memory, and refuses 1 GiB.
 func (r *rig) pipe(ctx context.Context, chat int64, file store.File) (time.Duration, error) {
 	href, err := r.href(ctx, file)
 	if err != nil {
 		return 0, err
 	}
+
 	from := exec.CommandContext(ctx, "curl", "-sf", href)
 	to := exec.CommandContext(ctx, "curl", "-sf", "-F", "document=@/dev/stdin;filename="+file.Name,
 		fmt.Sprintf("%s/bot%s/sendDocument?chat_id=%d", r.telegramURL, botToken, chat))
 	if to.Stdin, err = from.StdoutPipe(); err != nil {
 		return 0, err
 	}
+
 	began := time.Now()
 	if err := errors.Join(to.Start(), from.Start()); err != nil {
 		return 0, err
 	}
+
 	sent, got := to.Wait(), from.Wait()
 	return time.Since(began), errors.Join(sent, got)
 }
@@ -136,11 +148,13 @@ func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 		if err := r.warmUp(ctx); err != nil {
 			return err
 		}
+
 		for range rounds {
 			user, err := r.user(ctx)
 			if err != nil {
 				return err
 			}
+
 			file, sum, err := r.randomFile(ctx, repeatSize)
 			if err != nil {
 				return err
@@ -148,6 +162,7 @@ func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 			if err := r.hash(ctx, file); err != nil {
 				return err
 			}
+
 			for _, into := range []*[2][]float64{&first, &again} {
 				took, err := r.deliver(ctx, user, file)
 				if err != nil {
@@ -156,15 +171,18 @@ func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 				into[0] = append(into[0], milliseconds(took.fromClaim))
 				into[1] = append(into[1], milliseconds(took.fromRequest))
 			}
+
 			if err := r.checkChat(ctx, *user.TelegramID, 2, sum); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	const once = "its first delivery"
 	return []row{
 		measured("repeat 64 MiB by file_id, claim to delivered", "ms", again[0]...).against(once, first[0]...),
@@ -213,19 +231,25 @@ func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Write
 		return store.File{}, "", err
 	}
 	defer func() { _ = f.Close() }()
+
 	sum := sha256.New()
 	if err := fill(f, sum); err != nil {
 		return store.File{}, "", err
 	}
+
 	if size > 1<<20 { // nothing is written back while something is measured
 		if err := f.Sync(); err != nil {
 			return store.File{}, "", err
 		}
 	}
-	saved, err := r.store.SaveFiles(ctx, []store.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}})
+
+	saved, err := r.store.SaveFiles(
+		ctx, []store.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}},
+	)
 	if err != nil {
 		return store.File{}, "", err
 	}
+
 	return saved[0], hex.EncodeToString(sum.Sum(nil)), nil
 }
 
@@ -235,10 +259,12 @@ func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) e
 	if err != nil {
 		return err
 	}
+
 	var seen telegramsim.Chat
 	if err := answer(request, &seen); err != nil {
 		return err
 	}
+
 	got := 0
 	for _, message := range seen.Messages {
 		if message.Document == nil {
@@ -248,6 +274,7 @@ func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) e
 			return fmt.Errorf("a document arrived with the sha256 %s instead of %s", message.Document.SHA256, sum)
 		}
 	}
+
 	if got != want {
 		return fmt.Errorf("%d documents arrived instead of %d", got, want)
 	}

@@ -32,7 +32,8 @@ type streamsRun struct {
 	asked   float64 // statements of the record a second
 }
 
-// measureStreams lets many follow the events of one API while some happen, beside as many that each ask the record for itself.
+// measureStreams lets many follow the events of one API while some happen, beside as many that each ask the record for
+// itself.
 func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 		api, err := r.startAPI(ctx, map[string]string{})
@@ -49,18 +50,25 @@ func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 			if polled, err = r.followEvents(ctx, followers, r.pollEvents); err != nil {
 				return err
 			}
+
 			name := fmt.Sprintf("event streams, %d followers, ", followers)
 			const baseline = "a poll for each follower"
 			rows = append(rows, measured(name+"statements", "/s", ours.asked).against(baseline, polled.asked))
-			status := measured(name+"status p95", "ms", quantile(ours.status, 0.95)).against(baseline, quantile(polled.status, 0.95))
+			status := measured(
+				name+"status p95", "ms", quantile(ours.status, 0.95),
+			).against(baseline, quantile(polled.status, 0.95))
+
 			late := measured(name+"slowest event", "ms", quantile(ours.late, 1)).against(baseline, quantile(polled.late, 1))
 			if followers == streamsMost {
 				status, late = status.atMost(25), late.atMost(1000)
 			}
+
 			rows = append(rows, status, late, measured(name+"events missing", "", float64(ours.missing)).atMost(0))
 		}
+
 		return nil
 	})
+
 	return rows, err
 }
 
@@ -68,12 +76,15 @@ func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 type arrival func(seq int64)
 
 // followEvents writes events while so many follow them, each by the function, which runs until its context ends.
-func (r *rig) followEvents(ctx context.Context, followers int, follow func(context.Context, arrival, func()) error) (run streamsRun, err error) {
+func (r *rig) followEvents(
+	ctx context.Context, followers int, follow func(context.Context, arrival, func()) error,
+) (run streamsRun, err error) {
 	db, err := pgx.Connect(ctx, r.postgres.URL)
 	if err != nil {
 		return run, err
 	}
 	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }()
+
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 
@@ -97,12 +108,14 @@ func (r *rig) followEvents(ctx context.Context, followers int, follow func(conte
 			}
 		})
 	}
+
 	ready.Wait()
 
 	before, err := statements(ctx, db)
 	if err != nil {
 		return run, err
 	}
+
 	began := time.Now()
 	entity := r.serial.Add(1)
 	for n := range int64(streamsTime.Seconds() * streamEvents) {
@@ -114,6 +127,7 @@ func (r *rig) followEvents(ctx context.Context, followers int, follow func(conte
 		if _, err := db.Exec(ctx, `INSERT INTO events (workload, entity_id, seq, type, to_state) VALUES ('delivery', $1::bigint::text, $2, 'bench', 'bench')`, entity, seq); err != nil {
 			return run, err
 		}
+
 		if n%4 == 0 {
 			took, err := r.askStatus(ctx)
 			if err != nil {
@@ -122,6 +136,7 @@ func (r *rig) followEvents(ctx context.Context, followers int, follow func(conte
 			run.status = append(run.status, milliseconds(took))
 		}
 	}
+
 	took := time.Since(began)
 	after, err2 := statements(ctx, db)
 	stop()
@@ -131,13 +146,16 @@ func (r *rig) followEvents(ctx context.Context, followers int, follow func(conte
 	if err == nil {
 		err = err2
 	}
+
 	return run, err
 }
 
 // statements counts what the database was asked until now.
 func statements(ctx context.Context, db *pgx.Conn) (count int64, err error) {
 	time.Sleep(streamsQuiet)
-	err = db.QueryRow(ctx, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&count)
+	err = db.QueryRow(
+		ctx, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`,
+	).Scan(&count)
 	return count, err
 }
 
@@ -160,12 +178,14 @@ func (r *rig) follow(ctx context.Context, came arrival, ready func()) error {
 	if err != nil {
 		return err
 	}
+
 	request.Header.Set("Authorization", "Bearer "+adminToken)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the stream answers %s", response.Status)
 	}
@@ -176,14 +196,17 @@ func (r *rig) follow(ctx context.Context, came arrival, ready func()) error {
 		if !ok {
 			continue
 		}
+
 		var event struct {
 			Seq int64 `json:"seq"`
 		}
 		if err := json.Unmarshal([]byte(data), &event); err != nil {
 			return err
 		}
+
 		came(event.Seq)
 	}
+
 	return io.ErrUnexpectedEOF
 }
 
@@ -195,16 +218,19 @@ func (r *rig) pollEvents(ctx context.Context, came arrival, ready func()) error 
 	if cursor, err = r.store.EventsNow(ctx); err != nil {
 		return err
 	}
+
 	ready()
 	for {
 		events, err := r.store.EventsAfter(ctx, cursor, 200)
 		if err != nil {
 			return err
 		}
+
 		for _, event := range events {
 			came(event.Seq)
 			cursor = event.Cursor()
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

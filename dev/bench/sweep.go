@@ -29,17 +29,22 @@ type counting struct {
 	requests atomic.Int64
 }
 
-func (c *counting) ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (c *counting) ListWorkflow(
+	ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	c.requests.Add(1)
 	return c.Client.ListWorkflow(ctx, request)
 }
 
-func (c *counting) DescribeWorkflowExecution(ctx context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (c *counting) DescribeWorkflowExecution(
+	ctx context.Context, id, run string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	c.requests.Add(1)
 	return c.Client.DescribeWorkflowExecution(ctx, id, run)
 }
 
-// measureSweep lets the reconciler look at many live tasks that are well, beside listing their workflows and nothing else.
+// measureSweep lets the reconciler look at many live tasks that are well, beside listing their workflows and nothing
+// else.
 func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 		r.worker.stop() // with its reconciler
@@ -49,15 +54,18 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		}
 		defer team.forget(ctx)
+
 		if _, err := team.make(ctx, liveTasks); err != nil {
 			return err
 		}
+
 		var took, asked, bare []float64
 		for i := range sweeps + 1 {
 			requests, sweep, err := r.sweep(ctx)
 			if err != nil {
 				return err
 			}
+
 			listed, alone, err := r.listAlone(ctx)
 			if err != nil {
 				return err
@@ -69,14 +77,22 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 			if sweep.Live["task"] != liveTasks || sweep.Running["task"] != liveTasks || listed != liveTasks || sweep.Findings > 0 || sweep.Error != "" {
 				return fmt.Errorf("not all is well: %+v; %d workflows run", sweep, listed)
 			}
-			took, asked, bare = append(took, float64(sweep.Millis)), append(asked, float64(requests)), append(bare, milliseconds(alone))
+
+			took, asked, bare = append(
+				took, float64(sweep.Millis),
+			), append(asked, float64(requests)), append(bare, milliseconds(alone))
 		}
+
 		rows = []row{
-			measured("a sweep of the reconciler over 10,000 live tasks", "ms", took...).against("listing their workflows alone", bare...),
+			measured(
+				"a sweep of the reconciler over 10,000 live tasks", "ms", took...,
+			).against("listing their workflows alone", bare...),
 			measured("its requests to Temporal", "requests", asked...),
 		}
+
 		return nil
 	})
+
 	return rows, err
 }
 
@@ -88,12 +104,16 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep,
 	w.RegisterWorkflow(sweepOnce)
 	w.RegisterActivity(&reconcile.Reconciler{
 		Temporal: counted, Store: r.store, Log: quiet, Every: 10 * time.Minute,
-		Workloads: service.Workloads(r.deliveries, r.tasks, &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet, Off: true}, r.purchases),
+		Workloads: service.Workloads(
+			r.deliveries, r.tasks, &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet, Off: true}, r.purchases,
+		),
 	})
+
 	if err := w.Start(); err != nil {
 		return 0, swept, err
 	}
 	defer w.Stop() // ends the activity, too
+
 	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: sweepQueue}, sweepOnce)
 	if err == nil {
 		err = run.Get(ctx, &swept)
@@ -103,7 +123,9 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep,
 
 // sweepOnce gives the reconciler's first sweep.
 func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute})
+	ctx = workflow.WithActivityOptions(
+		ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute},
+	)
 	workflow.ExecuteActivity(ctx, (*reconcile.Reconciler).Reconcile)
 	workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &swept)
 	return swept, nil
@@ -112,7 +134,10 @@ func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
 // listAlone lists all running tasks' workflows, as nobody could do with less.
 func (r *rig) listAlone(ctx context.Context) (running int, took time.Duration, err error) {
 	began := time.Now()
-	request := &workflowservice.ListWorkflowExecutionsRequest{Query: `WorkflowType = "Task" AND ExecutionStatus = "Running"`, PageSize: listPage}
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Query: `WorkflowType = "Task" AND ExecutionStatus = "Running"`, PageSize: listPage,
+	}
+
 	for {
 		page, err := r.client.ListWorkflow(ctx, request)
 		if err != nil {

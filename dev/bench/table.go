@@ -70,8 +70,11 @@ func writeTable(to io.Writer, rows []row) error {
 		if r.OK != nil {
 			aim, ok = r.Aim, map[bool]string{true: "yes", false: "MISSED"}[*r.OK]
 		}
-		fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", r.Name, number(r.Ours), r.Unit, baseline, ratio, aim, ok, r.Against)
+		fmt.Fprintf(
+			table, "%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", r.Name, number(r.Ours), r.Unit, baseline, ratio, aim, ok, r.Against,
+		)
 	}
+
 	return table.Flush()
 }
 

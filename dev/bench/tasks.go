@@ -31,12 +31,15 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 		// A rig of its own each time: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
 			took, err := r.claims(ctx)
-			ours.perSecond, ours.busy, ours.alone = append(ours.perSecond, took.perSecond...), append(ours.busy, took.busy...), append(ours.alone, took.alone...)
+			ours.perSecond, ours.busy, ours.alone = append(
+				ours.perSecond, took.perSecond...,
+			), append(ours.busy, took.busy...), append(ours.alone, took.alone...)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+
 		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 			if err := r.startBareWorker(); err != nil {
 				return err
@@ -51,13 +54,18 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 			return nil, err
 		}
 	}
+
 	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
 	return []row{
 		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.6),
 		measured(busy+", p50", "ms", quantile(ours.busy, 0.5)).against(updateName, quantile(bare.busy, 0.5)),
 		measured(busy+", p99", "ms", quantile(ours.busy, 0.99)).against(updateName, quantile(bare.busy, 0.99)),
-		measured("claims, one at a time, p50", "ms", quantile(ours.alone, 0.5)).against(updateName, quantile(bare.alone, 0.5)),
-		measured("claims, one at a time, p99", "ms", quantile(ours.alone, 0.99)).against(updateName, quantile(bare.alone, 0.99)),
+		measured(
+			"claims, one at a time, p50", "ms", quantile(ours.alone, 0.5),
+		).against(updateName, quantile(bare.alone, 0.5)),
+		measured(
+			"claims, one at a time, p99", "ms", quantile(ours.alone, 0.99),
+		).against(updateName, quantile(bare.alone, 0.99)),
 	}, nil
 }
 
@@ -67,11 +75,13 @@ func (r *rig) claims(ctx context.Context) (took claimTimes, err error) {
 	if err != nil {
 		return took, err
 	}
+
 	tasks, err := team.make(ctx, claimWarmUp+claimTasks+claimsAlone)
 	if err != nil {
 		return took, err
 	}
 	defer team.forget(ctx)
+
 	err = took.measure(func(i int) error {
 		_, err := r.tasks.Claim(ctx, team.agent, tasks[i].ID, "mine", fmt.Sprintf("claim-%d", tasks[i].ID))
 		return err
@@ -91,6 +101,7 @@ func (t *claimTimes) measure(act func(i int) error) error {
 	if err != nil {
 		return err
 	}
+
 	t.perSecond, t.busy = append(t.perSecond, perSecond), append(t.busy, took[claimWarmUp:]...)
 	for i := len(took); i < len(took)+claimsAlone; i++ {
 		began := time.Now()
@@ -99,6 +110,7 @@ func (t *claimTimes) measure(act func(i int) error) error {
 		}
 		t.alone = append(t.alone, milliseconds(time.Since(began)))
 	}
+
 	return nil
 }
 
@@ -118,10 +130,12 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 			return t, err
 		}
 	}
+
 	name := "Bench"
 	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, service.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
 		return t, err
 	}
+
 	_, err = r.tasks.AddMember(ctx, t.creator, t.space.ID, t.agent.ID)
 	return t, err
 }
@@ -140,9 +154,11 @@ func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
 			return err
 		})
 	}
+
 	if err := batches.Wait(); err != nil {
 		return nil, err
 	}
+
 	var all []store.Task
 	for _, batch := range made {
 		all = append(all, batch...)
@@ -150,7 +166,8 @@ func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
 	return all, nil
 }
 
-// forget ends what is left in the record: the reconciler of the next rig, whose server knows none of it, would start it anew.
+// forget ends what is left in the record: the reconciler of the next rig, whose server knows none of it, would start it
+// anew.
 func (t team) forget(ctx context.Context) {
 	for before := int64(0); ; {
 		tasks, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
@@ -200,6 +217,7 @@ func (r *rig) startBare(ctx context.Context, howMany int, kind any, args ...any)
 			return err
 		})
 	}
+
 	return ids, starts.Wait()
 }
 

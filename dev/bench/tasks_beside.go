@@ -17,8 +17,8 @@ const (
 	besideClaims  = 300
 )
 
-// measureBeside compares the time of a claim while every slot for deliveries is taken, and more are waiting, with that of one
-// when there are none. The streams are slow: it is slots that they take, not the processor.
+// measureBeside compares the time of a claim while every slot for deliveries is taken, and more are waiting, with that
+// of one when there are none. The streams are slow: it is slots that they take, not the processor.
 func measureBeside(ctx context.Context, m *machine) ([]row, error) {
 	var full, free []float64
 	for range rounds {
@@ -37,6 +37,7 @@ func measureBeside(ctx context.Context, m *machine) ([]row, error) {
 			}
 		}
 	}
+
 	const name = "a claim while all slots for deliveries are taken, "
 	return []row{
 		measured(name+"p50", "ms", quantile(full, 0.5)).against("without deliveries", quantile(free, 0.5)).atMostTimes(1.2),
@@ -50,11 +51,13 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 	if err != nil {
 		return nil, err
 	}
+
 	tasks, err := team.make(ctx, claimWarmUp+besideClaims)
 	if err != nil {
 		return nil, err
 	}
 	defer team.forget(ctx)
+
 	if streams > 0 {
 		stop, err := r.occupy(ctx, streams)
 		if err != nil {
@@ -62,6 +65,7 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 		}
 		defer stop()
 	}
+
 	for i, task := range tasks {
 		began := time.Now()
 		if _, err := r.tasks.Claim(ctx, team.agent, task.ID, "mine", fmt.Sprintf("beside-%d", task.ID)); err != nil {
@@ -71,6 +75,7 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 			took = append(took, milliseconds(time.Since(began)))
 		}
 	}
+
 	return took, nil
 }
 
@@ -79,14 +84,17 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 	if err := post(ctx, r.telegramURL+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
 		return nil, err
 	}
+
 	user, err := r.user(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	file, _, err := r.randomFile(ctx, besideSize)
 	if err != nil {
 		return nil, err
 	}
+
 	var jobs []store.Job
 	for range streams {
 		job, err := r.request(ctx, user, file)
@@ -95,11 +103,13 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 		}
 		jobs = append(jobs, job)
 	}
+
 	stop = func() {
 		for _, job := range jobs {
 			_, _ = r.deliveries.Cancel(ctx, user, job.ID) // the rig is taken down anyway
 		}
 	}
+
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		streaming := 0
 		for _, job := range jobs {
@@ -111,6 +121,7 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 				streaming++
 			}
 		}
+
 		if streaming >= streams/2 {
 			return stop, nil
 		}
@@ -149,6 +160,7 @@ func measurePollers(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		})
 	}
+
 	for range rounds {
 		if err := once(nil, &usual); err != nil {
 			return nil, err
@@ -159,6 +171,7 @@ func measurePollers(ctx context.Context, m *machine) (rows []row, err error) {
 			}
 		}
 	}
+
 	for i, v := range variants {
 		rows = append(rows,
 			measured("claims with "+v.name, "claims/s", others[i].claims...).against("the defaults", usual.claims...),

@@ -40,15 +40,19 @@ func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 			late, err := r.bareTimers(ctx)
-			bare, bareP50, bareP99 = append(bare, late...), append(bareP50, quantile(late, 0.5)), append(bareP99, quantile(late, 0.99))
+			bare, bareP50, bareP99 = append(bare, late...), append(bareP50, quantile(late, 0.5)), append(
+				bareP99, quantile(late, 0.99),
+			)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+
 	const name = "1,000 deadlines in the same second, "
 	return []row{
 		measured(name+"late by p50", "ms", p50...).against(deadlineName, bareP50...).atMostTimes(1.2),
@@ -76,10 +80,12 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 		return nil, err
 	}
 	defer team.forget(ctx)
+
 	tasks, err := team.make(ctx, howMany)
 	if err != nil {
 		return nil, err
 	}
+
 	first, last := *tasks[0].DeadlineAt, *tasks[0].DeadlineAt
 	for _, one := range tasks {
 		if one.DeadlineAt.Before(first) {
@@ -89,12 +95,14 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 			last = *one.DeadlineAt
 		}
 	}
+
 	if time.Until(first) < time.Second && howMany > 1 || last.Sub(first) > time.Second {
 		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines", howMany)
 	}
 	if err := team.awaitExpiry(ctx, last); err != nil {
 		return nil, err
 	}
+
 	var late []float64
 	for _, one := range tasks {
 		events, err := r.store.EventsOfTask(ctx, one.ID, 0, 10)
@@ -106,6 +114,7 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 		}
 		late = append(late, milliseconds(events[1].CreatedAt.Sub(*one.DeadlineAt)))
 	}
+
 	return late, nil
 }
 
@@ -118,6 +127,7 @@ func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 			return ctx.Err()
 		case <-time.After(wait):
 		}
+
 		left, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
 		switch {
 		case err != nil || len(left) == 0:
@@ -145,6 +155,7 @@ func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
 	if err := r.startBareWorker(); err != nil {
 		return nil, err
 	}
+
 	due := time.Now().Add(dueAfter)
 	ids, err := r.startBare(ctx, dueTasks, bareTimer, due)
 	if err != nil {
@@ -153,10 +164,12 @@ func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
 	if time.Until(due) < time.Second {
 		return nil, fmt.Errorf("starting %d workflows took too long to measure their timers", dueTasks)
 	}
+
 	late := make([]float64, len(ids))
 	time.Sleep(time.Until(due) + 5*time.Second) // asking disturbs
 	ends, ctx := errgroup.WithContext(ctx)
 	ends.SetLimit(startsAtAll)
+
 	for i, id := range ids {
 		ends.Go(func() error {
 			if err := r.client.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
@@ -170,5 +183,6 @@ func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
 			return nil
 		})
 	}
+
 	return late, ends.Wait()
 }

@@ -37,6 +37,7 @@ func measureTransactions(ctx context.Context, m *machine) (rows []row, err error
 	if err != nil {
 		return nil, err
 	}
+
 	more, err := m.measureBacklog(ctx)
 	return append(rows, more...), err
 }
@@ -52,10 +53,12 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 	if err := b.startBareWorker(); err != nil {
 		return nil, err
 	}
+
 	run, err := b.bareJob(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	nothing, err := b.cost(ctx, run.GetID())
 	if err != nil {
 		return nil, err
@@ -63,6 +66,7 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 	if _, err := b.buyOne(ctx, "reader_0"); err != nil { // makes connections, and does not count
 		return nil, err
 	}
+
 	monitor := b.watchMonitor(ctx)
 	var ours, bare []float64
 	var last string
@@ -70,31 +74,39 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 		if last, err = b.buyOne(ctx, fmt.Sprintf("reader_%d", i)); err != nil {
 			return nil, err
 		}
+
 		took, err := b.fromDetection(ctx, last)
 		if err != nil {
 			return nil, err
 		}
+
 		alone, err := b.bare.buyBare(ctx, 1)
 		if err != nil {
 			return nil, err
 		}
+
 		ours, bare = append(ours, took), append(bare, alone...)
 	}
+
 	bought, err := b.cost(ctx, lifecycle.TransactionID(last))
 	if err != nil {
 		return nil, err
 	}
+
 	retried, err := b.buyAfterFailure(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	perHour, err := monitor()
 	if err != nil {
 		return nil, err
 	}
 	return []row{
 		measured("a transaction, detected to processed, p50", "ms", ours...).against(buyAgainst, bare...),
-		measured("a transaction, detected to processed, p99", "ms", quantile(ours, 0.99)).against(buyAgainst, quantile(bare, 0.99)),
+		measured(
+			"a transaction, detected to processed, p99", "ms", quantile(ours, 0.99),
+		).against(buyAgainst, quantile(bare, 0.99)),
 		measured("a transaction", "events", bought.events).against(bareName, nothing.events).atMost(40),
 		measured("a transaction", "actions", bought.actions).against(bareName, nothing.actions),
 		measured("a transaction that failed and was retried", "events", retried.events).against(bareName, nothing.events),
@@ -115,7 +127,9 @@ func (b *buyer) buyOne(ctx context.Context, username string) (hash string, err e
 }
 
 // becomes waits until a transaction has a status, and its workflow too when it is final.
-func (b *buyer) becomes(ctx context.Context, hash string, status lifecycle.TransactionState) (t store.Transaction, err error) {
+func (b *buyer) becomes(
+	ctx context.Context, hash string, status lifecycle.TransactionState,
+) (t store.Transaction, err error) {
 	for deadline := time.Now().Add(buyPatience); ; time.Sleep(10 * time.Millisecond) {
 		t, err = b.store.TransactionByHash(ctx, hash)
 		switch {
@@ -142,12 +156,14 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 	return milliseconds(events[len(events)-1].CreatedAt.Sub(events[0].CreatedAt)), nil
 }
 
-// buyAfterFailure counts what a transaction leaves that fails in all its tries, and is bought once an administrator retries it.
+// buyAfterFailure counts what a transaction leaves that fails in all its tries, and is bought once an administrator
+// retries it.
 func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	const username = "shy_reader"
 	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
 		return cost{}, err
 	}
+
 	hash, err := b.shop.deposit(ctx, username, fmt.Sprintf("%s %d", username, starsBought))
 	if err != nil {
 		return cost{}, err
@@ -158,7 +174,10 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
 		return cost{}, err
 	}
-	admin, err := b.store.CreateUser(ctx, store.User{Name: "Bench", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+
+	admin, err := b.store.CreateUser(
+		ctx, store.User{Name: "Bench", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+	)
 	if err != nil {
 		return cost{}, err
 	}
@@ -168,11 +187,12 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if _, err := b.becomes(ctx, hash, lifecycle.TransactionProcessed); err != nil {
 		return cost{}, err
 	}
+
 	return b.cost(ctx, lifecycle.TransactionID(hash))
 }
 
-// watchMonitor counts the monitor's signs of life until the function that it gives is called, which ends the monitor's run and
-// tells what an hour costs: one run, with as many signs of life as an hour has room for.
+// watchMonitor counts the monitor's signs of life until the function that it gives is called, which ends the monitor's
+// run and tells what an hour costs: one run, with as many signs of life as an hour has room for.
 func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 	id := lifecycle.TonMonitorID(b.shop.wallet.Address().Raw())
 	watching, stop := context.WithCancel(ctx)
@@ -185,6 +205,7 @@ func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 		if err != nil {
 			return total, err
 		}
+
 		runID := run.WorkflowExecutionInfo.Execution.RunId
 		time.Sleep(monitorFor - time.Since(began))
 		watched := time.Since(began)
@@ -194,12 +215,14 @@ func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 		if err := b.startWorker(ctx, b.settings); err != nil {
 			return total, err
 		}
+
 		closed := b.client.GetWorkflowHistory(ctx, id, runID, true, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 		for closed.HasNext() {
 			if _, err := closed.Next(); err != nil {
 				return total, err
 			}
 		}
+
 		total, err = b.costOfRun(ctx, id, runID)
 		total.heartbeats = seen / watched.Hours()
 		total.actions += total.heartbeats
@@ -221,6 +244,7 @@ func (b *buyer) countBeats(ctx context.Context, workflowID string) (seen float64
 		}
 		last = at
 	}
+
 	return seen
 }
 
@@ -233,8 +257,8 @@ const (
 	backlogPatience = 15 * time.Minute
 )
 
-// measureBacklog lets a worker find transfers of which one sender made most before the others came, and counts how fast they are
-// worked off, and when the others had theirs.
+// measureBacklog lets a worker find transfers of which one sender made most before the others came, and counts how fast
+// they are worked off, and when the others had theirs.
 func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
 	err = m.withShop(ctx, backlogLatency, func(bare *shop) error {
 		return m.withShop(ctx, backlogLatency, func(s *shop) error {
@@ -242,10 +266,12 @@ func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
 			if err != nil {
 				return err
 			}
+
 			hashes, err := s.fillBacklog(ctx)
 			if err != nil {
 				return err
 			}
+
 			var perSecond, lastSmall float64
 			err = m.withRig(ctx, rigOptions{settings: s.settings()}, func(r *rig) (err error) {
 				perSecond, lastSmall, err = r.workOff(ctx, hashes)
@@ -254,22 +280,29 @@ func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
 			if err != nil {
 				return err
 			}
+
 			more, err := bare.buyBare(ctx, backlogBare/2)
 			if err != nil {
 				return err
 			}
+
 			var bareRate []float64
 			for _, took := range append(alone, more...) {
 				bareRate = append(bareRate, 1000/took)
 			}
+
 			rows = []row{
-				measured(fmt.Sprintf("a backlog of %d transactions", backlogSize), "transactions/s", perSecond).against(buyAgainst, bareRate...),
+				measured(
+					fmt.Sprintf("a backlog of %d transactions", backlogSize), "transactions/s", perSecond,
+				).against(buyAgainst, bareRate...),
 				measured(fmt.Sprintf("the last of %d whose senders came late, in turn", backlogSmall*backlogEach), "", lastSmall).
 					against("with turns from the first on", backlogEach*(backlogSmall+1)),
 			}
+
 			return nil
 		})
 	})
+
 	return rows, err
 }
 
@@ -283,6 +316,7 @@ func (s *shop) fillBacklog(ctx context.Context) (hashes backlog, err error) {
 		}
 		hashes.all = append(hashes.all, hash)
 	}
+
 	for i := range backlogSmall * backlogEach {
 		hash, err := s.deposit(ctx, fmt.Sprint("a small one ", i%backlogSmall), fmt.Sprintf("small_%d %d", i, starsBought))
 		if err != nil {
@@ -290,6 +324,7 @@ func (s *shop) fillBacklog(ctx context.Context) (hashes backlog, err error) {
 		}
 		hashes.all, hashes.small[hash] = append(hashes.all, hash), true
 	}
+
 	return hashes, nil
 }
 
@@ -299,8 +334,8 @@ type backlog struct {
 	small map[string]bool // of senders with few
 }
 
-// workOff waits until all are bought. The rate counts from the first that was detected to the last that was processed; the
-// turn of the last small sender's transfer counts from 1.
+// workOff waits until all are bought. The rate counts from the first that was detected to the last that was processed;
+// the turn of the last small sender's transfer counts from 1.
 func (r *rig) workOff(ctx context.Context, hashes backlog) (perSecond, lastSmall float64, err error) {
 	var first, last, lastOfSmall time.Time
 	ended := make([]time.Time, 0, len(hashes.all))
@@ -310,15 +345,18 @@ func (r *rig) workOff(ctx context.Context, hashes backlog) (perSecond, lastSmall
 		if err != nil {
 			return 0, 0, err
 		}
+
 		ended = append(ended, t.UpdatedAt)
 		if first.IsZero() || t.CreatedAt.Before(first) {
 			first = t.CreatedAt
 		}
+
 		last = later(last, t.UpdatedAt)
 		if hashes.small[hash] {
 			lastOfSmall = later(lastOfSmall, t.UpdatedAt)
 		}
 	}
+
 	for _, at := range ended {
 		if !at.After(lastOfSmall) {
 			lastSmall++

@@ -16,8 +16,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// shop is a wallet on a chain of its own and a Fragment that watches that chain, each in a process of its own. Every call of
-// either takes a known time.
+// shop is a wallet on a chain of its own and a Fragment that watches that chain, each in a process of its own. Every
+// call of either takes a known time.
 type shop struct {
 	key         string // of the wallet, in hex
 	wallet      *ton.Wallet
@@ -47,6 +47,7 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 	if err != nil {
 		return err
 	}
+
 	s := &shop{key: hex.EncodeToString(private.Seed())}
 	key, err := ton.ParseKey(s.key)
 	if err != nil {
@@ -55,11 +56,13 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 	if s.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		return err
 	}
+
 	chain, url, err := startChild("toncenter", chainOptions{PublicKey: hex.EncodeToString(public), Latency: latency})
 	if err != nil {
 		return err
 	}
 	defer chain.stop()
+
 	s.chainURL = url
 	seller, url, err := startChild("fragment", tonsim.FragmentOptions{
 		TonCenterURL: s.chainURL, Settings: tonsim.FragmentSettings{LatencyMS: latency.Milliseconds()},
@@ -68,6 +71,7 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 		return err
 	}
 	defer seller.stop()
+
 	s.fragmentURL = url
 	var about struct {
 		Shop string `json:"shop"`
@@ -75,15 +79,19 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 	if err := get(ctx, s.chainURL+"/_/chain", &about); err != nil {
 		return err
 	}
+
 	s.address = about.Shop
 	cookies, err := fragment.ParseCookies(shopSession)
 	if err != nil {
 		return err
 	}
+
 	s.chain = toncenter.New(toncenter.Options{URL: s.chainURL, RequestsPerSecond: shopRate})
 	s.fragment = fragment.New(fragment.Options{URL: s.fragmentURL, Cookies: cookies, RequestsPerSecond: shopRate, Wallet: fragment.Account{
-		Address: s.wallet.Address(), PublicKey: s.wallet.PublicKey(), StateInit: s.wallet.StateInit(), Network: s.wallet.Network(),
+		Address: s.wallet.Address(), PublicKey: s.wallet.PublicKey(), StateInit: s.wallet.StateInit(),
+		Network: s.wallet.Network(),
 	}})
+
 	return fn(s)
 }
 
@@ -119,7 +127,8 @@ const (
 	starsPaid   = 600_000_000 // nanoTON, for so many Stars and gas
 )
 
-// buy makes the calls of one purchase from its order to the Stars, one after the other, with nothing in between: the baseline.
+// buy makes the calls of one purchase from its order to the Stars, one after the other, with nothing in between: the
+// baseline.
 func (s *shop) buy(ctx context.Context, username string) error {
 	recipient, err := s.fragment.Search(ctx, username, starsBought)
 	if err != nil {
@@ -128,22 +137,27 @@ func (s *shop) buy(ctx context.Context, username string) error {
 	if _, err := s.fragment.Price(ctx, starsBought); err != nil {
 		return err
 	}
+
 	request, err := s.fragment.Init(ctx, recipient, starsBought)
 	if err != nil {
 		return err
 	}
+
 	link, err := s.fragment.Link(ctx, request.ID)
 	if err != nil {
 		return err
 	}
+
 	wallet, err := s.chain.Wallet(ctx, s.wallet.Address())
 	if err != nil {
 		return err
 	}
+
 	head, err := s.chain.Head(ctx)
 	if err != nil {
 		return err
 	}
+
 	signed, err := s.wallet.Sign(wallet.Seqno, head.At.Add(time.Minute).Truncate(time.Second), ton.Payment{
 		To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce,
 	})
@@ -153,6 +167,7 @@ func (s *shop) buy(ctx context.Context, username string) error {
 	if _, err := s.chain.Broadcast(ctx, signed.BoC); err != nil {
 		return err
 	}
+
 	return s.see(ctx, link.ConfirmID, signed.BoC)
 }
 
@@ -161,6 +176,7 @@ func (s *shop) see(ctx context.Context, confirmID string, boc []byte) error {
 	if _, err := s.chain.Head(ctx); err != nil {
 		return err
 	}
+
 	found, err := s.chain.Transactions(ctx, toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1})
 	if err != nil {
 		return err
@@ -168,6 +184,7 @@ func (s *shop) see(ctx context.Context, confirmID string, boc []byte) error {
 	if len(found) == 0 || len(found[len(found)-1].Out) != 1 {
 		return errors.New("the bare payment is not on the chain")
 	}
+
 	paid := found[len(found)-1]
 	s.seenLT = paid.LT
 	if _, err := s.chain.TransactionsByMessage(ctx, paid.Out[0].Hash); err != nil {
@@ -176,32 +193,39 @@ func (s *shop) see(ctx context.Context, confirmID string, boc []byte) error {
 	if err := s.fragment.Confirm(ctx, confirmID, boc); err != nil {
 		return err
 	}
+
 	state, err := s.fragment.State(ctx, "processing")
 	if err == nil && state.NeedUpdate {
 		state, err = s.fragment.State(ctx, state.Mode)
 	}
+
 	if err == nil && !state.Done() {
 		err = errors.New("the bare purchase is not done")
 	}
 	return err
 }
 
-// buyBare makes some bare purchases and gives how long each took in milliseconds. The first makes connections and does not count.
+// buyBare makes some bare purchases and gives how long each took in milliseconds. The first makes connections and does
+// not count.
 func (s *shop) buyBare(ctx context.Context, howMany int) (took []float64, err error) {
 	for i := range howMany + 1 {
 		if _, err := s.deposit(ctx, "somebody", "bare"); err != nil {
 			return nil, err
 		}
+
 		if found, err := s.chain.Transactions(ctx, toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1}); err == nil && len(found) > 0 {
 			s.seenLT = found[len(found)-1].LT
 		}
+
 		began := time.Now()
 		if err := s.buy(ctx, fmt.Sprintf("reader_%d", i)); err != nil {
 			return nil, fmt.Errorf("a bare purchase: %w", err)
 		}
+
 		if i > 0 {
 			took = append(took, milliseconds(time.Since(began)))
 		}
 	}
+
 	return took, nil
 }

@@ -44,6 +44,7 @@ variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of
 		Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
 	}
+
 	cmd.Flags().StringVar(&o.state, "state", devinfo.DefaultState, "the folder that keeps everything")
 	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
@@ -55,6 +56,7 @@ variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of
 func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	asked, stopListening := terminal.UntilAsked(cmd.Context())
 	defer stopListening()
+
 	ctx, broken := context.WithCancelCause(asked) // its cause tells a breakdown from a wish to stop
 	defer broken(nil)
 
@@ -62,28 +64,35 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	if err != nil {
 		return err
 	}
+
 	unlock, err := servers.LockFolder(state)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	s := stack.New(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
 	// A dev.json means that its services are up: that of the last run must not be taken for ours.
 	if err := os.Remove(filepath.Join(state, devinfo.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	began := time.Now()
 	defer func() { err = errors.Join(err, s.Stop()) }()
+
 	if err := s.Start(ctx); err != nil {
 		return verdict(ctx, err)
 	}
+
 	greet(s, o, time.Since(began))
 	if !o.noDemo {
 		err = demo.Show(ctx, s, o.once)
 	}
+
 	if !o.once && err == nil {
 		<-ctx.Done()
 	}
+
 	if !o.once && asked.Err() != nil {
 		return nil // who stops what runs until it is stopped got what they wanted
 	}
@@ -116,15 +125,19 @@ func greet(s *stack.Stack, o devOptions, after time.Duration) {
 		{"logs", s.Shown(s.LogDir())},
 		{"addresses, tokens", s.Shown(filepath.Join(s.State, devinfo.File))},
 	}
+
 	for _, row := range rows {
 		s.Screen.Say("  %-18s %s", row[0], row[1])
 	}
+
 	s.Screen.Say("")
 	if o.once {
 		return
 	}
+
 	if !o.noDemo {
 		s.Screen.Say("  Drop any file into %s: it is delivered to the chat.", s.Shown(s.DropFolder()))
 	}
+
 	s.Screen.Say("  Ctrl-C stops.\n")
 }

@@ -37,17 +37,20 @@ func received(t *testing.T, state string) (documents []telegramsim.Document) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var kept struct {
 		Token string `json:"telegram_token"`
 	}
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
 	}
+
 	telegram, err := telegramsim.New(telegramsim.Options{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer telegram.Close()
+
 	for _, m := range telegram.Chat(1001).Messages {
 		if m.Document != nil {
 			documents = append(documents, *m.Document)
@@ -70,14 +73,17 @@ func keepPorts(t *testing.T, state string, port int) {
 	t.Helper()
 	ports := map[string]int{}
 	for _, name := range []string{
-		"api", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter", "toncenter_2", "fragment", "web_seed",
+		"api", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter", "toncenter_2",
+		"fragment", "web_seed",
 	} {
 		ports[name] = port
 	}
+
 	data, err := json.Marshal(map[string]any{"ports": ports})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	put(t, filepath.Join(state, "keep.json"), data)
 }
 
@@ -97,31 +103,38 @@ func TestDevOnceTwice(t *testing.T) {
 	if code := first.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
+
 	for _, want := range []string{
-		"Web UI", "DELIVERED", "demo-64MiB.bin", "/workflows/delivery%2F", "/workflows/task%2F", "STUCK", "/workflows/download%2F", "/workflows/transaction%2F",
+		"Web UI", "DELIVERED", "demo-64MiB.bin", "/workflows/delivery%2F", "/workflows/task%2F", "STUCK",
+		"/workflows/download%2F", "/workflows/transaction%2F",
 		"Username not found", "it can be gifted Stars now", "All 11 ended as they should",
 	} {
 		if !strings.Contains(first.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}
 	}
+
 	if strings.Contains(first.output(), "\x1b") {
 		t.Error("there are escape sequences in an output that is no terminal")
 	}
+
 	info, err := devinfo.Read(state)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{devinfo.File, "keep.json"} {
 		if stat, err := os.Stat(filepath.Join(state, name)); err != nil || stat.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, stat.Mode(), err)
 		}
 	}
+
 	data, _ := os.ReadFile(filepath.Join(state, devinfo.File))
 	var keys map[string]any
 	if err := json.Unmarshal(data, &keys); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, key := range []string{"api", "docs", "temporal", "web_ui", "metrics", "database_url", "admin_token", "user_token", "stand_ins"} {
 		if keys[key] == "" || keys[key] == nil {
 			t.Errorf("dev.json has no %s", key)
@@ -133,6 +146,7 @@ func TestDevOnceTwice(t *testing.T) {
 			t.Errorf("dev.json does not know %s", name)
 		}
 	}
+
 	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
 		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", "demo-book-16MiB.bin")
 		if file, err := os.Stat(brought); err != nil || file.Size() != 16<<20 {
@@ -144,6 +158,7 @@ func TestDevOnceTwice(t *testing.T) {
 	for _, d := range received(t, state) {
 		sizes[d.Size]++
 	}
+
 	if len(sizes) != 2 || sizes[64<<20] != 1 || sizes[100_000] != 1 {
 		t.Errorf("the chat got documents of the sizes %v", sizes)
 	}
@@ -174,6 +189,7 @@ func TestDevStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
+
 	keepPorts(t, state, busy.Addr().(*net.TCPAddr).Port)
 
 	dev := launch(t, "--state", state)
@@ -184,6 +200,7 @@ func TestDevStays(t *testing.T) {
 			t.Errorf("%s is a port that was busy", address)
 		}
 	}
+
 	child := children(dev.cmd.Process.Pid)
 	if len(child) < 2 {
 		t.Errorf("the children are %v", child)
@@ -194,6 +211,7 @@ func TestDevStays(t *testing.T) {
 		return strings.Contains(dev.output(), "DELIVERED    dropped.txt")
 	})
 	at := []string{"--state", state}
+
 	for line, want := range map[string]string{
 		"files":        "dropped.txt",
 		"deliver list": "DELIVERED",
@@ -205,12 +223,15 @@ func TestDevStays(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
+
 	if code, _, errs := runStarter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
 		t.Errorf("no such file: exit code %d, %s", code, errs)
 	}
+
 	if watched != nil {
 		watched.wantAll()
 	}
+
 	wantRunbooks(t, info)
 	other := launch(t, "--state", state)
 	if code := other.wait(10 * time.Second); code != 1 || !strings.Contains(other.output(), "another process uses") {
@@ -226,16 +247,19 @@ func TestDevStays(t *testing.T) {
 	if code := dev.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+
 	allGone(t, child)
 
 	again := launch(t, "--no-demo", "--state", state)
 	if now := again.running(state); now != info {
 		t.Errorf("dev.json has changed over a restart:\n%+v\n%+v", info, now)
 	}
+
 	child = children(again.cmd.Process.Pid)
 	if err := again.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	again.wait(10 * time.Second)
 	allGone(t, child)
 
@@ -254,15 +278,18 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	dev := launch(t, "--no-demo", "--state", state)
 	dev.running(state)
 	child := children(dev.cmd.Process.Pid)
+
 	for range 2 {
 		if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
+
 	if code := dev.wait(2 * time.Second); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
+
 	allGone(t, child)
 }
 
@@ -276,6 +303,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	if response, err := http.Post(info.StandIns.Telegram+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response, err)
 	}
+
 	eventually(t, time.Minute, "the delivery is under way", func() bool {
 		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
 	})
@@ -285,6 +313,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	if code := dev.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+
 	again := launch(t, "--once", "--state", state)
 	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
 		t.Errorf("exit code %d: the delivery did not go on", code)
@@ -296,11 +325,13 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	state := newState(t)
 	first := launch(t, "--state", state)
 	info := first.running(state)
-	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its time.
+	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its
+	// time.
 	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
 	if response, err := http.Post(info.StandIns.WebSeed+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response, err)
 	}
+
 	eventually(t, time.Minute, "the download is under way", func() bool {
 		return strings.Contains(first.output(), "download 1  downloading")
 	})
@@ -312,12 +343,14 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
+
 	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if code := first.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+
 	again := launch(t, "--once", "--state", state)
 	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
 		t.Errorf("exit code %d: the download did not go on", code)
@@ -330,11 +363,13 @@ func TestDevWithoutQBittorrent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "qbittorrent-nox"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	path := "PATH=" + broken + string(os.PathListSeparator) + os.Getenv("PATH")
 	dev := launchWith(t, []string{path}, "--once", "--state", newState(t))
 	if code := dev.wait(2 * time.Minute); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+
 	for _, want := range []string{"a stand-in, which moves no bytes", "download 1  completed"} {
 		if !strings.Contains(dev.output(), want) {
 			t.Errorf("%q is not in the output", want)
@@ -363,6 +398,7 @@ func TestStandInAlone(t *testing.T) {
 		if name != "toncenter-2" { // holds nothing
 			args = append(args, "--dir", t.TempDir())
 		}
+
 		standIn := launch(t, args...)
 		var url string
 		eventually(t, 30*time.Second, name+" says where it is", func() bool {

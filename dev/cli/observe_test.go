@@ -37,6 +37,7 @@ func prometheusTool(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, program := range []string{name, unpacked} {
 		if path, err := exec.LookPath(program); err == nil {
 			return path
@@ -52,6 +53,7 @@ func TestAlertRules(t *testing.T) {
 	if promtool == "" {
 		t.Skip("promtool is not there: make test-deps")
 	}
+
 	for _, args := range [][]string{
 		{"check", "config", "../../deploy/prometheus/prometheus.yml"},
 		{"test", "rules", "../../deploy/prometheus/alerts_test.yml"},
@@ -60,10 +62,12 @@ func TestAlertRules(t *testing.T) {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
+
 	tests, err := os.ReadFile("../../deploy/prometheus/alerts_test.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, rule := range alertRules(t) {
 		if rule.Annotations["summary"] == "" || rule.Annotations["runbook"] == "" {
 			t.Errorf("%s: a summary or a runbook is missing", rule.Alert)
@@ -75,17 +79,20 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// wantRunbooks fails the test unless the command of each alert works against the stack, as its administrator would use it.
+// wantRunbooks fails the test unless the command of each alert works against the stack, as its administrator would use
+// it.
 func wantRunbooks(t *testing.T, info devinfo.Info) {
 	t.Helper()
 	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	temporal, err := servers.FindTemporal(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, rule := range alertRules(t) {
 		command := rule.Annotations["runbook"]
 		if strings.HasPrefix(command, "docker ") { // there is no engine here
@@ -111,12 +118,14 @@ func alertRules(t *testing.T) []alertRule {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var file struct {
 		Groups []struct{ Rules []alertRule }
 	}
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
+
 	return file.Groups[0].Rules
 }
 
@@ -127,12 +136,14 @@ func dashboardQueries(t *testing.T) (queries []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
 	if err := json.Unmarshal(data, &dashboard); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries = append(queries, strings.ReplaceAll(target.Expr, "$__rate_interval", "1m"))
@@ -154,14 +165,17 @@ func scrape(t *testing.T, metrics string) *watched {
 	if program == "" {
 		return nil
 	}
+
 	target, err := url.Parse(metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	port, err := servers.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil,
 		"{global: {scrape_interval: 1s, evaluation_interval: 1s}, scrape_configs: [{job_name: api, static_configs: [{targets: [%q]}]}]}", target.Host))
@@ -170,6 +184,7 @@ func scrape(t *testing.T, metrics string) *watched {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
@@ -184,6 +199,7 @@ func (w *watched) has(path, parameter, value string) bool {
 		return false
 	}
 	defer response.Body.Close()
+
 	var answer struct {
 		Error string
 		Data  json.RawMessage
@@ -194,6 +210,7 @@ func (w *watched) has(path, parameter, value string) bool {
 	if answer.Error != "" {
 		w.Fatalf("%s: %s", value, answer.Error)
 	}
+
 	var series []any
 	var result struct{ Result []any }
 	if json.Unmarshal(answer.Data, &series) != nil {
@@ -223,19 +240,25 @@ func (w *watched) wantAll() {
 	late := func(expression string) bool {
 		return slices.ContainsFunc(bornLate, func(name string) bool { return strings.Contains(expression, name) })
 	}
+
 	for _, query := range dashboardQueries(w.T) {
 		if !late(query) {
 			eventually(w.T, 30*time.Second, "there is data for "+query, func() bool { return w.has("query", "query", query) })
 		}
 	}
+
 	for _, rule := range alertRules(w.T) {
 		names := metricsOf(rule.Expr)
 		if len(names) == 0 {
 			w.Errorf("%s names no metric", rule.Alert)
 		}
+
 		for _, name := range names {
 			if !late(name) {
-				eventually(w.T, 10*time.Second, rule.Alert+": there is a metric "+name, func() bool { return w.has("series", "match[]", name) })
+				eventually(
+					w.T, 10*time.Second, rule.Alert+": there is a metric "+name,
+					func() bool { return w.has("series", "match[]", name) },
+				)
 			}
 		}
 	}

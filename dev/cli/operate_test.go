@@ -23,34 +23,41 @@ import (
 // question is one of the operator's handbook, with the command that answers it.
 var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
 
-// TestHandbook runs every command of the operator's handbook on a running stack where there is something to see and to do.
+// TestHandbook runs every command of the operator's handbook on a running stack where there is something to see and to
+// do.
 func TestHandbook(t *testing.T) {
 	skipInShort(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	asked := question.FindAllStringSubmatch(string(text), -1)
 	if headings := strings.Count(string(text), "```sh\n"); len(asked) < 20 || len(asked) != headings {
 		t.Fatalf("%d questions with a command, want 20 and more; there are %d commands", len(asked), headings)
 	}
+
 	h := newHandbook(t)
 	for _, q := range asked {
 		what, command, want := q[1], q[2], strings.TrimSpace(os.Expand(q[4], h.variable))
 		if q[3] == "tested" { // by another test, which TestNamedTests in dev/docs looks for
 			continue
 		}
+
 		if before := h.before[what]; before != nil {
 			before()
 		}
+
 		out, err := h.shell(command)
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s\n  %s\n  %v; want %q in\n%s", what, command, err, want, out)
 		}
+
 		if after := h.after[what]; after != nil {
 			after()
 		}
 	}
+
 	for what := range h.after {
 		if !strings.Contains(string(text), "### "+what+"\n") {
 			t.Errorf("the handbook does not ask %q any more", what)
@@ -70,16 +77,23 @@ type handbook struct {
 
 func newHandbook(t *testing.T) *handbook {
 	t.Helper()
-	// The API knows a key, so that it decrypts for administrators; nothing is encrypted, so that the other commands can be read.
+	// The API knows a key, so that it decrypts for administrators; nothing is encrypted, so that the other commands can be
+	// read.
 	readable := []string{
-		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "STAGECOACH_PAYLOAD_ENCRYPT=false",
+		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+		"STAGECOACH_PAYLOAD_ENCRYPT=false",
 		"STAGECOACH_TASK_LEAST_DEADLINE=0s", "STAGECOACH_TX_RETRY_FOR=5s",
 	}
+
 	state := newState(t)
 	for _, name := range []string{"done", "a", "b", "c", "d", "e", "f"} {
 		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 2<<20))
 	}
-	h := &handbook{T: t, info: launchWith(t, readable, "--no-demo", "--state", state).running(state), values: map[string]string{}}
+
+	h := &handbook{
+		T: t, info: launchWith(t, readable, "--no-demo", "--state", state).running(state), values: map[string]string{},
+	}
+
 	eventually(t, time.Minute, "the API is ready", func() bool {
 		response, err := http.Get(h.info.API + "/ready")
 		if err == nil {
@@ -87,16 +101,19 @@ func newHandbook(t *testing.T) *handbook {
 		}
 		return err == nil && response.StatusCode == http.StatusOK
 	})
+
 	var err error
 	if h.db, err = pgx.Connect(t.Context(), h.info.DatabaseURL); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = h.db.Close(t.Context()) })
 
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
 		}
+
 		logs, _ := filepath.Glob(filepath.Join(state, "log", "*"))
 		for _, name := range logs {
 			text, _ := os.ReadFile(name)
@@ -107,23 +124,29 @@ func newHandbook(t *testing.T) *handbook {
 			}
 		}
 	})
+
 	h.fill(state)
 	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	temporal, err := servers.FindTemporal(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.env = []string{
 		"DATABASE_URL=" + h.info.DatabaseURL,
-		"PATH=" + strings.Join([]string{programs, filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + t.TempDir(),
+		"PATH=" + strings.Join([]string{programs, filepath.Dir(temporal), os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"HOME=" + t.TempDir(),
 		"TEMPORAL_ADDRESS=" + h.info.Temporal, "STAGECOACH_API_URL=" + h.info.API, "STAGECOACH_TOKEN=" + h.info.AdminToken,
 	}
+
 	for name, value := range h.values {
 		h.env = append(h.env, name+"="+value)
 	}
+
 	h.steps()
 	return h
 }
@@ -145,10 +168,12 @@ func (h *handbook) call(method, url, token string, body any) map[string]any {
 	if err != nil {
 		h.Fatal(err)
 	}
+
 	request, err := http.NewRequestWithContext(h.Context(), method, url, bytes.NewReader(encoded))
 	if err != nil {
 		h.Fatal(err)
 	}
+
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", rand.Text())
@@ -157,11 +182,13 @@ func (h *handbook) call(method, url, token string, body any) map[string]any {
 		h.Fatal(err)
 	}
 	defer response.Body.Close()
+
 	answer := map[string]any{}
 	_ = json.NewDecoder(response.Body).Decode(&answer)
 	if response.StatusCode >= 300 {
 		h.Fatalf("%s %s: %d %v", method, url, response.StatusCode, answer)
 	}
+
 	return answer
 }
 
@@ -181,8 +208,8 @@ func (h *handbook) becomes(path, name string, want any) {
 	}
 }
 
-// fill makes something of everything: a delivery that is done, some that hang and some that wait, a task that is stuck, a purchase
-// that failed, old rows.
+// fill makes something of everything: a delivery that is done, some that hang and some that wait, a task that is stuck,
+// a purchase that failed, old rows.
 func (h *handbook) fill(state string) {
 	h.Helper()
 	api, user, admin := h.info.API, h.info.UserToken, h.info.AdminToken
@@ -191,27 +218,40 @@ func (h *handbook) fill(state string) {
 		file := item.(map[string]any)
 		files[file["name"].(string)] = file["file_id"].(string)
 	}
+
 	deliver := func(name string) map[string]any {
 		return h.call("POST", api+"/v1/deliveries", user, map[string]string{"file_id": files[name]})
 	}
+
 	done := deliver("done")
 	h.becomes("/v1/deliveries/"+done["id"].(string), "state", "DELIVERED")
 	h.values["DONE"] = done["workflow_id"].(string)
-	h.call("POST", h.info.StandIns.Telegram+"/_/faults", "", map[string]any{"match": "sendDocument", "kind": "lost_answer", "times": 1})
+	h.call(
+		"POST", h.info.StandIns.Telegram+"/_/faults", "",
+		map[string]any{"match": "sendDocument", "kind": "lost_answer", "times": 1},
+	)
 	unknown := deliver("a")
 	h.becomes("/v1/deliveries/"+unknown["id"].(string), "last_error", "outcome_unknown")
 	h.values["UNKNOWN"] = unknown["workflow_id"].(string)
-	h.call("POST", h.info.StandIns.Telegram+"/_/faults", "", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 4 << 10})
+	h.call(
+		"POST", h.info.StandIns.Telegram+"/_/faults", "",
+		map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 4 << 10},
+	)
 	first := deliver("a")
 	h.becomes("/v1/deliveries/"+first["id"].(string), "state", "STREAMING")
 	for _, name := range []string{"b", "c", "d"} {
 		h.becomes("/v1/deliveries/"+deliver(name)["id"].(string), "state", "STREAMING")
 	}
+
 	deliver("e")
 	h.values["QUEUED"] = deliver("f")["id"].(string)
 	h.values["JOB"], h.values["JOB_ID"] = first["workflow_id"].(string), first["id"].(string)
 
-	space := h.call("POST", api+"/v1/workspaces", user, map[string]any{"name": "Night shift", "status_deadlines": map[string]any{"NEW": 0.005}})["id"]
+	space := h.call(
+		"POST", api+"/v1/workspaces", user,
+		map[string]any{"name": "Night shift", "status_deadlines": map[string]any{"NEW": 0.005}},
+	)["id"]
+
 	task := h.call("POST", api+"/v1/tasks", user, map[string]any{"workspace_id": space, "title": "Nobody takes it"})
 	h.values["OWNER"], h.values["TASK_ID"] = task["creator_id"].(string), task["id"].(string)
 	h.values["TASK"] = "task/" + h.values["TASK_ID"]
@@ -222,12 +262,17 @@ func (h *handbook) fill(state string) {
 	h.values["TOKEN_ID"] = tokens[0].(map[string]any)["id"].(string)
 
 	h.call("POST", h.info.StandIns.Fragment+"/_/faults", "", map[string]any{"kind": "500", "times": 1000})
-	h.values["HASH"] = h.call("POST", h.info.StandIns.TonCenter+"/_/deposits", "", map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"})["hash"].(string)
+	h.values["HASH"] = h.call(
+		"POST", h.info.StandIns.TonCenter+"/_/deposits", "",
+		map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"},
+	)["hash"].(string)
+
 	eventually(h.T, time.Minute, "the purchase fails", func() bool {
 		var status string
 		err := h.db.QueryRow(h.Context(), `SELECT status FROM transactions WHERE hash = $1`, h.values["HASH"]).Scan(&status)
 		return err == nil && status == "failed"
 	})
+
 	h.call("DELETE", h.info.StandIns.Fragment+"/_/faults", "", nil)
 
 	for _, statement := range []string{
@@ -245,6 +290,7 @@ func (h *handbook) steps() {
 	h.before = map[string]func(){
 		"What needs a person?": func() { time.Sleep(time.Second) }, // lists lag a little
 	}
+
 	h.after = map[string]func(){
 		"Cancel all queued deliveries of one user": func() { h.becomes("/v1/deliveries/"+h.values["QUEUED"], "state", "CANCELLED") },
 		"Stop one job at once":                     func() { h.becomes("/v1/deliveries/"+h.values["JOB_ID"], "state", "FAILED") },

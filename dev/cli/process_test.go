@@ -77,16 +77,19 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &process{t: t, cmd: exec.Command(filepath.Join(programs, "dev"), args...), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.Env = append(os.Environ(), env...)
 	if err := servers.StartTied(p.cmd); err != nil {
 		t.Fatal(err)
 	}
+
 	go func() {
 		_ = p.cmd.Wait()
 		close(p.ended)
 	}()
+
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
@@ -94,6 +97,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 			t.Logf("output of dev %v:\n%s", args, p.output())
 		}
 	})
+
 	return p
 }
 
@@ -123,6 +127,7 @@ func (p *process) running(state string) devinfo.Info {
 		info, err = devinfo.Read(state)
 		return err == nil
 	})
+
 	return info
 }
 
@@ -134,6 +139,7 @@ func children(pid int) (all []int) {
 		if err != nil {
 			continue
 		}
+
 		// The program's name, in brackets, may hold anything.
 		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')'):]), " ")
 		fields := strings.Fields(rest)
@@ -142,6 +148,7 @@ func children(pid int) (all []int) {
 			all = append(append(all, child), children(child)...)
 		}
 	}
+
 	return all
 }
 

@@ -30,7 +30,9 @@ func newTelegramStandIn() *cobra.Command {
 	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
 		func() (stack.StandIn, error) { return telegramsim.New(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
-	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)")
+	cmd.Flags().StringVar(
+		&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)",
+	)
 	cmd.Flags().Int64Var(&o.BytesPerSecond, "bytes-per-second", 0, "speed of uploads (default: unlimited)")
 	return cmd
 }
@@ -76,7 +78,10 @@ func newTonCenterStandIn() *cobra.Command {
 			o.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey))
 			return tonsim.NewTonCenter(o)
 		})
-	cmd.Flags().StringVar(&seed, "wallet-seed", strings.Repeat("5e", ed25519.SeedSize), "the key of the service's wallet, as a seed in hex")
+
+	cmd.Flags().StringVar(
+		&seed, "wallet-seed", strings.Repeat("5e", ed25519.SeedSize), "the key of the service's wallet, as a seed in hex",
+	)
 	cmd.Flags().Int64Var(&o.Balance, "balance", 0, "nanoTON that the wallet has at first (default: 10 GRAM)")
 	cmd.Flags().BoolVar(&o.Undeployed, "undeployed", false, "the wallet's contract is not there before its first payment")
 	cmd.Flags().DurationVar(&o.BlockTime, "block-time", 0, "until a message is in a block (default: at once)")
@@ -108,7 +113,9 @@ func newFragmentStandIn() *cobra.Command {
 }
 
 // standInCommand makes the command of a stand-in; dir is nil for one that holds nothing.
-func standInCommand(name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error)) *cobra.Command {
+func standInCommand(
+	name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error),
+) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: terminal.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,6 +127,7 @@ func standInCommand(name, short, addr string, dir *string, holds string, open fu
 			return serveStandIn(ctx, cmd, name, addr, open)
 		},
 	}
+
 	cmd.Flags().StringVar(&addr, "addr", addr, "where it listens")
 	if dir != nil {
 		cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
@@ -127,17 +135,21 @@ func standInCommand(name, short, addr string, dir *string, holds string, open fu
 	return cmd
 }
 
-func serveStandIn(ctx context.Context, cmd *cobra.Command, name, addr string, open func() (stack.StandIn, error)) (err error) {
+func serveStandIn(
+	ctx context.Context, cmd *cobra.Command, name, addr string, open func() (stack.StandIn, error),
+) (err error) {
 	s, err := open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+
 	url, stop, err := sim.Start(addr, s)
 	if err != nil {
 		return fmt.Errorf("%w: choose another place with --addr", err)
 	}
 	defer stop()
+
 	fmt.Fprintf(cmd.OutOrStdout(), "%s stand-in: %s (steered under %s/_/, Ctrl-C stops)\n", name, url, url)
 	<-ctx.Done()
 	return nil

@@ -35,6 +35,7 @@ func (a *agent) work(ctx context.Context) error {
 		if err != nil && !client.Passing(err) && !outrun(err) {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -64,6 +65,7 @@ func (a *agent) step(ctx context.Context) error {
 		}
 		return false
 	})
+
 	switch {
 	case err != nil:
 		return err
@@ -87,6 +89,7 @@ func (a *agent) goOn(ctx context.Context, t *command.Task) error {
 	if t.Status != lifecycle.TaskInProgress {
 		return a.act(ctx, t, "status", lifecycle.TaskInProgress, "I begin")
 	}
+
 	select {
 	case <-ctx.Done():
 		return nil

@@ -66,18 +66,21 @@ func (f *dropFolder) round(ctx context.Context) ([]result, error) {
 		}
 	}
 	defer f.stack.Screen.Draw()
+
 	var results []result
 	for {
 		drops, changing, err := f.folder.look()
 		if err != nil {
 			return nil, err
 		}
+
 		drops = slices.DeleteFunc(drops, func(d drop) bool { return f.asked[d] })
 		results = append(results, f.ask(ctx, drops)...)
 		results = append(results, f.follow(ctx)...)
 		if len(f.live) == 0 && len(f.tried) == 0 && !changing {
 			return f.verified(results)
 		}
+
 		f.draw()
 		select {
 		case <-ctx.Done():
@@ -94,12 +97,14 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	for _, d := range drops {
 		byFolder[path.Dir(d.path)] = append(byFolder[path.Dir(d.path)], d)
 	}
+
 	for folder, drops := range byFolder {
 		listed := map[string]command.File{}
 		listErr := command.EachFile(ctx, f.api, folder, func(entry command.File) bool {
 			listed[entry.Path] = entry
 			return false
 		})
+
 		for _, d := range drops {
 			err := listErr
 			if entry, known := listed[d.path]; err == nil && known && d.is(entry) {
@@ -112,6 +117,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 			}
 		}
 	}
+
 	return results
 }
 
@@ -123,10 +129,12 @@ func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 	if err != nil {
 		return err
 	}
+
 	job, err := client.Decode[command.Delivery](answer)
 	if err != nil {
 		return err
 	}
+
 	f.heard = time.Now()
 	f.live[job.ID] = &ride{drop: d, last: command.Delivery{ID: job.ID}} // no state yet: its first one is news too
 	return nil
@@ -141,11 +149,13 @@ func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 		}
 		return result{}, false
 	}
+
 	delete(f.tried, d)
 	f.asked[d] = true
 	if err == nil {
 		return result{}, false
 	}
+
 	f.stack.Screen.Say("  not delivered  %s: %s", terminal.Printable(d.path), terminal.Printable(err.Error()))
 	return result{job: "–", name: d.path, state: "REFUSED", problem: err.Error()}, true
 }
@@ -156,6 +166,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	if missing == 0 {
 		return nil
 	}
+
 	var results []result
 	err := command.EachDelivery(ctx, f.api, func(d command.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
@@ -168,6 +179,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 		}
 		return missing == 0
 	})
+
 	switch {
 	case err == nil:
 		f.heard = time.Now()
@@ -177,6 +189,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 			results = append(results, f.resultOf(r, err.Error()))
 		}
 	}
+
 	return results
 }
 
@@ -206,18 +219,24 @@ func (f *dropFolder) resultOf(r *ride, problem string) result {
 func (f *dropFolder) draw() {
 	const most = 8
 	rides := slices.SortedFunc(maps.Values(f.live), func(a, b *ride) int {
-		return cmp.Or(cmp.Compare(a.waits(), b.waits()), a.last.CreatedAt.Compare(b.last.CreatedAt), cmp.Compare(a.last.ID, b.last.ID))
+		return cmp.Or(
+			cmp.Compare(a.waits(), b.waits()), a.last.CreatedAt.Compare(b.last.CreatedAt), cmp.Compare(a.last.ID, b.last.ID),
+		)
 	})
+
 	var lines []string
 	for _, r := range rides {
 		lines = append(lines, command.ProgressLine(r.last, r.speed.Look(r.last)))
 	}
+
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
 		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", terminal.Shorten(terminal.Printable(d.path), 40)))
 	}
+
 	if more := len(lines) - most; more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("  and %d more", more))
 	}
+
 	f.stack.Screen.Draw(lines...)
 }
 
@@ -232,7 +251,9 @@ func (r *ride) waits() int {
 // key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery, as far as the record
 // goes back.
 func (f *dropFolder) key(d drop) string {
-	sum := sha256.Sum256(fmt.Append(nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.RecordSince.UnixNano()))
+	sum := sha256.Sum256(fmt.Append(
+		nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.RecordSince.UnixNano(),
+	))
 	return "dev-" + hex.EncodeToString(sum[:16])
 }
 

@@ -49,12 +49,14 @@ func Show(ctx context.Context, s *stack.Stack, once bool) error {
 			}
 			results = append(results, ended...)
 		}
+
 		if err := showResults(s, results); err != nil {
 			return err
 		}
 		if once {
 			return judge(s, results)
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -72,22 +74,30 @@ func showResults(s *stack.Stack, results []result) error {
 			before++
 			continue
 		}
+
 		link := "–"
 		if r.workflow != "" {
 			link = s.Info.WebUI + "/namespaces/default/workflows/" + url.PathEscape(r.workflow)
 		}
-		rows = append(rows, []string{"  " + r.job, terminal.Shorten(terminal.Printable(r.name), 40), r.state, terminal.Took(r.took), link})
+
+		rows = append(
+			rows, []string{"  " + r.job, terminal.Shorten(terminal.Printable(r.name), 40), r.state, terminal.Took(r.took), link},
+		)
 	}
+
 	if before > 0 {
 		s.Screen.Say("  done by an earlier run already: %d", before)
 	}
+
 	if len(rows) == 1 {
 		return nil
 	}
+
 	s.Screen.Say("")
 	if err := terminal.Table(s.Screen.Out, rows); err != nil {
 		return err
 	}
+
 	s.Screen.Say("")
 	for _, r := range results {
 		if r.problem != "" {
@@ -105,9 +115,13 @@ func judge(s *stack.Stack, results []result) error {
 			bad++
 		}
 	}
+
 	if bad > 0 {
-		return fmt.Errorf("%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.Shown(s.LogDir()))
+		return fmt.Errorf(
+			"%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.Shown(s.LogDir()),
+		)
 	}
+
 	s.Screen.Say("  All %d ended as they should.\n", len(results))
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 
 const libraryPatience = 3 * time.Minute // for the one download
 
-// library is the demo of downloads: a torrent is downloaded for a book, through the API as anybody would. The book is made
-// with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
+// library is the demo of downloads: a torrent is downloaded for a book, through the API as anybody would. The book is
+// made with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
 type library struct {
 	stack *stack.Stack
 	api   *client.Client
@@ -36,12 +36,17 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
 	}
+
 	d.over = true
 	defer d.stack.Screen.Draw()
-	b, err := client.Ask[command.Book](ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}))
+
+	b, err := client.Ask[command.Book](
+		ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}),
+	)
 	if err != nil {
 		return nil, err
 	}
+
 	job, err := d.ask(ctx, b.ID)
 	if err != nil {
 		return nil, err
@@ -49,10 +54,12 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	if job, err = d.watch(ctx, job); err != nil {
 		return nil, err
 	}
+
 	r := result{
 		job: "download " + job.ID, name: job.BookTitle, state: string(job.Status), took: job.UpdatedAt.Sub(job.CreatedAt),
 		workflow: job.WorkflowID, earlier: job.Ended() && job.UpdatedAt.Before(d.began),
 	}
+
 	if job.Status == lifecycle.DownloadCompleted {
 		r.took = job.CompletedAt.Sub(job.CreatedAt)
 		r.problem, err = d.proof(ctx, job)
@@ -65,19 +72,23 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 // ask gives what an earlier run has completed, or else asks for a download.
 func (d *library) ask(ctx context.Context, bookID string) (command.Download, error) {
 	done, err := client.Ask[client.Page[command.Download]](ctx, d.api, client.Call{
-		Method: http.MethodGet, Path: "/v1/downloads", Query: url.Values{"book_id": {bookID}, "status": {string(lifecycle.DownloadCompleted)}},
+		Method: http.MethodGet, Path: "/v1/downloads",
+		Query: url.Values{"book_id": {bookID}, "status": {string(lifecycle.DownloadCompleted)}},
 	})
 	if err != nil {
 		return command.Download{}, err
 	}
+
 	for _, job := range done.Items {
 		if job.MediaType == store.MediaText {
 			return job, nil
 		}
 	}
+
 	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
 		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
+
 	job, err := client.Ask[command.Download](ctx, d.api, wanted)
 	if err != nil || job.SourceURL == d.stack.Torrents.Demo.URL {
 		return job, err
@@ -86,6 +97,7 @@ func (d *library) ask(ctx context.Context, bookID string) (command.Download, err
 	if _, err := client.Ask[command.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: command.DownloadPath(job.ID) + "/cancel"}); err != nil {
 		return job, err
 	}
+
 	return client.Ask[command.Download](ctx, d.api, wanted)
 }
 
@@ -93,6 +105,7 @@ func (d *library) ask(ctx context.Context, bookID string) (command.Download, err
 func (d *library) watch(ctx context.Context, job command.Download) (command.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
+
 	stage := ""
 	last, _, err := command.Follow(limited, d.api, command.DownloadPath(job.ID), demoEvery, func(now command.Download) {
 		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
@@ -104,6 +117,7 @@ func (d *library) watch(ctx context.Context, job command.Download) (command.Down
 		}
 		stage = now.Stage()
 	})
+
 	switch {
 	case ctx.Err() != nil:
 		return last, ctx.Err()
@@ -121,13 +135,17 @@ func (d *library) proof(ctx context.Context, job command.Download) (problem stri
 	if err != nil {
 		return "", err
 	}
-	at := slices.IndexFunc(b.Media, func(m command.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable })
+
+	at := slices.IndexFunc(
+		b.Media, func(m command.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable },
+	)
 	if b.State != store.BookLibrary || at < 0 {
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
 	if job.ExternalJobID != d.stack.Torrents.Demo.Hash() {
 		return "", nil // the developer has tried another torrent for the book
 	}
+
 	name := b.Media[at].Path
 	if below, err := filepath.Rel(d.stack.Torrents.Folder, name); err != nil || !filepath.IsLocal(below) {
 		return "", nil // brought by the stand-in, which moves no bytes
@@ -135,5 +153,6 @@ func (d *library) proof(ctx context.Context, job command.Download) (problem stri
 	if _, hash, err := digest(name); err != nil || hash != d.stack.Torrents.Demo.SHA256 {
 		return "the file is not there, or not as it should be: " + d.stack.Shown(name), nil
 	}
+
 	return "", nil
 }

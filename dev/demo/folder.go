@@ -31,14 +31,17 @@ func (w *watchedFolder) look() (settled []drop, changing bool, err error) {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil // gone since its folder was read, or not for us to read
 		}
+
 		info, err := entry.Info()
 		if err != nil {
 			return nil
 		}
+
 		below, err := filepath.Rel(w.root, name)
 		if err != nil {
 			return err
 		}
+
 		d := drop{"/" + filepath.ToSlash(below), info.Size(), info.ModTime().UnixNano()}
 		now[d] = true
 		if w.last[d] {
@@ -46,8 +49,10 @@ func (w *watchedFolder) look() (settled []drop, changing bool, err error) {
 		} else {
 			changing = true
 		}
+
 		return nil
 	})
+
 	w.last = now
 	return settled, changing, err
 }

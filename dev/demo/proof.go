@@ -21,6 +21,7 @@ func makeDemoFile(folder string) (err error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	// Beside the folder until it is whole: what lies in the folder may be listed.
 	fresh, err := os.Create(filepath.Join(filepath.Dir(folder), demoFile))
 	if err != nil {
@@ -31,12 +32,14 @@ func makeDemoFile(folder string) (err error) {
 			_ = os.Remove(fresh.Name())
 		}
 	}()
+
 	content := io.LimitReader(rand.NewChaCha8([32]byte([]byte("Stagecoach's demo file, 64 MiB.\n"))), demoSize)
 	buffer := bufio.NewWriterSize(fresh, 1<<20)
 	_, err = io.Copy(buffer, content)
 	if err = errors.Join(err, buffer.Flush(), fresh.Close()); err != nil {
 		return err
 	}
+
 	return os.Rename(fresh.Name(), name)
 }
 
@@ -46,29 +49,36 @@ func (f *dropFolder) verified(results []result) ([]result, error) {
 	if !f.verify {
 		return results, nil
 	}
+
 	type content struct {
 		size int64
 		hash string
 	}
+
 	held := map[content]int{}
 	for _, m := range f.stack.Telegram.Chat(stack.DemoUser).Messages {
 		if m.Document != nil && !m.Deleted {
 			held[content{m.Document.Size, m.Document.SHA256}]++
 		}
 	}
+
 	for i, r := range results {
 		if r.problem != "" {
 			continue
 		}
+
 		size, hash, err := digest(filepath.Join(f.stack.DropFolder(), filepath.FromSlash(r.name)))
 		if err != nil {
 			return nil, err
 		}
+
 		if held[content{size, hash}] == 0 {
 			results[i].problem = fmt.Sprintf("the chat has no document of %d bytes with SHA-256 %s", size, hash)
 		}
+
 		held[content{size, hash}]--
 	}
+
 	return results, nil
 }
 

@@ -30,8 +30,8 @@ const (
 var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 
 // team is the demo of tasks: three agents work on a small graph, through the API as anybody would. One task passes its
-// deadline in the hands of an agent who has fallen silent, and another agent takes it over. Graph and workspace are made
-// with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
+// deadline in the hands of an agent who has fallen silent, and another agent takes it over. Graph and workspace are
+// made with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
 type team struct {
 	stack *stack.Stack
 	api   *client.Client // of the person who wants the work done
@@ -45,7 +45,8 @@ type team struct {
 func newTeam(s *stack.Stack) *team {
 	return &team{
 		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]command.TaskEvent{},
-		api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
+		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
+		admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
 	}
 }
 
@@ -54,30 +55,37 @@ func (d *team) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
 	}
+
 	d.over = true
 	agents, err := d.hire(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	tasks, err := d.plan(ctx, agents)
 	if err != nil {
 		return nil, err
 	}
+
 	limited, stop := context.WithTimeout(ctx, teamPatience)
 	defer stop()
+
 	crew, work := errgroup.WithContext(limited)
 	for _, a := range agents {
 		a.workspace = tasks[0].WorkspaceID
 		crew.Go(func() error { return a.work(work) })
 	}
+
 	last, err := d.watch(work, agents, tasks)
 	stop()
 	if broken := crew.Wait(); err == nil {
 		err = broken
 	}
+
 	if err == nil {
 		err = ctx.Err()
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +102,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var agents []*agent
 	for _, name := range teamNames {
 		request := client.Call{Method: http.MethodPost, Path: "/v1/users", Body: map[string]string{"name": name}}
@@ -106,6 +115,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 		}
 		agents = append(agents, &agent{id: hired.ID, name: name, api: &client.Client{Base: d.api.Base, Token: hired.Token}})
 	}
+
 	return agents, nil
 }
 
@@ -117,12 +127,14 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]command.Task, error
 	if err != nil {
 		return nil, err
 	}
+
 	for _, a := range agents {
 		path := "/v1/workspaces/" + space.ID + "/members/" + a.id
 		if _, _, err := d.api.Send(ctx, client.Call{Method: http.MethodPut, Path: path}); err != nil {
 			return nil, err
 		}
 	}
+
 	sleeper := agents[len(agents)-1]
 	sleeper.sleeps = true
 	made, err := client.Ask[command.MadeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
@@ -132,6 +144,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]command.Task, error
 		{"ref": "test", "title": "Test it with the data", "blocked_by": []string{"build", "data"}},
 		{"ref": "tell", "title": "Tell the world", "blocked_by": []string{"test"}, "priority": "low"},
 	}}))
+
 	var tasks []command.Task
 	for _, one := range made.Items {
 		tasks = append(tasks, one.Task)
@@ -143,7 +156,9 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]command.Task, error
 func keyed(path string, body any) client.Call {
 	text, _ := json.Marshal(body) // of plain maps
 	sum := sha256.Sum256(text)
-	return client.Call{Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: "dev-" + hex.EncodeToString(sum[:16])}
+	return client.Call{
+		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: "dev-" + hex.EncodeToString(sum[:16]),
+	}
 }
 
 // watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
@@ -151,6 +166,7 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []command.Task)
 	for _, a := range agents {
 		d.names[a.id] = a.name
 	}
+
 	for {
 		over := true
 		for i := range tasks {
@@ -159,9 +175,11 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []command.Task)
 			}
 			over = over && tasks[i].Ended()
 		}
+
 		if over {
 			return tasks, nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return tasks, nil // what is not over is told by its status
@@ -176,15 +194,20 @@ func (d *team) look(ctx context.Context, t *command.Task) error {
 	if err != nil {
 		return err
 	}
-	events, err := client.Ask[client.Page[command.TaskEvent]](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TaskPath(t.ID) + "/events"})
+
+	events, err := client.Ask[client.Page[command.TaskEvent]](
+		ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TaskPath(t.ID) + "/events"},
+	)
 	if err != nil {
 		return err
 	}
+
 	for _, e := range events.Items[min(len(d.told[t.ID]), len(events.Items)):] {
 		if e.To != "" && !e.CreatedAt.Before(d.began) {
 			d.stack.Screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
 		}
 	}
+
 	*t, d.told[t.ID] = now, events.Items
 	return nil
 }
@@ -208,16 +231,20 @@ func (d *team) results(tasks []command.Task) []result {
 			job: "task " + t.ID, name: t.Title, state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
 			workflow: t.WorkflowID, earlier: t.Ended() && t.FinishedAt.Before(d.began),
 		}
+
 		happened := func(what string) bool {
 			return slices.ContainsFunc(d.told[t.ID], func(e command.TaskEvent) bool { return e.Type == what })
 		}
+
 		switch {
 		case t.Status != lifecycle.TaskDone:
 			r.problem = "it is not DONE: starter task events " + t.ID + " tells what happened"
 		case t.Title == sleepersTask && !(happened("deadline_expired") && happened("taken_over")):
 			r.problem = "it was to pass its deadline and to be taken over"
 		}
+
 		results = append(results, r)
 	}
+
 	return results
 }

@@ -28,7 +28,8 @@ const (
 	shyUsername  = "shy_reader"      // cannot be gifted Stars at first
 )
 
-// customer is one who pays for Stars. Senders' addresses tell customers apart: so a later run finds what an earlier one has paid.
+// customer is one who pays for Stars. Senders' addresses tell customers apart: so a later run finds what an earlier one
+// has paid.
 type customer struct {
 	name, comment string
 	nano          int64
@@ -47,8 +48,8 @@ func (c customer) address() string {
 	return "0:" + hex.EncodeToString(id[:])
 }
 
-// customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase goes well, one
-// names somebody who does not exist, and one fails at first and goes well when it is tried again.
+// customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase goes
+// well, one names somebody who does not exist, and one fails at first and goes well when it is tried again.
 type customers struct {
 	stack *stack.Stack
 	api   *client.Client // of an administrator
@@ -66,8 +67,10 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
 	}
+
 	d.over = true
 	defer d.stack.Screen.Draw()
+
 	known, err := d.known(ctx)
 	if err != nil {
 		return nil, err
@@ -75,21 +78,26 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 	if err := d.stack.Shop.Fragment.SetUser(goneUsername, "unknown"); err != nil {
 		return nil, err
 	}
+
 	var results []result
 	for _, c := range demoCustomers {
 		t, err := d.serve(ctx, c, known[c.address()])
 		if err != nil {
 			return nil, err
 		}
+
 		r := result{
-			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.StarsText(), state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
+			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.StarsText(), state: string(t.Status),
+			took:     t.UpdatedAt.Sub(t.CreatedAt),
 			workflow: t.WorkflowID, earlier: t.Ended() && t.UpdatedAt.Before(d.began),
 		}
 		if r.problem, err = d.judge(ctx, c, t); err != nil {
 			return nil, err
 		}
+
 		results = append(results, r)
 	}
+
 	problem, err := d.reconcile(ctx)
 	if err == nil && problem != "" {
 		results = append(results, result{job: "ledger", name: "all purchases", state: "–", problem: problem})
@@ -104,6 +112,7 @@ func (d *customers) known(ctx context.Context) (map[string]command.WholeTransact
 		now, err := client.Ask[command.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
 		return now.ScannedTo.After(began), err
 	})
+
 	known := map[string]command.WholeTransaction{}
 	if err == nil {
 		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t command.Transaction) bool {
@@ -111,11 +120,14 @@ func (d *customers) known(ctx context.Context) (map[string]command.WholeTransact
 			return false
 		})
 	}
+
 	return known, err
 }
 
 // serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
-func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransaction) (command.WholeTransaction, error) {
+func (d *customers) serve(
+	ctx context.Context, c customer, t command.WholeTransaction,
+) (command.WholeTransaction, error) {
 	d.seen = 0
 	if t.Hash == "" {
 		if c.retried {
@@ -123,13 +135,16 @@ func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransa
 				return t, err
 			}
 		}
+
 		hash, err := d.stack.Shop.Chain.Deposit(tonsim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
 		if err != nil {
 			return t, err
 		}
+
 		t.Hash = hash
 		d.stack.Screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, command.Ton(c.nano))
 	}
+
 	t, err := d.follow(ctx, t)
 	if err != nil || t.Status != lifecycle.TransactionFailed || !c.retried {
 		return t, err
@@ -137,32 +152,42 @@ func (d *customers) serve(ctx context.Context, c customer, t command.WholeTransa
 	if err := d.stack.Shop.Fragment.SetUser(shyUsername, "user"); err != nil {
 		return t, err
 	}
-	retry := client.Call{Method: http.MethodPost, Path: command.TxPath(t.Hash) + "/retry", Body: map[string]string{"comment": "it can be gifted Stars now"}}
+
+	retry := client.Call{
+		Method: http.MethodPost, Path: command.TxPath(t.Hash) + "/retry",
+		Body: map[string]string{"comment": "it can be gifted Stars now"},
+	}
 	if _, err := client.Ask[command.Transaction](ctx, d.api, retry); err != nil {
 		return t, err
 	}
+
 	return d.follow(ctx, t)
 }
 
 // follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
 func (d *customers) follow(ctx context.Context, t command.WholeTransaction) (command.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[command.WholeTransaction](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TxPath(t.Hash)})
+		now, err := client.Ask[command.WholeTransaction](
+			ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TxPath(t.Hash)},
+		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
 			return false, nil // the chain was not read that far yet
 		}
 		if err != nil {
 			return false, err
 		}
+
 		for _, e := range now.Events[min(d.seen, len(now.Events)):] {
 			d.tell(now.Transaction, e)
 		}
+
 		t, d.seen = now, len(now.Events)
 		return t.Ended(), nil
 	})
 	if errors.Is(err, errPatience) {
 		err = nil // what is not over is told by its status
 	}
+
 	return t, err
 }
 
@@ -201,13 +226,18 @@ func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransa
 	if err != nil {
 		return "", err
 	}
+
 	times := 0
 	for _, p := range bought {
 		if t.FragmentTransactionHash != "" && p.Hash == t.FragmentTransactionHash && p.Stars == t.Stars && p.Username == t.Username {
 			times++
 		}
 	}
-	retried := slices.ContainsFunc(t.Events, func(e command.TaskEvent) bool { return e.Type == lifecycle.TransactionRetried })
+
+	retried := slices.ContainsFunc(
+		t.Events, func(e command.TaskEvent) bool { return e.Type == lifecycle.TransactionRetried },
+	)
+
 	switch {
 	case c.ends != "" && (t.Status != lifecycle.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != lifecycle.NonRetryable || len(t.Payments) > 0):
 		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
@@ -226,12 +256,15 @@ func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransa
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 	var last command.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
-		last, err = client.Ask[command.Reconciliation](ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"})
+		last, err = client.Ask[command.Reconciliation](
+			ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"},
+		)
 		return last.ChainCompared || len(last.Differences) > 0, err
 	})
 	if errors.Is(err, errPatience) {
 		err = nil
 	}
+
 	if verdict := last.Verdict(); err == nil && verdict != nil {
 		problem = verdict.Error() + ": starter tx reconcile tells more"
 	}
@@ -250,6 +283,7 @@ func (d *customers) until(ctx context.Context, look func() (over bool, err error
 		case time.Now().After(deadline):
 			return errPatience
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

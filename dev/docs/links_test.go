@@ -22,7 +22,9 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
 	notInIDs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	commands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:<!-- tested: ([^\n]*) -->)?")
-	path     = regexp.MustCompile("`((?:activities|api|deploy|dev|docs|internal|starter|worker|workflows)/[\\w./-]*\\w/?)`")
+	path     = regexp.MustCompile(
+		"`((?:activities|api|deploy|dev|docs|internal|starter|worker|workflows)/[\\w./-]*\\w/?)`",
+	)
 	treeItem = regexp.MustCompile(`(?m)^( *)(\w+)/`)
 	named    = regexp.MustCompile(`\b(docs/[\w/-]+\.md(?:#[\w-]+)?)`)
 	tested   = regexp.MustCompile(`(?m)^<!-- tested: ([^\n]*) -->$`)
@@ -72,7 +74,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// wantHeading fails the test unless a link, as seen from the root, leads to a file that exists and, where it names one, to a heading of it.
+// wantHeading fails the test unless a link, as seen from the root, leads to a file that exists and, where it names one,
+// to a heading of it.
 func wantHeading(t *testing.T, from, to string) {
 	t.Helper()
 	name, anchor, _ := strings.Cut(to, "#")
@@ -83,14 +86,15 @@ func wantHeading(t *testing.T, from, to string) {
 	}
 }
 
-// TestPathsExist looks whether the files and folders exist that documents name. Decisions keep the names of their date, and the example
-// of a new workload names files that are still to be written.
+// TestPathsExist looks whether the files and folders exist that documents name. Decisions keep the names of their date,
+// and the example of a new workload names files that are still to be written.
 func TestPathsExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range allDocuments(t) {
 		if strings.HasPrefix(name, "docs/decisions/") || name == "CHANGELOG.md" {
 			continue
 		}
+
 		for _, match := range path.FindAllStringSubmatch(textOf(t, name), -1) {
 			if strings.Contains(match[1], "reminder") {
 				continue
@@ -232,6 +236,7 @@ func allDocuments(t *testing.T) (names []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, file := range files {
 			name, err := filepath.Rel(root, file)
 			if err != nil {
@@ -240,6 +245,7 @@ func allDocuments(t *testing.T) (names []string) {
 			names = append(names, filepath.ToSlash(name))
 		}
 	}
+
 	return names
 }
 
@@ -261,14 +267,18 @@ func linksOf(t *testing.T, name string) (links []string) {
 		if strings.Contains(to, "://") {
 			continue
 		}
+
 		if to = filepath.ToSlash(filepath.Join(filepath.Dir(name), to)); match[1][0] == '#' {
 			to = name
 		}
+
 		if anchor != "" {
 			to += "#" + anchor
 		}
+
 		links = append(links, to)
 	}
+
 	return links
 }
 

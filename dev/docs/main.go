@@ -39,7 +39,9 @@ var documents = []document{
 	markdown("docs/delivery.md", part{"delivery rules", lifecycle.Delivery.Markdown}),
 	markdown("docs/task.md", part{"task rules", lifecycle.Task.Markdown}),
 	markdown("docs/download.md", part{"download rules", lifecycle.Download.Markdown}),
-	markdown("docs/transaction.md", part{"transaction rules", lifecycle.Transaction.Markdown}, part{"failures", failuresTable}),
+	markdown(
+		"docs/transaction.md", part{"transaction rules", lifecycle.Transaction.Markdown}, part{"failures", failuresTable},
+	),
 	markdown("docs/api.md", part{"operations", operationsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
 	{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},

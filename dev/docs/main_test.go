@@ -49,6 +49,7 @@ func TestWrites(t *testing.T) {
 		for _, p := range d.parts {
 			fmt.Fprintf(&empty, strings.ReplaceAll(d.begin+d.end, "\n\n\n", "\n")+"\n", p.name, p.name)
 		}
+
 		name := filepath.Join(dir, d.name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -71,6 +72,7 @@ func TestWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, p := range d.parts {
 			if !strings.Contains(string(text), strings.Trim(p.text(), "\n")) {
 				t.Errorf("%s lacks %s:\n%s", d.name, p.name, text)

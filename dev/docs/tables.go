@@ -31,7 +31,8 @@ type settingGroup struct {
 	prefixes []string // of the settings' names after STAGECOACH_
 }
 
-// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings that no other has.
+// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings that no
+// other has.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
 	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_"}},
@@ -116,6 +117,7 @@ func operationsTable() string {
 			rows = append(rows, row{o.Tags[0], path, method, text})
 		}
 	}
+
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.path, b.path), cmp.Compare(a.method, b.method))
 	})
@@ -128,7 +130,8 @@ func operationsTable() string {
 	return b.String()
 }
 
-// scopeOf gives the scopes that the document names for the scheme of tokens. An empty list of schemes means that no token is needed.
+// scopeOf gives the scopes that the document names for the scheme of tokens. An empty list of schemes means that no
+// token is needed.
 func scopeOf(o operation) string {
 	var scopes []string
 	for _, scheme := range o.Security {

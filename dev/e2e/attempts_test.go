@@ -17,37 +17,51 @@ import (
 // shown asks the workflow of a job how it stands.
 func (s *stack) shown(job store.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
-	s.eventually(time.Minute, "the workflow answers", func() bool { // a busy machine may let a query wait for longer than it may
+	// a busy machine may let a query wait for longer than it may
+	s.eventually(time.Minute, "the workflow answers", func() bool {
 		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answer.Get(&view) == nil
 	})
 	return view
 }
 
-// TestAFailedAttemptIsShown fails an attempt that has streamed for seconds and is to be repeated after minutes: record, workflow, API
-// and details say at once which attempt is next, why, when, and until when.
+// TestAFailedAttemptIsShown fails an attempt that has streamed for seconds and is to be repeated after minutes: record,
+// workflow, API and details say at once which attempt is next, why, when, and until when.
 func TestAFailedAttemptIsShown(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_CHUNK_TIMEOUT": "3s", "STAGECOACH_DELIVERY_RETRY_INTERVAL": "10m"})
+	s := newStack(
+		t, map[string]string{"STAGECOACH_DELIVERY_CHUNK_TIMEOUT": "3s", "STAGECOACH_DELIVERY_RETRY_INTERVAL": "10m"},
+	)
+
 	s.startWorker()
 	s.startAPI()
 	_, token := s.apiUser("Ann", 100)
 	s.telegram.SendMessage(100, "hello")
 	s.file("big.bin", 32<<20)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "stall", AfterBytes: 1 << 20, Times: 1})
-	made := s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": s.listedFile(token, "big.bin")}, "Idempotency-Key", "k").want(t, 201)
+	made := s.call(
+		"POST", "/v1/deliveries", token, map[string]any{"file_id": s.listedFile(token, "big.bin")}, "Idempotency-Key", "k",
+	).want(t, 201)
+
 	path := "/v1/deliveries/" + made["id"].(string)
 	if made["deadline_at"] == nil || made["next_attempt_at"] != nil {
 		t.Errorf("at first the API says %v", made)
 	}
 
 	job := s.jobOf(made["id"].(string))
-	s.eventually(time.Minute, "the workflow shows the stream", func() bool { return s.shown(job).State == string(lifecycle.DeliveryStreaming) })
+	s.eventually(
+		time.Minute, "the workflow shows the stream",
+		func() bool { return s.shown(job).State == string(lifecycle.DeliveryStreaming) },
+	)
 	if deadline := s.shown(job).DeadlineAt; deadline == nil {
 		t.Error("a stream has no deadline")
 	}
+
 	s.eventually(time.Minute, "the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
-	s.eventually(10*time.Second, "the workflow shows that it waits again", func() bool { return s.shown(job).State == string(lifecycle.DeliveryQueued) })
+	s.eventually(
+		10*time.Second, "the workflow shows that it waits again",
+		func() bool { return s.shown(job).State == string(lifecycle.DeliveryQueued) },
+	)
 
 	view, job := s.shown(job), s.reload(job)
 	if view.Attempt != 1 || view.LastError != fault.TelegramTimeout || view.NextAttemptAt == nil || view.DeadlineAt == nil {
@@ -56,21 +70,25 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	if job.NextAttemptAt == nil || time.Until(*job.NextAttemptAt) < 30*time.Second || !job.NextAttemptAt.Equal(*view.NextAttemptAt) {
 		t.Errorf("the next attempt begins at %v, the workflow shows %v", job.NextAttemptAt, view.NextAttemptAt)
 	}
+
 	got := s.call("GET", path, token, nil).want(t, 200)
 	for name, want := range map[string]any{"state": "QUEUED", "attempt": 1.0, "last_error": string(fault.TelegramTimeout)} {
 		if got[name] != want {
 			t.Errorf("the API says that %s is %v, want %v", name, got[name], want)
 		}
 	}
+
 	if got["next_attempt_at"] == nil || got["deadline_at"] == nil {
 		t.Errorf("the API names neither the next attempt nor the end: %v", got)
 	}
+
 	details := s.temporalCLI("workflow", "metadata", "--workflow-id", job.WorkflowID())
 	for _, want := range []string{"QUEUED", "attempt 2 of 3", string(fault.TelegramTimeout), "The next attempt begins at", "Its time ends at"} {
 		if !strings.Contains(details, want) {
 			t.Errorf("the details lack %q: %s", want, details)
 		}
 	}
+
 	if got := s.listed(`WorkflowType="Delivery" AND Stage="STREAMING"`); len(got) != 0 {
 		t.Errorf("operators find it streaming: %v", got)
 	}
@@ -87,8 +105,9 @@ func (s *stack) jobOf(id string) store.Job {
 	return job
 }
 
-// TestALossIsReported freezes a worker in mid-stream while the only other one is busy: the record and the workflow say that the job
-// waits again although nobody can take it, the attempt is counted once, and the frozen worker does no harm when it wakes.
+// TestALossIsReported freezes a worker in mid-stream while the only other one is busy: the record and the workflow say
+// that the job waits again although nobody can take it, the attempt is counted once, and the frozen worker does no harm
+// when it wakes.
 func TestALossIsReported(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
@@ -103,14 +122,18 @@ func TestALossIsReported(t *testing.T) {
 	s.inState(job, lifecycle.DeliveryStreaming)
 
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
-	s.eventually(time.Minute, "the loss is in the record", func() bool { return s.reload(job).State == lifecycle.DeliveryQueued })
+	s.eventually(
+		time.Minute, "the loss is in the record", func() bool { return s.reload(job).State == lifecycle.DeliveryQueued },
+	)
 	if s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatal("the other worker was not busy for long enough")
 	}
+
 	job = s.reload(job)
 	if job.Attempt != 1 || job.LastError != string(fault.WorkerLost) {
 		t.Errorf("the record says %+v", job)
 	}
+
 	s.eventually(30*time.Second, "the workflow shows the loss", func() bool {
 		view := s.shown(job)
 		return view.State == string(lifecycle.DeliveryQueued) && view.Attempt == 1 && view.LastError == fault.WorkerLost
@@ -123,13 +146,14 @@ func TestALossIsReported(t *testing.T) {
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d: the lost one counts once", job.Attempt)
 	}
+
 	s.wantDocument(100, sum)
 	s.wantState(s.ended(busy, 2*time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(101, busySum)
 }
 
-// TestALossAfterTheLastByte loses the worker of a job whose last bytes were out, while no other worker is free to take it: the
-// reconciler ends it.
+// TestALossAfterTheLastByte loses the worker of a job whose last bytes were out, while no other worker is free to take
+// it: the reconciler ends it.
 func TestALossAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
@@ -149,6 +173,7 @@ func TestALossAfterTheLastByte(t *testing.T) {
 	if s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatal("the other worker was not busy for long enough")
 	}
+
 	s.eventually(30*time.Second, "its workflow is over and found", func() bool {
 		return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
 	})
@@ -160,14 +185,22 @@ func (s *stack) deliverActivity(job store.Job) string {
 	var described struct {
 		PendingActivities []struct{ ActivityID string } `json:"pendingActivities"`
 	}
-	must(s, json.Unmarshal([]byte(s.temporalCLI("workflow", "describe", "--workflow-id", job.WorkflowID(), "--output", "json")), &described))
+
+	must(
+		s,
+		json.Unmarshal(
+			[]byte(s.temporalCLI("workflow", "describe", "--workflow-id", job.WorkflowID(), "--output", "json")), &described,
+		),
+	)
+
 	if len(described.PendingActivities) != 1 {
 		s.Fatalf("pending activities: %+v", described)
 	}
 	return described.PendingActivities[0].ActivityID
 }
 
-// TestOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: that costs no attempt.
+// TestOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: that costs no
+// attempt.
 func TestOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, nil)
@@ -180,10 +213,14 @@ func TestOperatorPausesAndResets(t *testing.T) {
 	if got := s.reload(job); got.Attempt != 0 || got.LastError != string(fault.PausedByOperator) {
 		t.Errorf("paused: attempt %d, %s", got.Attempt, got.LastError)
 	}
+
 	s.eventually(30*time.Second, "the workflow says why it waits", func() bool {
 		view := s.shown(job)
-		return view.State == string(lifecycle.DeliveryQueued) && strings.Contains(view.WaitsFor, "operator") && view.Attempt == 0
+		return view.State == string(lifecycle.DeliveryQueued) && strings.Contains(
+			view.WaitsFor, "operator",
+		) && view.Attempt == 0
 	})
+
 	time.Sleep(3 * time.Second)
 	if got := s.reload(job); got.State != lifecycle.DeliveryQueued {
 		t.Errorf("a paused job is %s", got.State)
@@ -207,5 +244,6 @@ func TestOperatorPausesAndResets(t *testing.T) {
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: an operator costs none", job.Attempt)
 	}
+
 	s.wantDocument(100, sum)
 }

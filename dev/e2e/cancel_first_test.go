@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestCancelBeforeBegun cancels a workflow of each workload that no worker has seen yet: its row ends as if it had been cancelled later,
-// and nothing leaves for the outside world.
+// TestCancelBeforeBegun cancels a workflow of each workload that no worker has seen yet: its row ends as if it had been
+// cancelled later, and nothing leaves for the outside world.
 func TestCancelBeforeBegun(t *testing.T) {
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
@@ -28,16 +28,21 @@ func TestCancelBeforeBegun(t *testing.T) {
 	for _, id := range []string{job.WorkflowID(), "task/" + task, load.WorkflowID(), lifecycle.TransactionID(order)} {
 		v.temporalCLI("workflow", "cancel", "--workflow-id", id)
 	}
+
 	v.startWorker()
 	v.wantState(v.ended(job, time.Minute), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
 	v.eventually(time.Minute, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
 	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
 		t.Errorf("the download is %s", load.State)
 	}
+
 	v.orderIs(order, "is cancelled", func(o map[string]any) bool {
 		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"
 	})
-	v.eventually(time.Minute, "all four workflows end", func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 })
+	v.eventually(
+		time.Minute, "all four workflows end",
+		func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 },
+	)
 	if got := v.documents(500); len(got) > 0 {
 		t.Errorf("sent: %+v", got)
 	}
@@ -52,7 +57,8 @@ func TestCancelBeforeBegun(t *testing.T) {
 	}
 }
 
-// orderOfOld makes an order to a wallet that is not the worker's, so that its workflow can be started while no worker runs.
+// orderOfOld makes an order to a wallet that is not the worker's, so that its workflow can be started while no worker
+// runs.
 func (v *restoreRig) orderOfOld() string {
 	v.Helper()
 	wallet, hash := "0:"+digest("an old wallet"), digest("an old order")
@@ -62,6 +68,7 @@ func (v *restoreRig) orderOfOld() string {
 		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", LT: 10, Hash: hash, At: time.Now(),
 		In: store.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 	}}, time.Now())
+
 	must(v, err)
 	must(v, v.orders.Start(v.Context(), hash))
 	return hash

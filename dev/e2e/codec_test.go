@@ -17,12 +17,16 @@ func payloadKey(id string) string {
 	return id + ":" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], codec.KeySize)))
 }
 
-// payloads reads a workflow's history with the temporal CLI: which keys its payloads are encrypted with, "" for plain ones,
-// and all their bytes. Search attributes do not count.
+// payloads reads a workflow's history with the temporal CLI: which keys its payloads are encrypted with, "" for plain
+// ones, and all their bytes. Search attributes do not count.
 func (s *stack) payloads(workflowID string, options ...string) (keys map[string]int, content string) {
 	s.Helper()
 	var history any
-	printed := s.temporalCLI(append([]string{"workflow", "show", "--workflow-id", workflowID, "--output", "json", "--no-json-shorthand-payloads"}, options...)...)
+	printed := s.temporalCLI(append(
+		[]string{"workflow", "show", "--workflow-id", workflowID, "--output", "json", "--no-json-shorthand-payloads"},
+		options...,
+	)...)
+
 	must(s, json.Unmarshal([]byte(printed), &history))
 	keys = map[string]int{}
 	text := func(value any) string {
@@ -31,6 +35,7 @@ func (s *stack) payloads(workflowID string, options ...string) (keys map[string]
 		must(s, err)
 		return string(decoded)
 	}
+
 	var walk func(any)
 	walk = func(value any) {
 		switch value := value.(type) {
@@ -51,6 +56,7 @@ func (s *stack) payloads(workflowID string, options ...string) (keys map[string]
 			}
 		}
 	}
+
 	walk(history)
 	return keys, content
 }
@@ -70,6 +76,7 @@ func TestEncryptedPayloads(t *testing.T) {
 		worker = s.startWorker()
 		s.startAPI()
 	}
+
 	ann := s.member("Ann")
 	space := ann.workspace(map[string]any{})
 	task := ann.batch(space, map[string]any{"ref": "one", "title": "planted title"})["one"]
@@ -87,14 +94,19 @@ func TestEncryptedPayloads(t *testing.T) {
 		}
 		ann.call("POST", "/v1/tasks/"+task+"/"+action, ann.token, body).want(t, http.StatusOK)
 	}
+
 	says("claim", "", "planted one")
 	fresh := ann.batch(space, map[string]any{"ref": "two", "title": "planted title"})["two"]
-	s.eventually(20*time.Second, "the new task's workflow has begun", func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 })
+	s.eventually(
+		20*time.Second, "the new task's workflow has begun",
+		func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 },
+	)
 	if keys, _ := s.payloads("task/" + fresh); keys[""] != 0 || keys["k1"] == 0 {
 		t.Errorf("a task of after the introduction: %v", keys)
 	}
 
-	// The rotation goes wrong: processes encrypt with k2 while one of two workers does not know it. Nothing fails for good.
+	// The rotation goes wrong: processes encrypt with k2 while one of two workers does not know it. Nothing fails for
+	// good.
 	old := worker
 	s.api.stop()
 	s.env["STAGECOACH_PAYLOAD_KEYS"] = payloadKey("k2") + "," + payloadKey("k1")
@@ -103,6 +115,7 @@ func TestEncryptedPayloads(t *testing.T) {
 	lacks := func() bool {
 		return strings.Contains(s.log.String(), "configure it on every worker before the first process encrypts with it")
 	}
+
 	several := []string{fresh}
 	for round := 0; !lacks() && round < 10; round++ {
 		for _, id := range ann.batch(space, map[string]any{"ref": "a", "title": "planted title"}, map[string]any{"ref": "b", "title": "planted title"}) {
@@ -114,9 +127,11 @@ func TestEncryptedPayloads(t *testing.T) {
 			})
 		}
 	}
+
 	if !lacks() {
 		t.Error("the worker does not say what it lacks")
 	}
+
 	old.stop()
 	says("status", "BLOCKED", "planted two")
 	says("status", "IN_PROGRESS", "planted two")
@@ -124,11 +139,13 @@ func TestEncryptedPayloads(t *testing.T) {
 	for _, id := range several {
 		ann.does("status", id, "DONE").want(t, http.StatusOK)
 	}
+
 	for _, id := range []string{id, "task/" + fresh} {
 		s.eventually(20*time.Second, id+" is over", func() bool {
 			return len(s.listed(`WorkflowId="`+id+`" AND ExecutionStatus="Completed"`)) == 1
 		})
 	}
+
 	if keys, _ := s.payloads(id); keys[""] == 0 || keys["k1"] == 0 || keys["k2"] == 0 {
 		t.Errorf("a task that saw it all: %v", keys)
 	}
@@ -142,14 +159,17 @@ func TestEncryptedPayloads(t *testing.T) {
 	if !strings.Contains(decoded, `"because"`) || !strings.Contains(decoded, `"state"`) || keys["k1"]+keys["k2"] != 0 {
 		t.Errorf("not readable with the codec: %v %s", keys, decoded)
 	}
+
 	described := []string{"workflow", "describe", "--workflow-id", "task/" + fresh}
 	if raw, decoded := s.temporalCLI(described...), s.temporalCLI(append(described, reader...)...); strings.Contains(raw, "Task "+fresh) || !strings.Contains(decoded, "Task "+fresh) || !strings.Contains(raw, "Stage") {
 		t.Errorf("described: %s\nand decoded: %s", raw, decoded)
 	}
+
 	query := append([]string{"workflow", "query", "--type", "state", "--workflow-id", "task/" + fresh}, reader...)
 	if got := s.temporalCLI(query...); !strings.Contains(got, "DONE") {
 		t.Errorf("the query says %s", got)
 	}
+
 	details := append([]string{"workflow", "metadata", "--workflow-id", "task/" + fresh}, reader...)
 	if got := s.temporalCLI(details...); !strings.Contains(got, "DONE") {
 		t.Errorf("the current details are %s", got)

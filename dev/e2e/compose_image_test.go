@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestProductionHoldsNoStandIns shows that stand-ins are in the image for development alone, and that no service of production
-// runs from it.
+// TestProductionHoldsNoStandIns shows that stand-ins are in the image for development alone, and that no service of
+// production runs from it.
 func TestProductionHoldsNoStandIns(t *testing.T) {
 	t.Parallel()
 	stages := dockerStages(t)
@@ -64,6 +64,7 @@ func dockerStages(t *testing.T) (stages []dockerStage) {
 			last.lines = append(last.lines, line)
 		}
 	}
+
 	return stages
 }
 

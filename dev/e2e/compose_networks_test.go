@@ -41,6 +41,7 @@ func TestComposeNetworks(t *testing.T) {
 			}
 		}
 	}
+
 	for _, name := range []string{"record", "temporal"} {
 		if !c.Networks[name].Internal {
 			t.Errorf("the network %s leads to the outside", name)
@@ -59,8 +60,8 @@ func (composed) meet(a, b composedService) bool {
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs what the compose file runs before qBittorrent starts, on the settings of a volume that
-// 0.1.0 has left behind, and then the real qBittorrent: it takes the password, and nobody without it.
+// TestComposeQBittorrentPassword runs what the compose file runs before qBittorrent starts, on the settings of a volume
+// that 0.1.0 has left behind, and then the real qBittorrent: it takes the password, and nobody without it.
 func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {
@@ -75,21 +76,27 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	settings := filepath.Join(dir, "qBittorrent", "config", "qBittorrent.conf")
 	must(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	must(t, os.WriteFile(settings, []byte(strings.Join([]string{
-		"[LegalNotice]", "Accepted=true", "[Preferences]", `WebUI\AuthSubnetWhitelistEnabled=true`, `WebUI\AuthSubnetWhitelist=0.0.0.0/0, ::/0`,
-		`WebUI\Address=127.0.0.1`, `WebUI\Port=` + strconv.Itoa(port), "[BitTorrent]", `Session\Interface=lo`, `Session\DHTEnabled=false`, "",
+		"[LegalNotice]", "Accepted=true", "[Preferences]", `WebUI\AuthSubnetWhitelistEnabled=true`,
+		`WebUI\AuthSubnetWhitelist=0.0.0.0/0, ::/0`,
+		`WebUI\Address=127.0.0.1`, `WebUI\Port=` + strconv.Itoa(port), "[BitTorrent]", `Session\Interface=lo`,
+		`Session\DHTEnabled=false`, "",
 	}, "\n")), 0o644))
+
 	secret := filepath.Join(dir, "secret")
 
 	prepare := func(password string) {
 		must(t, os.WriteFile(secret, []byte(password+"\n"), 0o400))
 		must(t, os.Chmod(secret, 0o600))
-		script := strings.NewReplacer("/config/qBittorrent/qBittorrent.conf", settings, "/run/secrets/qbittorrent_password", secret).Replace(composeConfig(t, "qbittorrent_settings"))
+		script := strings.NewReplacer(
+			"/config/qBittorrent/qBittorrent.conf", settings, "/run/secrets/qbittorrent_password", secret,
+		).Replace(composeConfig(t, "qbittorrent_settings"))
 		command := exec.Command("sh", "-euc", script)
 		command.Env = append(os.Environ(), "QBITTORRENT_USERNAME=admin")
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("the script fails: %v\n%s", err, out)
 		}
 	}
+
 	prepare("an older password")
 	prepare("the new password")
 
@@ -107,13 +114,16 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	version := func() int { return statusOf(ctx, base+"/api/v2/app/version") }
 	for version() == 0 && ctx.Err() == nil {
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	if got := version(); got != http.StatusForbidden {
 		t.Errorf("without a password qBittorrent answers %d", got)
 	}
+
 	login := func(password string) bool {
 		answer, err := http.PostForm(base+"/api/v2/auth/login", url.Values{"username": {"admin"}, "password": {password}})
 		must(t, err)

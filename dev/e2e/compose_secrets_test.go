@@ -25,8 +25,8 @@ func composeConfig(t *testing.T, name string) string {
 	return strings.ReplaceAll(file.Configs[name].Content, "$$", "$")
 }
 
-// TestSampleValuesStopTheServices goes through all that .env.example has a sample secret for: our programs refuse it, or the service that
-// takes it is not started.
+// TestSampleValuesStopTheServices goes through all that .env.example has a sample secret for: our programs refuse it,
+// or the service that takes it is not started.
 func TestSampleValuesStopTheServices(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -35,6 +35,7 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 	for _, setting := range config.Settings() {
 		ours = append(ours, setting.Name)
 	}
+
 	refused := map[string]bool{}
 	for name, service := range c.Services {
 		if len(service.Entrypoint) < 4 || service.Entrypoint[1] != "/refuse-sample.sh" {
@@ -47,6 +48,7 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 		}
 		refused[variable] = true
 	}
+
 	for variable, value := range values {
 		if strings.Contains(value, "change-me") && !slices.Contains(ours, variable) && !refused[variable] {
 			t.Errorf("the sample value of %s stops nothing", variable)
@@ -57,7 +59,9 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 	must(t, os.WriteFile(script, []byte(composeConfig(t, "refuse_sample")), 0o600))
 	for value, starts := range map[string]bool{"": false, "change-me-1": false, values["GRAFANA_PASSWORD"]: false, "kept to ourselves": true} {
 		must(t, os.WriteFile(secret, []byte(value), 0o600))
-		out, err := exec.CommandContext(t.Context(), "sh", script, "A_PASSWORD", secret, "echo", "runs with", "its words").CombinedOutput()
+		out, err := exec.CommandContext(
+			t.Context(), "sh", script, "A_PASSWORD", secret, "echo", "runs with", "its words",
+		).CombinedOutput()
 		said := string(out)
 		if starts != (err == nil && said == "runs with its words\n") || !starts && !strings.HasPrefix(said, "A_PASSWORD is ") {
 			t.Errorf("with %q: %v, %s", value, err, said)
@@ -65,20 +69,27 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 	}
 }
 
-// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with that and what every process needs.
+// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with that and what every process
+// needs.
 func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.dev")
 	payments := readCompose(t, values).Services["payments"]
-	want := []string{"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key", "toncenter_2_api_key", "toncenter_api_key"}
+	want := []string{
+		"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key", "toncenter_2_api_key",
+		"toncenter_api_key",
+	}
+
 	var got []string
 	for _, secret := range payments.Secrets {
 		got = append(got, secret.Source)
 	}
+
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("payments holds %v, want %v", got, want)
 	}
+
 	for name, file := range payments.Environment {
 		if source, secret := strings.CutPrefix(file, "/run/secrets/"); secret && !slices.Contains(got, source) {
 			t.Errorf("%s names %s, which is not there", name, file)

@@ -79,8 +79,10 @@ func readCompose(t *testing.T, env map[string]string) (c composed) {
 		case value == "":
 			return parts[3]
 		}
+
 		return value
 	})
+
 	must(t, yaml.Unmarshal([]byte(full), &c))
 	return c
 }
@@ -91,6 +93,7 @@ func readEnv(t *testing.T, name string) (values map[string]string, known []strin
 	text, err := os.ReadFile("../../" + name)
 	must(t, err)
 	values = map[string]string{}
+
 	for line := range strings.Lines(string(text)) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
 		if !ok {
@@ -101,6 +104,7 @@ func readEnv(t *testing.T, name string) (values map[string]string, known []strin
 			values[key] = value
 		}
 	}
+
 	return values, known
 }
 
@@ -115,11 +119,13 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	elsewhere := []string{
 		"STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
 	}
+
 	for _, parts := range variable.FindAllStringSubmatch(string(text), -1) {
 		if parts[1] != "" && !slices.Contains(known, parts[1]) && !slices.Contains(elsewhere, parts[1]) {
 			t.Errorf("%s is not in .env.example", parts[1])
 		}
 	}
+
 	// The compose tool starts no service with a secret whose variable is not set; it may be empty.
 	for _, file := range []string{".env.example", ".env.dev"} {
 		set, _ := readEnv(t, file)
@@ -129,17 +135,20 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 			}
 		}
 	}
+
 	profiles := []string{"telegram", "downloads", "observability", "dev"}
 	for name, service := range c.Services {
 		_, tag, pinned := strings.Cut(service.Image, ":")
 		if !pinned || tag == "latest" || !strings.ContainsAny(tag, "0123456789") {
 			t.Errorf("%s: the image %q is not pinned", name, service.Image)
 		}
+
 		for _, profile := range service.Profiles {
 			if !slices.Contains(profiles, profile) {
 				t.Errorf("%s: nobody knows of the profile %q", name, profile)
 			}
 		}
+
 		for _, secret := range service.Secrets {
 			if _, there := c.Secrets[secret.Source]; !there {
 				t.Errorf("%s: there is no secret %q", name, secret.Source)
@@ -174,6 +183,7 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 	for _, setting := range config.Settings() {
 		values[setting.Name] = "given-" + setting.Name
 	}
+
 	values["STAGECOACH_TON_KEY_FILE"] = "/run/secrets/ton_key"
 	c := readCompose(t, values)
 
@@ -193,14 +203,15 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 				t.Errorf("%s: the secret %s stands in the environment", name, setting.Name)
 			}
 		}
+
 		if given == 0 && !slices.Contains(made, setting.Name) {
 			t.Errorf("%s has no effect in .env", setting.Name)
 		}
 	}
 }
 
-// containers run services of the compose file as processes of this machine: the same commands with the same environment,
-// where only addresses and paths are others.
+// containers run services of the compose file as processes of this machine: the same commands with the same
+// environment, where only addresses and paths are others.
 type containers struct {
 	*stack
 	composed
@@ -222,9 +233,14 @@ func composeDemo(t *testing.T) *containers {
 	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 	d.composed = readCompose(t, d.values)
 
-	d.others = []string{"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t), "temporal:7233", s.temporal.Address}
+	d.others = []string{
+		"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t),
+		"temporal:7233", s.temporal.Address,
+	}
+
 	for _, place := range []string{
-		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082", "standin-qbittorrent:8083",
+		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082",
+		"standin-qbittorrent:8083",
 		"standin-toncenter:8084", "standin-toncenter-2:8086", "standin-fragment:8085",
 	} {
 		free, err := servers.FreePort()
@@ -234,6 +250,7 @@ func composeDemo(t *testing.T) *containers {
 		host, port, _ := strings.Cut(place, ":")
 		d.own[host] = append(d.own[host], "0.0.0.0:"+port, address, "127.0.0.1:"+port, address)
 	}
+
 	for _, folder := range []string{"/standins", "/spool"} {
 		must(t, os.Mkdir(d.dir+folder, 0o755))
 		d.others = append(d.others, folder, d.dir+folder)
@@ -253,31 +270,45 @@ func (d *containers) command(name string) *exec.Cmd {
 	if !there || service.Image != ourImage && service.Image != devImage {
 		d.Fatalf("%s is no service of ours", name)
 	}
+
 	secrets := filepath.Join(d.dir, "secrets-"+name)
 	must(d, os.RemoveAll(secrets))
 	must(d, os.Mkdir(secrets, 0o700))
 	for _, secret := range service.Secrets {
-		must(d, os.WriteFile(filepath.Join(secrets, secret.Source), []byte(d.values[d.Secrets[secret.Source].Environment]), 0o400))
+		must(
+			d,
+			os.WriteFile(filepath.Join(secrets, secret.Source), []byte(d.values[d.Secrets[secret.Source].Environment]), 0o400),
+		)
 	}
+
 	here := d.here(name)
 	var args []string
 	for _, arg := range service.Command {
 		args = append(args, here.Replace(arg))
 	}
+
 	path, err := exec.LookPath(filepath.Join(programs, args[0]))
 	if err != nil {
 		path, err = exec.LookPath(args[0])
 		must(d, err)
 	}
+
 	command := exec.Command(path, args[1:]...)
 	// As the Dockerfile has it.
-	image := map[string]string{"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_API_METRICS_ADDR": "0.0.0.0:9092", "STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool"}
+	image := map[string]string{
+		"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_API_METRICS_ADDR": "0.0.0.0:9092",
+		"STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool",
+	}
+
 	for _, env := range []map[string]string{image, service.Environment} {
 		for key, value := range env {
 			command.Env = append(command.Env, key+"="+strings.ReplaceAll(here.Replace(value), "/run/secrets", secrets))
 		}
 	}
-	command.Env = append(command.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ADMIN_TOKEN_FILE="+secrets+"/admin_token", "HOME="+d.dir)
+
+	command.Env = append(
+		command.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ADMIN_TOKEN_FILE="+secrets+"/admin_token", "HOME="+d.dir,
+	)
 	return command
 }
 
@@ -319,9 +350,13 @@ func (d *containers) healthy(name string) {
 // serves fails the test unless the service's metrics are there, under the address that Prometheus scrapes.
 func (d *containers) serves(name string, metrics ...string) {
 	d.Helper()
-	response, err := http.Get("http://" + d.here(name).Replace(map[string]string{"worker": "worker:9090", "payments": "payments:9090", "api": "api:9092"}[name]) + "/metrics")
+	response, err := http.Get("http://" + d.here(name).Replace(map[string]string{
+		"worker": "worker:9090", "payments": "payments:9090", "api": "api:9092",
+	}[name]) + "/metrics")
+
 	must(d, err)
 	defer response.Body.Close()
+
 	text, err := io.ReadAll(response.Body)
 	must(d, err)
 	for _, metric := range metrics {
@@ -341,6 +376,7 @@ func TestComposeDemo(t *testing.T) {
 			d.up(name)
 		}
 	}
+
 	d.up("worker")
 	d.up("payments")
 	d.up("api")
@@ -351,20 +387,29 @@ func TestComposeDemo(t *testing.T) {
 	if _, err := exec.LookPath("wget"); err != nil {
 		t.Skip("the demo itself needs wget: make test-deps")
 	}
+
 	d.once("demo", 3*time.Minute)
 	d.serves("worker", "temporal_num_pollers{", "temporal_activity_execution_latency_seconds_bucket{", `task_transitions_total{action="claim"} 1`,
 		`tasks_ended_total{state="DONE"} 1`, `downloads_ended_total{result="completed"} 1`)
-	d.serves("payments", "temporal_num_pollers{", "transactions_started_total 1", `transactions_ended_total{result="processed"} 1`)
+	d.serves(
+		"payments", "temporal_num_pollers{", "transactions_started_total 1", `transactions_ended_total{result="processed"} 1`,
+	)
 	d.serves("api", "temporal_request_latency_seconds_bucket{", "tasks_created_total 1", `tasks_in_status_current{status="DONE"} 1`,
 		"chain_lag_seconds ", "wallet_balance_ton ", "worker_heartbeat_age_seconds ")
 	if !strings.Contains(d.log.String(), "== all four have ended as they should") {
 		t.Error("the demo has not come to its end")
 	}
+
 	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
 	d.wantTrace(d.traces, []string{
-		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder", "fragment searchStarsRecipient",
+		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder",
+		"fragment searchStarsRecipient",
 		"RunActivity:VerifyDeposit", "RunActivity:PayOrder", "toncenter broadcast",
 	}, secrets)
+
 	d.wantTrace(d.traces, []string{"POST /v1/tasks/{id}/claim", "HandleUpdate:claim"}, secrets)
-	d.wantTrace(d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent", "qbittorrent add"}, secrets)
+	d.wantTrace(
+		d.traces, []string{"POST /v1/downloads", "RunWorkflow:Download", "RunActivity:AddTorrent", "qbittorrent add"},
+		secrets,
+	)
 }

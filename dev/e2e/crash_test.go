@@ -28,10 +28,13 @@ func (s *stack) slow(bytesPerSecond int64) {
 // inState waits until a job is in a state.
 func (s *stack) inState(job store.Job, state lifecycle.DeliveryState) {
 	s.Helper()
-	s.eventually(20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state })
+	s.eventually(
+		20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
+	)
 }
 
-// streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a second.
+// streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a
+// second.
 func (s *stack) streaming(size, perSecond int) (job store.Job, sum string) {
 	s.Helper()
 	file, sum := s.file("big.bin", size<<20)
@@ -57,10 +60,15 @@ func TestWorkerKilled(t *testing.T) {
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d, want 1: the lost try counts", job.Attempt)
 	}
-	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started", "streaming_started", "delivered"}
+
+	want := []string{
+		"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started",
+		"streaming_started", "delivered",
+	}
 	if got := s.events(job); !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
+
 	t.Logf("delivered %s after the kill", time.Since(killed).Round(time.Millisecond))
 }
 
@@ -114,6 +122,7 @@ func TestFenced(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), database)
 	must(t, err)
 	defer conn.Close(context.Background())
+
 	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
 	must(t, err)
 	job = s.ended(job, 30*time.Second)
@@ -126,7 +135,9 @@ func TestFenced(t *testing.T) {
 
 // uploads lists the requests that send documents, those under way too.
 func (s *stack) uploads() []sim.Request {
-	return slices.DeleteFunc(s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") })
+	return slices.DeleteFunc(
+		s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") },
+	)
 }
 
 // TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
@@ -206,6 +217,7 @@ func TestCancel(t *testing.T) {
 	if _, err := s.deliveries.Cancel(t.Context(), user, streaming.ID); fault.CodeOf(err) != fault.InvalidTransition {
 		t.Errorf("cancelling an ended job gave %v", err)
 	}
+
 	stranger := s.user(101)
 	if _, err := s.deliveries.Cancel(t.Context(), stranger, streaming.ID); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("cancelling somebody else's job gave %v", err)
@@ -243,6 +255,7 @@ func TestExpires(t *testing.T) {
 		}
 		return first.State == lifecycle.DeliveryStreaming
 	})
+
 	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), lifecycle.DeliveryExpired, string(fault.NotClaimedInTime))
 	s.wantState(s.ended(first, 30*time.Second), lifecycle.DeliveryDelivered, "")
 }
@@ -279,17 +292,20 @@ func TestResend(t *testing.T) {
 		}
 		return n
 	}
+
 	first, second, third := s.user(100), s.user(101), s.user(102)
 	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 1 {
 		t.Errorf("%d downloads, want 1: known content moves no bytes", n)
 	}
+
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "wrong_file_id", Times: 1})
 	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 2 {
 		t.Errorf("%d downloads, want 2: a refused file_id falls back to streaming", n)
 	}
+
 	for _, chat := range []int64{100, 101, 102} {
 		s.wantDocument(chat, sum)
 	}
@@ -307,6 +323,7 @@ func TestFairness(t *testing.T) {
 		file, _ := s.file(fmt.Sprintf("file-%d.bin", i), 20<<10)
 		shelf = append(shelf, file)
 	}
+
 	var jobs []store.Job
 	for u := range users { // all of the first user's first, then all of the second's …
 		user := s.user(int64(200 + u))
@@ -314,18 +331,22 @@ func TestFairness(t *testing.T) {
 			jobs = append(jobs, s.deliver(user, file))
 		}
 	}
+
 	allAsked := len(s.claims())
 	for _, job := range jobs {
 		s.wantState(s.ended(job, 2*time.Minute), lifecycle.DeliveryDelivered, "")
 	}
+
 	var claims []int64
-	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool { // other tests' transactions may hold some up
+	// other tests' transactions may hold some up
+	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool {
 		claims = s.claims()
 		return len(claims) >= users*files
 	})
 	if len(claims) != users*files {
 		t.Fatalf("%d claims, want %d", len(claims), users*files)
 	}
+
 	// In three rounds of turns everybody who still waits is served about three times.
 	waiting := count(claims[allAsked:])
 	round := claims[allAsked:min(allAsked+3*len(waiting), len(claims))]
@@ -336,9 +357,11 @@ func TestFairness(t *testing.T) {
 			least, most = min(least, served), max(most, served)
 		}
 	}
+
 	if least < 1 || most > 5*least {
 		t.Errorf("in three rounds somebody was served %d times and somebody %d times: %v", least, most, round)
 	}
+
 	for user, n := range count(claims) {
 		if documents := len(s.documents(199 + user)); n != files || documents != files {
 			t.Errorf("user %d: %d claims and %d documents, want %d", user, n, documents, files)
@@ -376,6 +399,7 @@ func TestRepeatedRequests(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("once.bin", 1000)
 	results := make(chan store.Job, 20)
+
 	for range cap(results) {
 		go func() {
 			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", store.SourceBot)
@@ -385,12 +409,14 @@ func TestRepeatedRequests(t *testing.T) {
 			results <- job
 		}()
 	}
+
 	first := <-results
 	for range cap(results) - 1 {
 		if job := <-results; job.ID != first.ID {
 			t.Errorf("job %d beside job %d", job.ID, first.ID)
 		}
 	}
+
 	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if first.IdempotencyKey != service.DeliveryKey(user.ID, file.ID, "the-nonce") {

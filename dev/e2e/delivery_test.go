@@ -30,7 +30,8 @@ func TestNames(t *testing.T) {
 	s := newStack(t, nil)
 	s.startWorker()
 	for i, name := range []string{
-		`quotes "and' back\slashes`, "control \x1b\t\n signs", "emoji 🎬👩‍👩‍👧", "percent %2F %25", strings.Repeat("я", 127) + "x", " leading and trailing ", "-rf", "#?&=;",
+		`quotes "and' back\slashes`, "control \x1b\t\n signs", "emoji 🎬👩‍👩‍👧", "percent %2F %25",
+		strings.Repeat("я", 127) + "x", " leading and trailing ", "-rf", "#?&=;",
 	} {
 		user := s.user(int64(300 + i))
 		file, sum := s.file(name, 1000)

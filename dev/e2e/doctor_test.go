@@ -65,6 +65,7 @@ func (p *practice) shell(command string, env ...string) (code int, out string) {
 	shell.Env = append(env,
 		"PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"STAGECOACH_API_URL="+p.apiURL, "STAGECOACH_TOKEN="+adminToken)
+
 	text, err := shell.CombinedOutput()
 	if _, ended := err.(*exec.ExitError); err != nil && !ended {
 		p.Fatal(err)
@@ -95,6 +96,7 @@ func (p *practice) wants(what string, code int, lines ...string) {
 			p.Logf("%s: exit code %d\n%s", what, got, out)
 		}
 	})
+
 	p.eventually(patience, what, func() bool {
 		got, out = p.examine()
 		missing := func(line string) bool { return !regexp.MustCompile(`(?m)^` + line).MatchString(out) }
@@ -109,6 +111,7 @@ func (p *practice) calls() (renewals, purchases int) {
 			renewals++
 		}
 	}
+
 	for _, r := range p.fragment.Requests() {
 		if slices.Contains([]string{"initBuyStarsRequest", "getBuyStarsLink", "confirmReq"}, r.Call) {
 			purchases++
@@ -137,7 +140,8 @@ func TestDoctor(t *testing.T) {
 	all := []string{
 		api + `postgresql\s+works\s+\S+ in \S+\s+PostgreSQL \d+\.\d+, schema \d+`, worker + `postgresql\s+works`,
 		api + `temporal\s+works\s+namespace practice\s+Temporal 1\.`, worker + `temporal\s+works`,
-		api + `telegram\s+works\s+@stagecoach_stand_in_bot \(7000000001\)\s+a Bot API server of its own: files up to 2000 MB`, worker + `telegram\s+works`,
+		api + `telegram\s+works\s+@stagecoach_stand_in_bot \(7000000001\)\s+a Bot API server of its own: files up to 2000 MB`,
+		worker + `telegram\s+works`,
 		api + `yandex\s+works\s+account \d+\s+disk:/, the token is renewed by itself`, worker + `yandex\s+works`,
 		worker + `qbittorrent\s+works\s+logged in\s+qBittorrent v4\.5\.2`,
 		worker + `queues\s+works\s+stagecoach, delivery, torrents`, worker + `queues\s+works\s+quotes, payments`,
@@ -145,6 +149,7 @@ func TestDoctor(t *testing.T) {
 		worker + `wallet\s+works\s+` + wallet + `\s+\S+ GRAM, V5R1`,
 		worker + `fragment\s+works\s+` + wallet + `\s+the session is connected to the wallet`,
 	}
+
 	p.wants("all is well", 0, all...)
 	renewed, _ := p.calls()
 
@@ -158,6 +163,7 @@ func TestDoctor(t *testing.T) {
 	if code, out := p.shell("starter files"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
+
 	p.wants("the token is renewed by its use", 0, all...)
 
 	settings := p.fragment.CurrentSettings()
@@ -231,6 +237,7 @@ func TestFirstDay(t *testing.T) {
 		"FILE_NAME": "a-file.bin", "FILE_ID": p.listedFile(token, "a-file.bin"), "USER_TOKEN": token, "TELEGRAM_ID": "777000556",
 		"WORKSPACE": "1", "BOOK": "1", "MAGNET": made.Magnet(),
 	}
+
 	var env []string
 	for name, value := range values {
 		env = append(env, name+"="+value)

@@ -42,11 +42,13 @@ func (s *stack) call(method, path, token string, body any, headers ...string) an
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return answer{}
 	}
 	defer response.Body.Close()
+
 	text, err := io.ReadAll(response.Body)
 	must(s, err)
 	s.answers.mu.Lock()
@@ -56,6 +58,7 @@ func (s *stack) call(method, path, token string, body any, headers ...string) an
 	if err := json.Unmarshal(text, &got.body); err != nil && len(text) > 0 {
 		s.Fatalf("%s %s answered %d with %q", method, path, got.status, text)
 	}
+
 	return got
 }
 
@@ -109,11 +112,13 @@ func TestThroughHTTP(t *testing.T) {
 	ask := func(key string) answer {
 		return s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", key)
 	}
+
 	made := ask("one").want(t, 201)
 	again := ask("one").want(t, 200)
 	if made["id"] != again["id"] {
 		t.Errorf("one key made deliveries %v and %v", made["id"], again["id"])
 	}
+
 	path := "/v1/deliveries/" + made["id"].(string)
 	s.eventually(20*time.Second, "it is delivered", func() bool {
 		return s.call("GET", path, token, nil).want(t, 200)["state"] == "DELIVERED"
@@ -126,6 +131,7 @@ func TestThroughHTTP(t *testing.T) {
 	if got := s.call("POST", path+"/cancel", token, nil).want(t, 409)["code"]; got != "INVALID_TRANSITION" {
 		t.Errorf("cancelling a delivered job: %v", got)
 	}
+
 	s.call("GET", path, stranger, nil).want(t, 404)
 	s.call("POST", path+"/cancel", stranger, nil).want(t, 404)
 	s.call("GET", "/v1/status", token, nil).want(t, 403)
@@ -134,11 +140,14 @@ func TestThroughHTTP(t *testing.T) {
 	for _, item := range s.call("GET", "/v1/audit", adminToken, nil).want(t, 200)["items"].([]any) {
 		refused = refused || item.(map[string]any)["outcome"] == "refused"
 	}
+
 	if !refused {
 		t.Error("a user's try to see the status is not in the audit log")
 	}
+
 	s.wantTrace(traces, []string{
-		"POST /v1/deliveries", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "StartActivity:Deliver", "RunActivity:Deliver", "yandex open", "telegram sendDocument",
+		"POST /v1/deliveries", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "StartActivity:Deliver",
+		"RunActivity:Deliver", "yandex open", "telegram sendDocument",
 	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }
 
@@ -159,6 +168,7 @@ func (s *stack) follow(token string) func() []string {
 			if !ok {
 				continue
 			}
+
 			var event struct {
 				Type string `json:"type"`
 			}
@@ -169,6 +179,7 @@ func (s *stack) follow(token string) func() []string {
 			}
 		}
 	}()
+
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -190,6 +201,7 @@ func (s *stack) press(user int64, text string) {
 				}
 			}
 		}
+
 		return false
 	})
 }
@@ -231,6 +243,7 @@ func TestThroughBot(t *testing.T) {
 			return e.Door == store.DoorBot && e.Outcome == store.OutcomeRefused
 		})
 	})
+
 	s.wantTrace(traces, []string{"bot /files", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "RunActivity:Deliver", "telegram sendDocument"},
 		[]string{"кино", botToken, adminToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }

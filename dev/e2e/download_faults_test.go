@@ -34,10 +34,10 @@ type workerRestarts struct{ stops, kills int }
 // maxKills bounds the time that the test takes: until a killed worker is missed, seconds pass.
 const maxKills = 2
 
-// TestDownloadFaults draws random sequences of troubles: qBittorrent is away, restarts, forgets torrents, answers with errors or
-// not at all; torrents break, or are removed by hand; people cancel; the worker is restarted or killed. Then all is well
-// again. Every download comes to one end, on which record, Temporal and qBittorrent agree, and nothing else is touched.
-// STAGECOACH_FAULTS_TIME sets how long it goes on.
+// TestDownloadFaults draws random sequences of troubles: qBittorrent is away, restarts, forgets torrents, answers with
+// errors or not at all; torrents break, or are removed by hand; people cancel; the worker is restarted or killed. Then
+// all is well again. Every download comes to one end, on which record, Temporal and qBittorrent agree, and nothing else
+// is touched. STAGECOACH_FAULTS_TIME sets how long it goes on.
 func TestDownloadFaults(t *testing.T) {
 	t.Parallel()
 	stand := newStandIn(t)
@@ -45,29 +45,42 @@ func TestDownloadFaults(t *testing.T) {
 	l.careless = true
 	l.startWorker()
 	lasts := 30 * time.Second
+
 	if text := os.Getenv("STAGECOACH_FAULTS_TIME"); text != "" {
 		var err error
 		lasts, err = time.ParseDuration(text)
 		must(t, err)
 	}
+
 	deadline := time.Now().Add(lasts)
 	rounds, ends, restarts := 0, map[string]int{}, &workerRestarts{}
 	rapid.Check(t, func(r *rapid.T) {
 		if time.Now().After(deadline) {
 			return
 		}
+
 		rounds++
 		round := &troubled{library: l, T: r, stand: stand, reader: l.reader(), restarts: restarts}
 		for i := range rapid.IntRange(1, 3).Draw(r, "torrents") {
-			kind := rapid.SampledFrom([]torrentsim.TorrentKind{torrentsim.TorrentV1, torrentsim.TorrentV2, torrentsim.TorrentHybrid}).Draw(r, "kind")
-			round.made = append(round.made, l.torrent(fmt.Sprintf("round-%d-%d.epub", rounds, i), torrentsim.TorrentSpec{NoSeed: true, Kind: kind, Size: 1 << 16}))
+			kind := rapid.SampledFrom([]torrentsim.TorrentKind{
+				torrentsim.TorrentV1, torrentsim.TorrentV2, torrentsim.TorrentHybrid,
+			}).Draw(r, "kind")
+			round.made = append(
+				round.made,
+				l.torrent(
+					fmt.Sprintf("round-%d-%d.epub", rounds, i), torrentsim.TorrentSpec{NoSeed: true, Kind: kind, Size: 1 << 16},
+				),
+			)
 		}
+
 		for range rapid.IntRange(1, 4).Draw(r, "downloads") {
 			round.ask()
 		}
+
 		for range rapid.IntRange(5, 20).Draw(r, "steps") {
 			round.step()
 		}
+
 		round.heal()
 		var troubles []string
 		for _, job := range round.jobs {
@@ -75,13 +88,16 @@ func TestDownloadFaults(t *testing.T) {
 			troubles = append(troubles, round.disagreements(job)...)
 			ends[fmt.Sprintf("%s %s", job.State, reasonOf(job))]++
 		}
+
 		if trouble := round.leftOver(); trouble != "" {
 			troubles = append(troubles, trouble)
 		}
+
 		if len(troubles) > 0 {
 			r.Fatalf("%s\nafter: %s", strings.Join(troubles, "\n"), strings.Join(round.log, ", "))
 		}
 	})
+
 	t.Logf("%d rounds, %d worker restarts, %d kills: %v", rounds, restarts.stops, restarts.kills, ends)
 }
 
@@ -117,7 +133,9 @@ func (r *troubled) step() {
 		r.note("remove %s by hand", made.Name)
 		_ = r.stand.Remove(made.Name) // it may not be there
 	case 1:
-		state := rapid.SampledFrom([]string{"error", "missingFiles", "pausedDL", "checkingDL", "moving", "whatever"}).Draw(r.T, "state")
+		state := rapid.SampledFrom([]string{
+			"error", "missingFiles", "pausedDL", "checkingDL", "moving", "whatever",
+		}).Draw(r.T, "state")
 		r.note("%s shows %s", made.Name, state)
 		_ = r.stand.Change(made.Name, torrentsim.TorrentChange{State: &state})
 	case 2:
@@ -126,13 +144,18 @@ func (r *troubled) step() {
 		r.away(0)
 	case 3, 4:
 		f := sim.Fault{
-			Match: rapid.SampledFrom([]string{"/torrents/", "/torrents/info", "/torrents/add", "/torrents/delete", "/torrents/setCategory", "Tags", "/auth/login"}).Draw(r.T, "where"),
-			Kind:  rapid.SampledFrom([]string{"500", "503", "409", "403", "fails", "cut", "lost_answer", "timeout", "html_502"}).Draw(r.T, "fault"),
+			Match: rapid.SampledFrom([]string{
+				"/torrents/", "/torrents/info", "/torrents/add", "/torrents/delete", "/torrents/setCategory", "Tags", "/auth/login",
+			}).Draw(r.T, "where"),
+			Kind: rapid.SampledFrom([]string{
+				"500", "503", "409", "403", "fails", "cut", "lost_answer", "timeout", "html_502",
+			}).Draw(r.T, "fault"),
 			Times: rapid.IntRange(1, 3).Draw(r.T, "times"),
 		}
 		if f.Match == "/auth/login" && (f.Kind == "403" || f.Kind == "fails") {
 			f.Kind = "500" // a refused login is not tried again before a minute has passed
 		}
+
 		r.stand.AddFault(f)
 		r.note("%s %s ×%d", f.Match, f.Kind, f.Times)
 	case 5, 6:
@@ -155,6 +178,7 @@ func (r *troubled) step() {
 	default:
 		r.ask()
 	}
+
 	time.Sleep(time.Duration(rapid.IntRange(0, 6).Draw(r.T, "pause")) * 50 * time.Millisecond)
 }
 
@@ -189,12 +213,14 @@ func (r *troubled) heal() {
 				live++
 			}
 		}
+
 		if live == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
 			r.Fatalf("%d downloads never end: %s", live, strings.Join(r.log, ", "))
 		}
+
 		for _, t := range r.stand.Torrents() {
 			if t.Category != activeCategory {
 				continue
@@ -206,6 +232,7 @@ func (r *troubled) heal() {
 				_ = r.stand.Change(t.Hash, torrentsim.TorrentChange{Progress: &whole})
 			}
 		}
+
 		time.Sleep(pollEvery)
 	}
 }

@@ -46,7 +46,8 @@ type library struct {
 	seed      *torrentsim.WebSeed // serves the .torrent files, and the content of some
 	downloads *service.Downloads
 	foreign   *qbt.Torrent // a torrent that is none of ours
-	careless  bool         // torrents of completed downloads may be lost, and come back empty by a request that was under way
+	// torrents of completed downloads may be lost, and come back empty by a request that was under way
+	careless bool
 }
 
 // torrents is a qBittorrent with what a test does to it beyond its Web API.
@@ -75,9 +76,11 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 		"STAGECOACH_QBITTORRENT_TIMEOUT": "5s", "STAGECOACH_DOWNLOAD_POLL_INTERVAL": pollEvery.String(),
 		"STAGECOACH_DOWNLOAD_GRACE": grace.String(), "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true",
 	}
+
 	for name, value := range settings {
 		all[name] = value
 	}
+
 	l := &library{stack: newStackOn(t, database, all), torrents: server}
 	l.whole = l.stack
 	var err error
@@ -85,10 +88,13 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 	must(t, err)
 	t.Cleanup(func() { l.seed.Close() })
 	l.seed.SetSpeed(seedSpeed)
-	l.downloads = &service.Downloads{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second}
+	l.downloads = &service.Downloads{
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second,
+	}
 
 	somebodyElses := l.torrent("foreign.epub", torrentsim.TorrentSpec{NoSeed: true})
-	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"}) // another installation's job 1
+	// another installation's job 1
+	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"})
 	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
 		return l.foreign != nil && l.foreign.State == qbt.TorrentStateStalledDl
@@ -179,7 +185,9 @@ var readers atomic.Int64
 // reader makes a user.
 func (l *library) reader() store.User {
 	l.Helper()
-	user, err := l.store.CreateUser(l.Context(), store.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: store.UserActive}, store.NewToken())
+	user, err := l.store.CreateUser(
+		l.Context(), store.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: store.UserActive}, store.NewToken(),
+	)
 	must(l, err)
 	return user
 }
@@ -194,7 +202,9 @@ func (l *library) book(user store.User) store.Book {
 // ask asks for a download for a new book.
 func (l *library) ask(user store.User, link string) store.Download {
 	l.Helper()
-	job, created, err := l.downloads.Start(l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link})
+	job, created, err := l.downloads.Start(
+		l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link},
+	)
 	must(l, err)
 	if !created {
 		l.Fatal("a download for a new book is an old one")
@@ -230,8 +240,8 @@ func (l *library) now(job store.Download) store.Download {
 	return job
 }
 
-// jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open, about a
-// minute, and each costs the time until its heartbeat is missed.
+// jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open,
+// about a minute, and each costs the time until its heartbeat is missed.
 const jobPatience = 3 * time.Minute
 
 // becomes waits until a job is so.
@@ -242,7 +252,9 @@ func (l *library) becomes(job store.Download, what string, so func(store.Downloa
 			return job
 		}
 		if time.Now().After(deadline) {
-			l.Fatalf("download %d never %s; it is %+v, with events %v\nqBittorrent has %s", job.ID, what, job, l.story(job), l.shown())
+			l.Fatalf(
+				"download %d never %s; it is %+v, with events %v\nqBittorrent has %s", job.ID, what, job, l.story(job), l.shown(),
+			)
 		}
 	}
 }
@@ -278,6 +290,7 @@ func (l *library) story(job store.Download) []string {
 	events, err := l.store.EventsOf(l.Context(), "download", strconv.FormatInt(job.ID, 10))
 	must(l, err)
 	var types []string
+
 	for i, event := range events {
 		if event.Seq != int64(i+1) {
 			l.Errorf("download %d: event %d has the number %d", job.ID, i+1, event.Seq)
@@ -309,9 +322,14 @@ func (l *library) ends(job store.Download, status lifecycle.DownloadState, reaso
 	if job.FailureReason != nil {
 		got = *job.FailureReason
 	}
+
 	if job.State != status || got != reason {
-		l.Fatalf("download %d is %s %q (%s), want %s %q; events %v", job.ID, job.State, got, job.LastError, status, reason, l.story(job))
+		l.Fatalf(
+			"download %d is %s %q (%s), want %s %q; events %v", job.ID, job.State, got, job.LastError, status, reason,
+			l.story(job),
+		)
 	}
+
 	for _, trouble := range l.disagreements(job) {
 		l.Error(trouble)
 	}
@@ -331,6 +349,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 	trouble := func(format string, args ...any) {
 		troubles = append(troubles, fmt.Sprintf("download %d, %s: ", job.ID, job.State)+fmt.Sprintf(format, args...))
 	}
+
 	ends := 0
 	story := l.story(job)
 	for _, event := range story {
@@ -338,6 +357,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 			ends++
 		}
 	}
+
 	if ends != 1 || story[len(story)-1] != string(job.State) {
 		trouble("its events are %v", story)
 	}
@@ -356,10 +376,12 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 	asset := slices.ContainsFunc(book.Media, func(m store.MediaAsset) bool {
 		return m.MediaType == job.MediaType && m.Status == store.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
 	})
+
 	completed := job.State == lifecycle.DownloadCompleted
 	if completed != asset || completed != (book.State == store.BookLibrary) {
 		trouble("the book is %+v", book)
 	}
+
 	if completed && (job.CompletedAt == nil || job.Progress != 1 || job.ContentPath == "" || job.Speed != 0 || job.FirstNotFoundAt != nil) {
 		trouble("the record is %+v", job)
 	}
@@ -376,6 +398,7 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 	}) {
 		trouble("its torrent is %s", last)
 	}
+
 	return troubles
 }
 
@@ -389,8 +412,8 @@ func (l *library) soon(holds func() bool) bool {
 	return true
 }
 
-// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag is left of
-// a job without a torrent, and what is not ours is as it was.
+// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag is
+// left of a job without a torrent, and what is not ours is as it was.
 func (l *library) wantTidy() {
 	l.Helper()
 	var trouble string
@@ -406,6 +429,7 @@ func (l *library) untidy() (trouble string) {
 		for _, tag := range tagsOf(t) {
 			held[tag] = true
 		}
+
 		switch t.Category {
 		case activeCategory:
 			if !slices.ContainsFunc(tagsOf(t), l.live) {
@@ -418,9 +442,11 @@ func (l *library) untidy() (trouble string) {
 			held[foreignCategory] = true
 		}
 	}
+
 	if !held[foreignCategory] {
 		return "the foreign torrent is gone"
 	}
+
 	tags, err := l.torrents.web().GetTagsCtx(l.Context())
 	must(l, err)
 	for _, tag := range tags {
@@ -433,6 +459,7 @@ func (l *library) untidy() (trouble string) {
 			return fmt.Sprintf("a tag is left over of download %d, %s: %v", id, job.State, l.story(job))
 		}
 	}
+
 	return ""
 }
 
@@ -465,6 +492,7 @@ func (l *library) wantFiles(job store.Download, made *torrentsim.SeededTorrent, 
 	if l.torrents.downloads() == "" {
 		return
 	}
+
 	path := filepath.Join(job.SavePath, made.Name)
 	if !l.soon(func() bool {
 		_, err := os.Stat(path)

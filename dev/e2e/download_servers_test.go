@@ -24,7 +24,11 @@ type standIn struct {
 
 func newStandIn(t testing.TB) *standIn {
 	t.Helper()
-	q, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: qbittorrentPassword, Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true}})
+	q, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
+		Password: qbittorrentPassword,
+		Plan:     torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true},
+	})
+
 	must(t, err)
 	s := &standIn{QBittorrent: q}
 	s.url, s.stop, err = sim.Start("127.0.0.1:0", q)
@@ -58,7 +62,10 @@ func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 		hash = made.InfohashV2
 	}
 	whole := 1.0
-	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil })
+	l.eventually(
+		20*time.Second, made.Name+" is there",
+		func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil },
+	)
 }
 
 // pace lets a torrent take so long from now on.
@@ -89,10 +96,12 @@ func newRealServer(t testing.TB) *realServer {
 	if _, _, err := servers.FindQBittorrent(t.Context()); err != nil {
 		t.Skip(err)
 	}
+
 	r := &realServer{log: &logBuffer{}}
 	start := func() (*servers.QBittorrent, error) {
 		return servers.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir(), Log: r.log})
 	}
+
 	var err error
 	r.QBittorrent, err = start()
 	must(t, err)
@@ -105,6 +114,7 @@ func newRealServer(t testing.TB) *realServer {
 		}
 		return other, err
 	})
+
 	r.source, err = torrentsim.StartWebSeed("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { r.source.Close() })
@@ -135,6 +145,7 @@ func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 	case made.InfohashV2 != "":
 		kind = torrentsim.TorrentHybrid
 	}
+
 	same, err := r.source.Add(torrentsim.TorrentSpec{Name: made.Name, Size: made.Size, Kind: kind})
 	must(l, err)
 	seeder, err := r.seeder()

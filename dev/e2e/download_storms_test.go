@@ -45,21 +45,28 @@ func qbittorrentAway(l *library) {
 	l.noted(false)
 	before := l.now(staying)
 	waiting := l.ask(ann, late.URL)
-	waiting = l.becomes(waiting, "waiting for qBittorrent", func(d store.Download) bool { return d.LastError == string(fault.ProviderUnavailable) })
+	waiting = l.becomes(
+		waiting, "waiting for qBittorrent",
+		func(d store.Download) bool { return d.LastError == string(fault.ProviderUnavailable) },
+	)
+
 	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false); fault.CodeOf(err) != fault.ProviderUnavailable || got.State != lifecycle.DownloadDownloading {
 		l.Errorf("a cancel meanwhile: %s, %v", got.State, err)
 	}
+
 	time.Sleep(grace + 3*pollEvery)
 	l.unchanged(before)
 	if now := l.now(waiting); now.State != lifecycle.DownloadQueued {
 		l.Errorf("what was asked meanwhile: %+v", now)
 	}
+
 	l.torrents.restart(l)
 	l.noted(true)
 	l.ends(going, lifecycle.DownloadCanceled, "")
 	for _, made := range []*torrentsim.SeededTorrent{stays, late} {
 		l.torrents.release(l, made)
 	}
+
 	for _, job := range []store.Download{staying, waiting} {
 		l.completes(job)
 	}
@@ -72,10 +79,12 @@ func qbittorrentKilled(l *library) {
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 6*time.Second)
 	}
+
 	l.becomes(job, "a third done", func(d store.Download) bool { return d.Progress > 0.3 })
 	l.torrents.kill()
 	l.seed.SetSpeed(0)
 	defer l.seed.SetSpeed(seedSpeed)
+
 	l.torrents.restart(l)
 	job = l.completes(job)
 	l.wantContent(job, made)
@@ -92,6 +101,7 @@ func torrentLost(l *library) {
 		l.downloading(job)
 		stand.lose = 1
 	}
+
 	l.torrents.kill()
 	l.torrents.restart(l)
 	l.eventually(time.Minute, "it is there again", func() bool { return l.tagged(job) != nil })
@@ -114,21 +124,28 @@ func wrongPassword(l *library) {
 	l.env["STAGECOACH_QBITTORRENT_PASSWORD"] = "wrong"
 	l.whole.startWorker()
 	second := l.ask(ann, late.URL)
-	second = l.becomes(second, "waiting for the password", func(d store.Download) bool { return d.LastError == string(fault.ProviderUnauthorized) })
+	second = l.becomes(
+		second, "waiting for the password",
+		func(d store.Download) bool { return d.LastError == string(fault.ProviderUnauthorized) },
+	)
+
 	l.noted(false)
 	time.Sleep(grace + 5*pollEvery)
 	l.unchanged(before)
 	if second = l.now(second); second.State != lifecycle.DownloadQueued {
 		l.Errorf("without a login: %+v", second)
 	}
+
 	if stand, ok := l.torrents.(*standIn); ok {
 		if refused := stand.logins(before.UpdatedAt); refused != 1 {
 			l.Errorf("%d tries to log in with the wrong password", refused)
 		}
 	}
+
 	if err := webClient(l.torrents.login()).LoginCtx(l.Context()); err != nil { // from the same address
 		l.Errorf("the right password: %v", err)
 	}
+
 	l.whole.worker.stop()
 	_, _, l.env["STAGECOACH_QBITTORRENT_PASSWORD"] = l.torrents.login()
 	l.whole.startWorker()
@@ -155,6 +172,7 @@ func fullDisk(l *library) {
 	if !ok {
 		l.Skip("no disk to fill")
 	}
+
 	made := l.unseeded("full-disk.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	must(l, stand.SetFreeSpace(0))
@@ -163,6 +181,7 @@ func fullDisk(l *library) {
 		must(l, stand.SetFreeSpace(100<<30))
 		must(l, stand.Change(l.foreign.Name, torrentsim.TorrentChange{State: &goesOn}))
 	}()
+
 	job = l.ends(job, lifecycle.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {
 		l.Errorf("it was not tried again: %+v", job)

@@ -18,8 +18,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to all at
-// once. It does so with the stand-in, and with the real qBittorrent where it is installed.
+// TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to
+// all at once. It does so with the stand-in, and with the real qBittorrent where it is installed.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) torrents{
@@ -52,6 +52,7 @@ func TestDownloads(t *testing.T) {
 				"asked at once":     askedAtOnce,
 				"cancel at the end": canceledAtTheEnd,
 			})
+
 			l.wantTidy()
 			for _, storm := range []struct {
 				name string
@@ -65,6 +66,7 @@ func TestDownloads(t *testing.T) {
 			} {
 				t.Run(storm.name, func(t *testing.T) { storm.part(l.in(t)) })
 			}
+
 			l.wantTidy()
 		})
 	}
@@ -79,15 +81,18 @@ func fromFile(l *library) {
 		half, long := 0.5, time.Hour
 		stand.change(l, made, torrentsim.TorrentChange{Progress: &half, Duration: &long})
 	}
+
 	job = l.becomes(job, "growing", func(d store.Download) bool {
 		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.State == lifecycle.DownloadDownloading
 	})
 	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
 		l.Errorf("on the way: %+v", job)
 	}
+
 	if steered {
 		l.torrents.release(l, made)
 	}
+
 	job = l.completes(job)
 	l.wantStory(job, "enqueued", "started", "completed")
 	l.wantContent(job, made)
@@ -105,6 +110,7 @@ func fromMagnet(l *library) {
 	if job = l.now(job); job.State != lifecycle.DownloadQueued {
 		l.Errorf("without metadata: %+v", job)
 	}
+
 	l.torrents.release(l, made)
 	job = l.completes(job)
 	l.wantStory(job, "enqueued", "started", "completed")
@@ -117,12 +123,14 @@ func fromHybridMagnet(l *library) {
 	if id := *job.ExternalJobID; id != made.InfohashV1 || job.InfohashV2 != "" {
 		l.Errorf("without metadata: %+v", job)
 	}
+
 	l.torrents.release(l, made)
 	job = l.completes(job)
 	there := l.tagged(job)
 	if *job.ExternalJobID != there.Hash || job.InfohashV1 != made.InfohashV1 || job.InfohashV2 != there.InfohashV2 || there.Hash == made.InfohashV1 {
 		l.Errorf("%+v, and the torrent %+v", job, there)
 	}
+
 	l.wantContent(job, made)
 }
 
@@ -135,7 +143,8 @@ func (l *library) hybrid(name string) (store.Download, *torrentsim.SeededTorrent
 	return job, made
 }
 
-// hybridBothWays asks for one torrent by a link that knows one of its hashes, and by its file, which makes it another id.
+// hybridBothWays asks for one torrent by a link that knows one of its hashes, and by its file, which makes it another
+// id.
 func hybridBothWays(l *library) {
 	first, made := l.hybrid("both-ways.epub")
 	second := l.added(l.ask(l.reader(), made.URL))
@@ -172,6 +181,7 @@ func thereAlready(l *library) {
 		l.launch(job)
 		l.torrents.release(l, made)
 	}
+
 	job = l.completes(job)
 	l.wantStory(job, "enqueued", "started", "completed")
 
@@ -182,7 +192,8 @@ func thereAlready(l *library) {
 	}
 }
 
-// filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are there again.
+// filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are
+// there again.
 func filesGone(l *library) {
 	made := l.torrent("files-gone.epub", torrentsim.TorrentSpec{Size: 100_000})
 	first := l.ask(l.reader(), made.URL)
@@ -190,17 +201,20 @@ func filesGone(l *library) {
 	if steered {
 		stand.release(l, made)
 	}
+
 	first = l.completes(first)
 	l.eventually(time.Minute, "it is done", func() bool {
 		there := l.find(made)
 		return there != nil && there.Category == doneCategory
 	})
+
 	if steered {
 		gone := true
 		stand.change(l, made, torrentsim.TorrentChange{Gone: &gone})
 	} else {
 		must(l, os.Remove(first.ContentPath))
 	}
+
 	again := l.completes(l.ask(l.reader(), made.URL))
 	l.wantStory(again, "enqueued", "started", "completed")
 	l.wantContent(again, made)
@@ -211,22 +225,29 @@ func askedTwice(l *library) {
 	ann, made := l.reader(), l.unseeded("asked-twice.epub")
 	first := l.added(l.ask(ann, made.URL))
 	second := l.added(l.ask(ann, made.Magnet()))
-	again, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+	again, created, err := l.downloads.Start(
+		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL},
+	)
 	if err != nil || created || again.ID != first.ID {
 		l.Errorf("asked again: %+v, %v", again, err)
 	}
 	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), first.Tag()) || !slices.Contains(tagsOf(*there), second.Tag()) {
 		l.Errorf("the torrent is %+v", there)
 	}
+
 	l.torrents.release(l, made)
 	first, second = l.completes(first), l.completes(second)
 	if first.ContentPath != second.ContentPath {
 		l.Errorf("it lies at %s and at %s", first.ContentPath, second.ContentPath)
 	}
-	anew, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL})
+
+	anew, created, err := l.downloads.Start(
+		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL},
+	)
 	if err != nil || !created {
 		l.Fatalf("after the end: %+v, %v", anew, err)
 	}
+
 	l.over(anew)
 }
 
@@ -238,10 +259,12 @@ func sharedByTwo(l *library) {
 	if _, err := l.downloads.Cancel(l.Context(), bob, hers.ID, false); fault.CodeOf(err) != fault.DownloadNotFound {
 		l.Errorf("a cancel of somebody else's: %v", err)
 	}
+
 	l.cancel(ann, hers, false)
 	if there := l.tagged(his); there == nil || slices.Contains(tagsOf(*there), hers.Tag()) {
 		l.Errorf("the torrent is %+v", there)
 	}
+
 	l.torrents.release(l, made)
 	his = l.completes(his)
 	l.wantContent(his, made)
@@ -291,7 +314,9 @@ func (l *library) growing(name string) (store.User, store.Download, *torrentsim.
 	if stand, ok := l.torrents.(*standIn); ok {
 		stand.pace(l, made, 5*time.Minute)
 	}
-	return ann, l.becomes(job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.State == lifecycle.DownloadDownloading }), made
+	return ann, l.becomes(
+		job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.State == lifecycle.DownloadDownloading },
+	), made
 }
 
 // canceledAtOnce cancels downloads while they are being handed over: nothing is left, whoever comes first.
@@ -308,9 +333,11 @@ func canceledAtOnce(l *library) {
 		}
 		jobs = append(jobs, job)
 	}
+
 	for _, job := range jobs {
 		l.ends(job, lifecycle.DownloadCanceled, "")
 	}
+
 	for _, made := range torrents {
 		if !l.soon(func() bool { return l.find(made) == nil }) {
 			l.Errorf("the torrent is there: %+v", l.find(made))
@@ -323,7 +350,8 @@ func canceledHybrid(l *library) {
 	job, made := l.hybrid("canceled-hybrid.epub")
 	l.torrents.release(l, made)
 	l.completes(job)
-	other := l.added(l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)) // adopted under an id that its link does not tell
+	// adopted under an id that its link does not tell
+	other := l.added(l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1))
 	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), other.Tag()) {
 		l.Errorf("the torrent is %+v", there)
 	}
@@ -386,6 +414,7 @@ func badPath(l *library) {
 	if l.torrents.downloads() != "" { // it fails with the first bytes only
 		made = l.torrent("bad-path.epub", torrentsim.TorrentSpec{})
 	}
+
 	job := l.record(l.reader(), made.URL)
 	must(l, l.store.PlaceDownload(l.Context(), job.ID, "/proc/nope/"+job.Tag()))
 	l.launch(job)
@@ -401,12 +430,14 @@ func badPath(l *library) {
 	}
 }
 
-// canceledAtTheEnd cancels downloads at about the moment at which they are complete: one end each, as its caller was told.
+// canceledAtTheEnd cancels downloads at about the moment at which they are complete: one end each, as its caller was
+// told.
 func canceledAtTheEnd(l *library) {
 	const races = 20
 	ann := l.reader()
 	var racing sync.WaitGroup
 	var canceled atomic.Int32
+
 	for i := range races {
 		racing.Go(func() {
 			made := l.torrent(fmt.Sprintf("at-the-end-%d.epub", i), torrentsim.TorrentSpec{Size: seedSpeed / 2})
@@ -414,6 +445,7 @@ func canceledAtTheEnd(l *library) {
 			if stand, ok := l.torrents.(*standIn); ok {
 				stand.pace(l, made, 500*time.Millisecond)
 			}
+
 			l.becomes(job, "nearly complete", func(d store.Download) bool {
 				there := l.tagged(job)
 				return d.State != lifecycle.DownloadQueued || there != nil && there.Progress > 0.5
@@ -424,17 +456,20 @@ func canceledAtTheEnd(l *library) {
 			for _, trouble := range l.disagreements(job) {
 				l.Error(trouble)
 			}
+
 			if job.State == lifecycle.DownloadCanceled {
 				canceled.Add(1)
 				l.wantFiles(job, made, false)
 			} else {
 				l.wantContent(job, made)
 			}
+
 			if told := err == nil; told != (job.State == lifecycle.DownloadCanceled) || !told && fault.CodeOf(err) != fault.InvalidTransition {
 				l.Errorf("download %d is %s, its caller was told %s, %v", job.ID, job.State, got.State, err)
 			}
 		})
 	}
+
 	racing.Wait()
 	l.Logf("%d of %d were canceled", canceled.Load(), races)
 }
@@ -449,13 +484,17 @@ func askedAtOnce(l *library) {
 		created bool
 		err     error
 	}
+
 	starts := make(chan start)
 	for range times {
 		go func() {
-			job, created, err := l.downloads.Start(l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL})
+			job, created, err := l.downloads.Start(
+				l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL},
+			)
 			starts <- start{job, created, err}
 		}()
 	}
+
 	var job store.Download
 	makers := 0
 	for range times {
@@ -468,9 +507,11 @@ func askedAtOnce(l *library) {
 			makers++
 		}
 	}
+
 	if makers != 1 {
 		l.Errorf("%d starts have made a download", makers)
 	}
+
 	l.downloading(job)
 	l.torrents.release(l, made)
 	job = l.completes(job)

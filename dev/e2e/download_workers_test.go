@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request a time whatever the number.
-// When it freezes, and when it is killed, the other one takes over, and every download comes to its end.
+// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request a time whatever the
+// number. When it freezes, and when it is killed, the other one takes over, and every download comes to its end.
 func TestDownloadWorkers(t *testing.T) {
 	t.Parallel()
 	stand := newStandIn(t)
@@ -27,9 +27,11 @@ func TestDownloadWorkers(t *testing.T) {
 		made = append(made, l.unseeded(fmt.Sprintf("of-thirty-%d.epub", i)))
 		all = append(all, l.ask(ann, made[i].URL))
 	}
+
 	for _, job := range all {
 		l.downloading(job)
 	}
+
 	finish := func(some []*torrentsim.SeededTorrent, theirs []store.Download) {
 		for _, torrent := range some {
 			stand.release(l, torrent)
@@ -62,7 +64,9 @@ func TestDownloadWorkers(t *testing.T) {
 	killed := time.Now()
 	stand.release(l, late)
 	finish(append(made[20:], late), append(all[20:], last))
-	t.Logf("after the watcher was killed, eleven downloads were completed within %s", time.Since(killed).Round(time.Second))
+	t.Logf(
+		"after the watcher was killed, eleven downloads were completed within %s", time.Since(killed).Round(time.Second),
+	)
 	l.wantTidy()
 }
 

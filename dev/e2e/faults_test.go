@@ -22,6 +22,7 @@ func TestFaults(t *testing.T) {
 		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
 		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
 	})
+
 	s.startWorker()
 	const mid = 512 << 10 // well inside the 3 MiB of every file here
 	for chat, c := range []struct {
@@ -73,16 +74,20 @@ func TestFaults(t *testing.T) {
 			if c.telegram != nil && c.telegram.AfterBytes > 0 {
 				size = 32 << 20 // more than the sockets between would swallow
 			}
+
 			file, sum := s.file(c.name+".bin", size)
 			defer s.telegram.ClearFaults()
 			defer s.yandex.ClearFaults()
+
 			if c.telegram != nil {
 				c.telegram.Match = "sendDocument"
 				s.telegram.AddFault(*c.telegram)
 			}
+
 			if c.yandex != nil {
 				s.yandex.AddFault(*c.yandex)
 			}
+
 			start := time.Now()
 			job := s.ended(s.deliver(user, file), 30*time.Second)
 			s.wantState(job, c.state, string(c.lastError))
@@ -92,6 +97,7 @@ func TestFaults(t *testing.T) {
 			if took := time.Since(start); took < c.atLeast {
 				t.Errorf("took %s, want at least %s", took, c.atLeast)
 			}
+
 			documents := s.documents(*user.TelegramID)
 			if len(documents) != c.documents || c.documents == 1 && documents[0].SHA256 != sum {
 				t.Errorf("the chat has %+v, want %d documents with sha256 %s", documents, c.documents, sum)
@@ -125,10 +131,14 @@ func TestTokenRefused(t *testing.T) {
 	s.wantState(s.ended(s.deliver(user, before), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.yandex.RevokeRefreshTokens()
 	s.yandex.ExpireAccessTokens()
+
 	for _, name := range []string{"one.bin", "two.bin"} {
 		file, _ := s.file(name, 1000)
-		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryFailed, string(fault.YandexUnauthorized))
+		s.wantState(
+			s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryFailed, string(fault.YandexUnauthorized),
+		)
 	}
+
 	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
 	must(t, err)
 	if len(alerts) != 1 || alerts[0].Kind != store.AlertStorageToken {
@@ -167,6 +177,7 @@ func TestSpool(t *testing.T) {
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: a resumed download is no failed try", job.Attempt)
 	}
+
 	s.wantDocument(100, sum)
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left in the spool: %v", left)

@@ -24,8 +24,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one worker serves both,
-// and the payment is through while the fetches hang.
+// TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one
+// worker serves both, and the payment is through while the fetches hang.
 func TestPaymentBesideFetches(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
@@ -36,6 +36,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 		defer fetching.Add(-1)
 		<-r.Context().Done()
 	}))
+
 	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
 	torrents := newStandIn(t)
 	l := newPaymentRig(t, temporal, "beside-fetches")
@@ -45,22 +46,34 @@ func TestPaymentBesideFetches(t *testing.T) {
 	})
 	l.startWorker()
 
-	admin, err := l.store.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	admin, err := l.store.CreateUser(
+		t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+	)
+
 	must(t, err)
-	downloads := &service.Downloads{Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience}
+	downloads := &service.Downloads{
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience,
+	}
+
 	const wanted = 100
 	for i := range wanted {
 		book, err := downloads.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
 		must(t, err)
-		_, _, err = downloads.Start(t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL})
+		_, _, err = downloads.Start(
+			t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL},
+		)
 		must(t, err)
 	}
+
 	l.eventually(patience, "files are being fetched", func() bool { return fetching.Load() == 2 })
 
 	hash := l.deposit("durov 50")
 	l.becomes(hash, lifecycle.TransactionProcessed)
 	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
-	waiting, err := l.store.Downloads(t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted})
+	waiting, err := l.store.Downloads(
+		t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
+	)
+
 	must(t, err)
 	if len(waiting) != wanted {
 		t.Errorf("%d downloads wait still, of %d", len(waiting), wanted)
@@ -68,6 +81,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	if n := l.outgoing(); n != 1 {
 		t.Errorf("%d payments went out", n)
 	}
+
 	l.balances()
 }
 
@@ -77,14 +91,18 @@ var buildPlainWorker = sync.OnceValues(func() (string, error) {
 	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 
-// TestBombCostsAWorkerLittle gives a whole worker process a file of 10 MB that describes 5.2 million empty files: its memory grows by less
-// than 32 MiB, and its job fails.
+// TestBombCostsAWorkerLittle gives a whole worker process a file of 10 MB that describes 5.2 million empty files: its
+// memory grows by less than 32 MiB, and its job fails.
 func TestBombCostsAWorkerLittle(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}
-	bomb := []byte("d4:infod5:filesl" + strings.Repeat("de", 5_200_000) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
+
+	bomb := []byte("d4:infod5:filesl" + strings.Repeat(
+		"de", 5_200_000,
+	) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
+
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bomb) }))
 	t.Cleanup(site.Close)
 	l := newLibrary(t, newStandIn(t), nil)
@@ -99,13 +117,15 @@ func TestBombCostsAWorkerLittle(t *testing.T) {
 	l.completes(first)
 	time.Sleep(2 * time.Second)
 	pid := l.worker.Process.Pid
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // the peak is from here on, where that is allowed
+	// the peak is from here on, where that is allowed
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	before := memoryOf(t, pid, "VmHWM")
 
 	job := l.ends(l.ask(l.reader(), site.URL+"/bomb.torrent"), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 	if job.LastError != string(fault.SourceNotTorrent) {
 		t.Errorf("%+v", job)
 	}
+
 	grown := memoryOf(t, pid, "VmHWM") - before
 	t.Logf("the worker has grown from %d by %d KiB", before, grown)
 	if grown >= 32<<10 {

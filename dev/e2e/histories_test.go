@@ -19,6 +19,7 @@ func TestRecordHistories(t *testing.T) {
 	if version == "" {
 		t.Skip("STAGECOACH_RECORD names the version to save")
 	}
+
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
@@ -69,6 +70,7 @@ func TestRecordHistoriesOfTheReconciler(t *testing.T) {
 	if version == "" {
 		t.Skip("STAGECOACH_RECORD names the version to save")
 	}
+
 	s := newStack(t, nil)
 	worker := s.startWorker()
 	began := func() string {
@@ -78,6 +80,7 @@ func TestRecordHistoriesOfTheReconciler(t *testing.T) {
 		}
 		return description.WorkflowExecutionInfo.Execution.RunId
 	}
+
 	s.eventually(20*time.Second, "it looks", func() bool { return began() != "" })
 	first := began()
 	worker.stop()

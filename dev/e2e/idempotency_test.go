@@ -24,17 +24,20 @@ func TestIdempotency(t *testing.T) {
 	must(t, err)
 	const shelf = 3
 	var files []string
+
 	for i := range shelf {
 		name := fmt.Sprintf("file-%d.bin", i)
 		s.file(name, 64<<10)
 		files = append(files, s.listedFile(token, name))
 	}
+
 	round, restarts := 0, 0
 	deadline := time.Now().Add(30 * time.Second)
 	rapid.Check(t, func(r *rapid.T) {
 		if time.Now().After(deadline) {
 			return
 		}
+
 		round++
 		jobs, made := map[string]string{}, map[string]int{} // by key
 		var mu sync.Mutex
@@ -43,17 +46,22 @@ func TestIdempotency(t *testing.T) {
 			if got.status == 0 || got.status == 503 {
 				return // the API is away: asked again later
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
+
 			id, _ := got.body["id"].(string)
 			if got.status == 201 {
 				made[key+file]++
 			}
+
 			if known := jobs[key+file]; id == "" || known != "" && known != id || made[key+file] > 1 {
 				t.Errorf("key %s answered %d with job %q, known %q, made %d times", key, got.status, id, known, made[key+file])
 			}
+
 			jobs[key+file] = id
 		}
+
 		for range rapid.IntRange(2, 8).Draw(r, "steps") {
 			key := fmt.Sprintf("round-%d-%d", round, rapid.IntRange(0, 3).Draw(r, "key"))
 			file := rapid.SampledFrom(files).Draw(r, "file")
@@ -77,6 +85,7 @@ func TestIdempotency(t *testing.T) {
 			}
 		}
 	})
+
 	s.eventually(90*time.Second, "every job ends", func() bool {
 		live, err := s.store.Jobs(t.Context(), store.JobFilter{UserID: user.ID, Live: true, Limit: 1})
 		return err == nil && len(live) == 0
@@ -85,6 +94,7 @@ func TestIdempotency(t *testing.T) {
 	must(t, err)
 	delivered := map[int64]bool{}
 	unknown := 0
+
 	for _, job := range all {
 		switch {
 		case job.State == lifecycle.DeliveryDelivered && !delivered[*job.MessageID]:
@@ -95,9 +105,11 @@ func TestIdempotency(t *testing.T) {
 			t.Errorf("job %d is %s %s with message %v", job.ID, job.State, job.LastError, job.MessageID)
 		}
 	}
+
 	documents := len(s.documents(100))
 	if documents < len(delivered) || documents > len(delivered)+unknown {
 		t.Errorf("%d documents for %d delivered and %d unknown jobs", documents, len(delivered), unknown)
 	}
+
 	t.Logf("%d rounds, %d restarts, %d jobs: %d delivered, %d unknown", round, restarts, len(all), len(delivered), unknown)
 }

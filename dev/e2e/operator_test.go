@@ -17,7 +17,13 @@ import (
 // temporalCLI runs the real temporal binary against the stack's server.
 func (s *stack) temporalCLI(args ...string) string {
 	s.Helper()
-	command := exec.Command(s.temporal.Binary, append(args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "10s")...)
+	command := exec.Command(
+		s.temporal.Binary,
+		append(
+			args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "10s",
+		)...,
+	)
+
 	out, err := command.CombinedOutput()
 	if err != nil {
 		s.Fatalf("temporal %v: %v\n%s", args, err, out)
@@ -56,6 +62,7 @@ func TestOperator(t *testing.T) {
 	if got := s.temporalCLI("workflow", "query", "--workflow-id", cancelled.WorkflowID(), "--type", "state"); !strings.Contains(got, "STREAMING") {
 		t.Errorf("the state query says %s", got)
 	}
+
 	described := s.temporalCLI("workflow", "describe", "--workflow-id", cancelled.WorkflowID())
 	if !strings.Contains(described, "Delivery "+strconv.FormatInt(cancelled.ID, 10)) || !strings.Contains(described, `"stage":"STREAMING"`) {
 		t.Errorf("describe says %s", described)
@@ -72,6 +79,7 @@ func TestOperator(t *testing.T) {
 	if n := len(s.documents(100)); n != 0 {
 		t.Errorf("the chat has %d documents", n)
 	}
+
 	s.eventually(30*time.Second, "no job streams any more", func() bool { return len(s.listed(query)) == 0 })
 	if got := s.listed(`WorkflowType="Delivery" AND Stage="CANCELLED"`); len(got) != 1 || got[0] != cancelled.WorkflowID() {
 		t.Errorf("cancelled jobs: %v", got)
@@ -85,8 +93,10 @@ func TestNeverStarted(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("lost.bin", 1000)
 	job, _, err := s.store.CreateJob(t.Context(), store.Job{
-		IdempotencyKey: strings.Repeat("ab", 32), UserID: user.ID, FileID: file.ID, FileName: file.Name, Size: file.Size, Source: store.SourceAPI,
+		IdempotencyKey: strings.Repeat("ab", 32), UserID: user.ID, FileID: file.ID, FileName: file.Name, Size: file.Size,
+		Source: store.SourceAPI,
 	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+
 	must(t, err)
 	s.startWorker()
 	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
@@ -101,9 +111,14 @@ func TestReconcilerEnded(t *testing.T) {
 	is := func(status string) {
 		t.Helper()
 		s.eventually(time.Minute, "the reconciler is "+status, func() bool {
-			return len(s.listed(`WorkflowId="`+reconciler.WorkflowID+`" AND WorkflowType="`+reconciler.WorkflowType+`" AND ExecutionStatus="`+status+`"`)) == 1
+			return len(
+				s.listed(
+					`WorkflowId="`+reconciler.WorkflowID+`" AND WorkflowType="`+reconciler.WorkflowType+`" AND ExecutionStatus="`+status+`"`,
+				),
+			) == 1
 		})
 	}
+
 	is("Running")
 	s.temporalCLI("workflow", "terminate", "--workflow-id", reconciler.WorkflowID, "--reason", "test")
 	is("Terminated")
@@ -122,12 +137,15 @@ func TestReset(t *testing.T) {
 	s.eventually(30*time.Second, "the workflow is over", func() bool {
 		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 1
 	})
-	s.temporalCLI("workflow", "reset", "--workflow-id", job.WorkflowID(), "--type", "FirstWorkflowTask", "--reason", "test")
+	s.temporalCLI(
+		"workflow", "reset", "--workflow-id", job.WorkflowID(), "--type", "FirstWorkflowTask", "--reason", "test",
+	)
 	s.eventually(20*time.Second, "the new run is over", func() bool {
 		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 2
 	})
 	if again := s.reload(job); again.RowVersion != job.RowVersion {
 		t.Errorf("the record changed: %+v", again)
 	}
+
 	s.wantDocument(100, sum)
 }

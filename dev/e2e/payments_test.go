@@ -24,8 +24,8 @@ func leftPayment(ctx workflow.Context, payment activities.PaymentOf) (outcome ac
 	return outcome, err
 }
 
-// TestPaymentsAlone buys with a process that holds the wallet's key beside one that does not. Payment work of 0.1.0 that lies on the main
-// queue is done by the first, however often the second had it.
+// TestPaymentsAlone buys with a process that holds the wallet's key beside one that does not. Payment work of 0.1.0
+// that lies on the main queue is done by the first, however often the second had it.
 func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
@@ -45,7 +45,12 @@ func TestPaymentsAlone(t *testing.T) {
 	w.RegisterWorkflow(leftPayment)
 	must(t, w.Start())
 	defer w.Stop()
-	run, err := l.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "left"}, leftPayment, activities.PaymentOf{Hash: hash, Kind: store.Purchase})
+
+	run, err := l.client.ExecuteWorkflow(
+		t.Context(), client.StartWorkflowOptions{TaskQueue: "left"}, leftPayment,
+		activities.PaymentOf{Hash: hash, Kind: store.Purchase},
+	)
+
 	must(t, err)
 	l.eventually(patience, "the worker without the key has given it back often", func() bool {
 		now, err := l.client.DescribeWorkflowExecution(t.Context(), run.GetID(), run.GetRunID())
@@ -58,5 +63,6 @@ func TestPaymentsAlone(t *testing.T) {
 	if outcome.State != lifecycle.TransactionProcessed {
 		t.Errorf("the payment is of a transaction that is %s", outcome.State)
 	}
+
 	l.becomes(l.deposit("anna 50"), lifecycle.TransactionProcessed)
 }

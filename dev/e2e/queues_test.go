@@ -8,10 +8,18 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestClaimsBesideFullSlots claims tasks of a worker whose every slot for deliveries is taken, with more deliveries waiting.
+// TestClaimsBesideFullSlots claims tasks of a worker whose every slot for deliveries is taken, with more deliveries
+// waiting.
 func TestClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "1", "STAGECOACH_WORKER_MAX_POLLERS": "2", "STAGECOACH_WORKER_ACTIVITY_SLOTS": "10", "STAGECOACH_WORKER_WORKFLOW_SLOTS": "2"})
+	s := newStack(
+		t,
+		map[string]string{
+			"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "1", "STAGECOACH_WORKER_MAX_POLLERS": "2",
+			"STAGECOACH_WORKER_ACTIVITY_SLOTS": "10", "STAGECOACH_WORKER_WORKFLOW_SLOTS": "2",
+		},
+	)
+
 	s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")
@@ -19,11 +27,13 @@ func TestClaimsBesideFullSlots(t *testing.T) {
 	first, _ := s.streaming(64, 1)
 	file, _ := s.file("waits.bin", 1000)
 	waiting := s.deliver(s.user(101), file)
+
 	for i := range 30 {
 		id := ann.batch(space, map[string]any{"ref": "it", "title": fmt.Sprint("Claim me, ", i)})["it"]
 		ann.does("claim", id, "").want(t, http.StatusOK)
 		ann.does("status", id, "DONE").want(t, http.StatusOK)
 	}
+
 	s.wantState(s.reload(first), lifecycle.DeliveryStreaming, "")
 	s.wantState(s.reload(waiting), lifecycle.DeliveryQueued, "")
 }

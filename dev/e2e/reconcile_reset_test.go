@@ -26,20 +26,30 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// startWorker runs the real workflows with as much of their activities as a reset needs: no file moves, no torrent, no money.
+// startWorker runs the real workflows with as much of their activities as a reset needs: no file moves, no torrent, no
+// money.
 func (y *reconcileRig) startWorker() {
 	y.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	w := worker.New(y.temporal, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	workflows.Register(w, workflows.Settings{
-		Delivery:    delivery.Settings{TTL: time.Hour, JobTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second, RetryInterval: time.Second},
-		Download:    download.Settings{Grace: time.Minute},
-		Transaction: transaction.Settings{Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour, StuckAfter: time.Hour},
+		Delivery: delivery.Settings{
+			TTL: time.Hour, JobTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second, RetryInterval: time.Second,
+		},
+		Download: download.Settings{Grace: time.Minute},
+		Transaction: transaction.Settings{
+			Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour,
+			StuckAfter: time.Hour,
+		},
 	})
+
 	counted := metrics.New()
 	w.RegisterActivity(y.records)
 	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, Metrics: counted})
-	w.RegisterActivity(&activities.Transactions{Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1}, Orders: y.transactions, Metrics: counted, Log: quiet})
+	w.RegisterActivity(&activities.Transactions{
+		Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1},
+		Orders: y.transactions, Metrics: counted, Log: quiet,
+	})
 	downloads := &activities.Downloads{Store: y.store, Jobs: y.downloads, Log: quiet}
 	w.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		return lifecycle.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
@@ -80,14 +90,17 @@ func (y *reconcileRig) reset(s *subject) (runID string) {
 	answer, err := y.temporal.ResetWorkflowExecution(y.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID, RunId: runID},
 		Reason: "by hand", WorkflowTaskFinishEventId: 4, RequestId: s.entity,
-		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{enumspb.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE},
+		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{
+			enumspb.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
+		},
 	})
+
 	must(y, err)
 	return answer.RunId
 }
 
-// TestReconcileReset takes running workflows of all workloads back to their beginning: within two looks each shows what the record has, and the
-// incident is listed.
+// TestReconcileReset takes running workflows of all workloads back to their beginning: within two looks each shows what
+// the record has, and the incident is listed.
 func TestReconcileReset(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -97,21 +110,27 @@ func TestReconcileReset(t *testing.T) {
 		subjects[workload] = y.make(workload, 0)
 		must(t, subjects[workload].start())
 	}
+
 	stage := func(s *subject, want string) func() bool {
 		return func() bool {
 			got, _ := y.shown(s, "Stage")
 			return got == want
 		}
 	}
+
 	aTask := subjects[lifecycle.WorkloadTask]
 	var claimed lifecycle.TaskView
 	handle, err := y.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-		WorkflowID: aTask.workflowID, UpdateName: "claim", Args: []any{lifecycle.TaskInput{Actor: y.user.ID, Comment: "c"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: aTask.workflowID, UpdateName: "claim", Args: []any{lifecycle.TaskInput{Actor: y.user.ID, Comment: "c"}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
+
 	must(t, err)
 	must(t, handle.Get(t.Context(), &claimed))
 	y.exec(`UPDATE download_jobs SET status = 'downloading', created_at_utc = now() - interval '1 minute'`)
-	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now(), created_at = now() - interval '1 minute'`)
+	y.exec(
+		`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now(), created_at = now() - interval '1 minute'`,
+	)
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
 	y.eventually("the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "processing"))
@@ -120,12 +139,15 @@ func TestReconcileReset(t *testing.T) {
 	for workload, s := range subjects {
 		runs[workload] = y.reset(s)
 	}
+
 	if got, _ := y.shown(aTask, "Stage"); got != "NEW" {
 		t.Fatalf("after the reset the task shows %s", got)
 	}
 	defer y.run(y.reconciler())()
+
 	for workload, want := range map[string]string{
-		lifecycle.WorkloadDelivery: "STREAMING", lifecycle.WorkloadTask: "IN_PROGRESS", lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "processing",
+		lifecycle.WorkloadDelivery: "STREAMING", lifecycle.WorkloadTask: "IN_PROGRESS",
+		lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "processing",
 	} {
 		s := subjects[workload]
 		y.eventually(workload+" shows "+want, stage(s, want))
@@ -136,6 +158,7 @@ func TestReconcileReset(t *testing.T) {
 			return len(found) == 1 && found[0].Finding == store.FindingReset && found[0].Done == store.DoneRefreshed && found[0].RunID == runs[workload]
 		})
 	}
+
 	if got, _ := y.shown(aTask, "Assignee"); got == "" {
 		t.Error("the task shows no assignee")
 	}
@@ -143,10 +166,14 @@ func TestReconcileReset(t *testing.T) {
 	// The record went back, as after a restore: the workflow follows.
 	other := y.make(lifecycle.WorkloadTask, 1)
 	must(t, other.start())
-	y.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, created_at = now() - interval '1 minute' WHERE id::text = $1`, other.entity)
+	y.exec(
+		`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, created_at = now() - interval '1 minute' WHERE id::text = $1`,
+		other.entity,
+	)
 	y.eventually("the task follows the record", stage(other, "STUCK"))
 	y.mu.Lock()
 	defer y.mu.Unlock()
+
 	if y.counted["task stale"] != 1 || y.counted["task reset"] != 1 || y.counted["delivery reset"] != 1 {
 		t.Errorf("counted: %v", y.counted)
 	}

@@ -30,7 +30,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// reconcileRig is a record and a Temporal server without any worker: what an operator does to workflows stays as it is until the reconciler comes.
+// reconcileRig is a record and a Temporal server without any worker: what an operator does to workflows stays as it is
+// until the reconciler comes.
 type reconcileRig struct {
 	testing.TB
 	store        *store.Store
@@ -59,6 +60,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
+
 	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
 	y := &reconcileRig{TB: t, database: testdb.URL(t), counted: map[string]int{}}
 	var err error
@@ -77,7 +79,10 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.records = &activities.Records{Store: y.store, Deliveries: y.deliveries}
 
 	chat := int64(7)
-	y.user, err = y.store.CreateUser(ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken())
+	y.user, err = y.store.CreateUser(
+		ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken(),
+	)
+
 	must(t, err)
 	y.exec(`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
 	y.file, err = y.store.FileByPath(ctx, "/f")
@@ -131,7 +136,8 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	switch workload {
 	case lifecycle.WorkloadDelivery:
 		job, _, err := y.store.CreateJob(ctx, store.Job{
-			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1, Source: store.SourceAPI,
+			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1,
+			Source: store.SourceAPI,
 		}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 		must(y, err)
 		return &subject{
@@ -147,28 +153,35 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 		return &subject{
 			workload, lifecycle.TaskType, strconv.FormatInt(made[0].ID, 10), made[0].WorkflowID(), made[0].ID,
 			func() error { return y.tasks.Start(ctx, made[0]) },
-			`SELECT status FROM tasks WHERE id::text = $1`, `SELECT comment FROM task_events WHERE entity_id = $1 ORDER BY seq DESC LIMIT 1`,
-			`UPDATE tasks SET status = 'CANCELLED', status_deadline_at = NULL, finished_at = now() WHERE id::text = $1`, `DELETE FROM tasks WHERE id::text = $1`,
+			`SELECT status FROM tasks WHERE id::text = $1`,
+			`SELECT comment FROM task_events WHERE entity_id = $1 ORDER BY seq DESC LIMIT 1`,
+			`UPDATE tasks SET status = 'CANCELLED', status_deadline_at = NULL, finished_at = now() WHERE id::text = $1`,
+			`DELETE FROM tasks WHERE id::text = $1`,
 		}
 	case lifecycle.WorkloadDownload:
 		book, err := y.downloads.CreateBook(ctx, y.user, fmt.Sprint("book ", n), "", "")
 		must(y, err)
 		job, _, err := y.store.CreateDownload(ctx, store.Download{
-			UserID: y.user.ID, BookID: book.ID, MediaType: store.MediaText, Source: "test", SourceURL: "magnet:?xt=urn:btih:" + digest(n)[:40],
+			UserID: y.user.ID, BookID: book.ID, MediaType: store.MediaText, Source: "test",
+			SourceURL: "magnet:?xt=urn:btih:" + digest(n)[:40],
 		}, store.Event{Type: "enqueued", To: "queued"})
+
 		must(y, err)
 		return &subject{
 			workload, lifecycle.DownloadType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
 			func() error { return y.downloads.Launch(ctx, job) },
-			`SELECT status FROM download_jobs WHERE id::text = $1`, `SELECT coalesce(failure_reason, '') FROM download_jobs WHERE id::text = $1`,
+			`SELECT status FROM download_jobs WHERE id::text = $1`,
+			`SELECT coalesce(failure_reason, '') FROM download_jobs WHERE id::text = $1`,
 			`UPDATE download_jobs SET status = 'canceled' WHERE id::text = $1`, `DELETE FROM download_jobs WHERE id::text = $1`,
 		}
 	default:
 		y.lt += 10
 		t := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt, Hash: digest("tx", n), At: time.Now(),
+			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt,
+			Hash: digest("tx", n), At: time.Now(),
 			In: store.InMessage{Hash: digest("in", n), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 		}
+
 		y.last = t.Hash
 		_, err := y.store.IngestChain(ctx, y.wallet, []store.ChainTransaction{t}, time.Now())
 		must(y, err)
@@ -201,7 +214,9 @@ func (y *reconcileRig) forget(s *subject) {
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID},
 	})
 	must(y, err)
-	y.eventually("the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED })
+	y.eventually(
+		"the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED },
+	)
 }
 
 func (y *reconcileRig) status(s *subject) enumspb.WorkflowExecutionStatus {
@@ -248,11 +263,12 @@ func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 		defer close(ended)
 		_, _ = env.ExecuteActivity("Reconcile")
 	}()
+
 	return func() { cancel(); <-ended }
 }
 
-// TestReconcileTable does to a workflow of every workload whatever can be done to it, lets two reconcilers look at once, and wants each incident
-// settled, listed and counted once.
+// TestReconcileTable does to a workflow of every workload whatever can be done to it, lets two reconcilers look at
+// once, and wants each incident settled, listed and counted once.
 func TestReconcileTable(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -263,6 +279,7 @@ func TestReconcileTable(t *testing.T) {
 		ends          bool // the row
 		runs          bool // a workflow, afterwards
 	}
+
 	started := func(s *subject) { must(t, s.start()) }
 	happenings := []happening{
 		{name: "nothing", happens: started, runs: true},
@@ -280,24 +297,30 @@ func TestReconcileTable(t *testing.T) {
 			y.exec(s.remove, s.entity)
 		}, finding: store.FindingNoRow, done: store.DoneTerminated},
 	}
+
 	type trial struct {
 		happening
 		*subject
 	}
+
 	var trials []trial
 	for _, workload := range lifecycle.Workloads {
 		for i, h := range happenings {
-			if h.finding == store.FindingNoRow && workload == lifecycle.WorkloadTransaction { // the ledger keeps rows for ever: one that never had any
+			// the ledger keeps rows for ever: one that never had any
+			if h.finding == store.FindingNoRow && workload == lifecycle.WorkloadTransaction {
 				hash := digest("never")
 				trials = append(trials, trial{h, &subject{
 					workload: workload, workflowID: lifecycle.TransactionID(hash), entity: hash,
-					start: func() error { return y.transactions.Start(t.Context(), hash) }, remove: `DELETE FROM transactions WHERE hash = $1`,
+					start:  func() error { return y.transactions.Start(t.Context(), hash) },
+					remove: `DELETE FROM transactions WHERE hash = $1`,
 				}})
 				continue
 			}
+
 			trials = append(trials, trial{h, y.make(workload, i)})
 		}
 	}
+
 	y.exec(`UPDATE jobs SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
@@ -306,10 +329,12 @@ func TestReconcileTable(t *testing.T) {
 	for _, trial := range trials {
 		settling.Go(func() { trial.happens(trial.subject) })
 	}
+
 	settling.Wait()
 
 	stopFirst, stopSecond := y.run(y.reconciler()), y.run(y.reconciler())
 	defer stopSecond()
+
 	findings := func() map[string]store.Finding {
 		list, err := y.store.Findings(t.Context(), store.FindingFilter{Limit: 200})
 		must(t, err)
@@ -322,6 +347,7 @@ func TestReconcileTable(t *testing.T) {
 		}
 		return byID
 	}
+
 	wanted := 4 * (len(happenings) - 1)
 	defer func() {
 		if t.Failed() {
@@ -330,6 +356,7 @@ func TestReconcileTable(t *testing.T) {
 			}
 		}
 	}()
+
 	y.eventually("all is found and settled", func() bool {
 		found := findings()
 		for _, f := range found {
@@ -339,6 +366,7 @@ func TestReconcileTable(t *testing.T) {
 		}
 		return len(found) == wanted
 	})
+
 	stopFirst()
 	for _, trial := range trials {
 		name := trial.workload + ", " + trial.name
@@ -352,6 +380,7 @@ func TestReconcileTable(t *testing.T) {
 		if trial.finding == store.FindingNoRow {
 			continue
 		}
+
 		state := y.text(trial.state, trial.entity)
 		if over := state == "FAILED" || state == "CANCELLED" || state == "failed" || state == "canceled"; over != trial.ends {
 			t.Errorf("%s: the row is %s", name, state)
@@ -360,8 +389,10 @@ func TestReconcileTable(t *testing.T) {
 			t.Errorf("%s: the reason is %s", name, reason)
 		}
 	}
+
 	y.mu.Lock()
 	defer y.mu.Unlock()
+
 	for _, workload := range lifecycle.Workloads {
 		for _, h := range happenings[1:] {
 			if n := y.counted[workload+" "+h.finding]; n != 1 {

@@ -66,6 +66,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
 		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
 	})
+
 	v.database = database
 	view := toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
@@ -79,6 +80,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
+
 	return v
 }
 
@@ -92,6 +94,7 @@ func (v *restoreRig) admin(statements ...string) {
 	conn, err := pgx.Connect(v.Context(), u.String())
 	must(v, err)
 	defer conn.Close(context.WithoutCancel(v.Context()))
+
 	for _, statement := range statements {
 		_, err := conn.Exec(v.Context(), strings.ReplaceAll(statement, "$DB", name))
 		must(v, err)
@@ -107,7 +110,9 @@ func (v *restoreRig) crash() {
 		}
 	}
 	v.store.Close()
-	v.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + strings.TrimPrefix(must1(url.Parse(v.database)).Path, "/") + `'`)
+	v.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + strings.TrimPrefix(
+		must1(url.Parse(v.database)).Path, "/",
+	) + `'`)
 }
 
 func must1[T any](value T, err error) T {
@@ -135,6 +140,7 @@ func (v *restoreRig) restored() string {
 	for key, value := range v.env {
 		command.Env = append(command.Env, key+"="+value)
 	}
+
 	out, err := command.CombinedOutput()
 	if err != nil {
 		v.Fatalf("starter restored: %v\n%s", err, out)
@@ -179,21 +185,23 @@ func (v *restoreRig) bought() map[string]tonsim.Purchase {
 	listed, strays, err := v.fragment.Purchases(v.Context())
 	must(v, err)
 	sold := map[string]tonsim.Purchase{}
+
 	for _, purchase := range listed {
 		if _, twice := sold[purchase.Username]; twice {
 			v.Errorf("Stars for %s were bought twice", purchase.Username)
 		}
 		sold[purchase.Username] = purchase
 	}
+
 	if len(strays) > 0 {
 		v.Errorf("paid for nothing: %+v", strays)
 	}
 	return sold
 }
 
-// TestRestore sets the database back to an older moment, at which all four workloads were at work, while Temporal, Telegram,
-// qBittorrent and the chain stay as they are. Nobody gets a file twice, nothing is paid twice, tasks and downloads go on from
-// the record.
+// TestRestore sets the database back to an older moment, at which all four workloads were at work, while Temporal,
+// Telegram, qBittorrent and the chain stay as they are. Nobody gets a file twice, nothing is paid twice, tasks and
+// downloads go on from the record.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
@@ -201,7 +209,10 @@ func TestRestore(t *testing.T) {
 	v.startAPI()
 	v.ann = v.member("Ann")
 	space := v.ann.workspace(map[string]any{})
-	tasks := v.ann.batch(space, map[string]any{"ref": "open", "title": "Claimed later"}, map[string]any{"ref": "begun", "title": "Done later"})
+	tasks := v.ann.batch(
+		space, map[string]any{"ref": "open", "title": "Claimed later"}, map[string]any{"ref": "begun", "title": "Done later"},
+	)
+
 	v.ann.does("claim", tasks["begun"], "").want(t, http.StatusOK)
 	v.reader = v.library.reader()
 	running, late := v.unseeded("running.epub"), v.unseeded("late.epub")
@@ -216,6 +227,7 @@ func TestRestore(t *testing.T) {
 	for chat := range int64(4) {
 		people = append(people, v.user(300+chat))
 	}
+
 	file, sum := v.file("file.bin", 3000)
 	big, _ := v.file("big.bin", 48<<20)
 	v.ended(v.deliver(people[0], file), time.Minute)
@@ -223,7 +235,9 @@ func TestRestore(t *testing.T) {
 	v.reopen()
 	queued, torn := v.deliver(people[1], file), v.deliver(people[2], big) // nobody takes them yet
 	v.crash()
-	v.admin(`DROP DATABASE IF EXISTS backup_of_restore`, `CREATE DATABASE backup_of_restore TEMPLATE $DB STRATEGY file_copy`)
+	v.admin(
+		`DROP DATABASE IF EXISTS backup_of_restore`, `CREATE DATABASE backup_of_restore TEMPLATE $DB STRATEGY file_copy`,
+	)
 
 	// What happens after the backup.
 	v.reopen()
@@ -249,11 +263,15 @@ func TestRestore(t *testing.T) {
 	for _, job := range []store.Job{queued, asked} { // Temporal knows it, too
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
+
 	v.inState(torn, lifecycle.DeliveryStreaming) // a worker is at it when all ends
 	sold := v.bought()
 
 	v.crash()
-	v.admin(`DROP DATABASE $DB`, `CREATE DATABASE $DB TEMPLATE backup_of_restore STRATEGY file_copy`, `DROP DATABASE backup_of_restore`)
+	v.admin(
+		`DROP DATABASE $DB`, `CREATE DATABASE $DB TEMPLATE backup_of_restore STRATEGY file_copy`,
+		`DROP DATABASE backup_of_restore`,
+	)
 	t.Logf("%s", v.restored())
 	v.reopen()
 	v.telegram.ClearFaults()
@@ -268,10 +286,12 @@ func TestRestore(t *testing.T) {
 	if !created || again.ID <= asked.ID {
 		t.Errorf("asked again: job %d, new %v; want a new number after %d", again.ID, created, asked.ID)
 	}
+
 	v.wantState(v.ended(again, time.Minute), lifecycle.DeliveryDelivered, "")
 	for _, chat := range []int64{300, 301, 303} {
 		v.wantDocument(chat, sum)
 	}
+
 	if got := v.documents(302); len(got) > 0 {
 		t.Errorf("what nobody knew the fate of was sent again: %+v", got)
 	}
@@ -284,6 +304,7 @@ func TestRestore(t *testing.T) {
 	if fresh == lost {
 		t.Errorf("task %s was another one", fresh)
 	}
+
 	v.ann.does("claim", fresh, "").want(t, http.StatusOK)
 	v.eventually(time.Minute, "the lost task's workflow is gone", func() bool {
 		return len(v.listed(`WorkflowId="task/`+lost+`" AND ExecutionStatus="Running"`)) == 0
@@ -296,6 +317,7 @@ func TestRestore(t *testing.T) {
 	if !created || found.ID <= unknown.ID {
 		t.Errorf("asked again: download %d, new %v", found.ID, created)
 	}
+
 	v.added(found)
 	v.torrents.release(v.library, late)
 	if job := v.over(found); job.State != lifecycle.DownloadCompleted {
@@ -309,18 +331,25 @@ func TestRestore(t *testing.T) {
 			return o["needs_review"] == true && o["review_reason"] == store.ReviewLost
 		})
 	}
+
 	for hash, username := range map[string]string{waiting: "waiting", after: "after_it"} {
 		v.call("POST", "/v1/transactions/"+hash+"/resolve", adminToken,
 			map[string]any{"outcome": "processed", "payment": sold[username].Hash, "comment": "Fragment lists it"}).want(t, http.StatusOK)
 	}
+
 	v.processed(v.pays("at_last 50"))
 	if now := v.bought(); len(now) != 4 {
 		t.Errorf("bought for %v", now)
 	}
+
 	var list []service.FragmentPurchase
 	for _, p := range v.bought() {
-		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(
+			list,
+			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+		)
 	}
+
 	var report service.LedgerReport
 	v.eventually(time.Minute, "the record is up to date with the chain", func() bool {
 		report, err = v.orders.Reconcile(t.Context(), list)
@@ -331,8 +360,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestTemporalLost loses all that Temporal knows: tasks and downloads go on from the record, and what may have been sent is not
-// sent again.
+// TestTemporalLost loses all that Temporal knows: tasks and downloads go on from the record, and what may have been
+// sent is not sent again.
 func TestTemporalLost(t *testing.T) {
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
@@ -363,6 +392,7 @@ func TestTemporalLost(t *testing.T) {
 	if v.temporal.Address != address {
 		t.Fatalf("the empty Temporal is at %s, the lost one was at %s", v.temporal.Address, address)
 	}
+
 	v.restored()
 	v.startWorker()
 	v.startAPI()
@@ -374,6 +404,7 @@ func TestTemporalLost(t *testing.T) {
 	if got := v.documents(401); len(got) > 0 {
 		t.Errorf("sent: %+v", got)
 	}
+
 	v.processed(v.pays("after_it 50"))
 	if sold := v.bought(); len(sold) != 2 {
 		t.Errorf("bought for %v", sold)

@@ -10,8 +10,9 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestOrdersAreTriedAgain lets one order fail for a reason that passes, and another for one that does not. The first is bought without a hand
-// on it, whatever becomes of the worker while it waits; of the second the administrators are told when its time is over.
+// TestOrdersAreTriedAgain lets one order fail for a reason that passes, and another for one that does not. The first is
+// bought without a hand on it, whatever becomes of the worker while it waits; of the second the administrators are told
+// when its time is over.
 func TestOrdersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
@@ -48,7 +49,10 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	}
 
 	l.fragment.ClearFaults()
-	admin, err := l.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	admin, err := l.store.CreateUser(
+		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+	)
+
 	must(t, err)
 	_, err = l.orders.Retry(t.Context(), admin, lasts, "it can be gifted again", "")
 	must(t, err)
@@ -57,6 +61,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	if sold := l.sold(); len(sold) != 2 {
 		t.Errorf("sold %+v", sold)
 	}
+
 	l.balances()
 }
 

@@ -53,6 +53,7 @@ func (s *stack) newMarket() *market {
 		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
 		"STAGECOACH_TX_PAYMENT_TTL": "10s", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
 	})
+
 	return m
 }
 
@@ -82,6 +83,7 @@ func newRolling(t *testing.T, database, programs string) *rolling {
 	r := &rolling{stand: stand, programs: programs, chat: 100, library: newLibraryOn(t, database, stand, map[string]string{
 		"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "4s", "STAGECOACH_LOG_LEVEL": "info", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "10s",
 	})}
+
 	r.market = r.newMarket()
 
 	for range 2 {
@@ -89,11 +91,13 @@ func newRolling(t *testing.T, database, programs string) *rolling {
 		must(t, err)
 		r.urls = append(r.urls, fmt.Sprintf("http://127.0.0.1:%d", port))
 	}
+
 	r.apiURL = r.urls[0]
 
 	for range 2 {
 		r.workers = append(r.workers, r.startOneWorker())
 	}
+
 	for i := range r.urls {
 		r.apis = append(r.apis, r.startOneAPI(i))
 	}
@@ -105,7 +109,9 @@ func (r *rolling) startOneWorker() *program {
 	r.Helper()
 	runs := strings.Count(r.log.String(), `"worker runs"`)
 	p := r.run(filepath.Join(r.programs, "worker"))
-	r.eventually(time.Minute, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs })
+	r.eventually(
+		time.Minute, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs },
+	)
 	return p
 }
 
@@ -173,6 +179,7 @@ func (r *rolling) use() (stop func()) {
 	for worker := range 2 {
 		every(100*time.Millisecond, func(n int) { r.workOn(n, ann, space, fmt.Sprintf("task-%d-%d", worker, n)) })
 	}
+
 	every(time.Second, func(n int) {
 		made := r.torrent(fmt.Sprintf("book-%d.epub", n), torrentsim.TorrentSpec{NoSeed: true})
 		job := r.ask(reader, made.URL)
@@ -181,6 +188,7 @@ func (r *rolling) use() (stop func()) {
 		r.mu.Unlock()
 		r.stand.release(r.library, made)
 	})
+
 	every(time.Second, func(n int) { r.buy(fmt.Sprintf("durov%d 50", n)) })
 	return func() { close(over); load.Wait() }
 }
@@ -195,7 +203,9 @@ func (r *rolling) add(to *[]string, id any) {
 func (r *rolling) customer() (token string) {
 	r.Helper()
 	r.telegram.SendMessage(r.chat, "hello") // a chat exists once its user wrote
-	made := r.call("POST", "/v1/users", adminToken, map[string]any{"name": "Planted Name", "telegram_id": fmt.Sprint(r.chat)}).want(r, http.StatusCreated)
+	made := r.call(
+		"POST", "/v1/users", adminToken, map[string]any{"name": "Planted Name", "telegram_id": fmt.Sprint(r.chat)},
+	).want(r, http.StatusCreated)
 	return made["token"].(string)
 }
 
@@ -208,12 +218,17 @@ func (r *rolling) deliverNow(n int, token string, file store.File) {
 // workOn makes a task, claims it and has it done.
 func (r *rolling) workOn(n int, who member, space, key string) {
 	r.Helper()
-	made := r.insist(n, who.token, "/v1/tasks/batch", key, map[string]any{"workspace_id": space, "tasks": []any{map[string]any{"ref": "it", "title": "Do it"}}})
+	made := r.insist(
+		n, who.token, "/v1/tasks/batch", key,
+		map[string]any{"workspace_id": space, "tasks": []any{map[string]any{"ref": "it", "title": "Do it"}}},
+	)
+
 	items, _ := made["items"].([]any)
 	if len(items) != 1 {
 		r.Errorf("%s: made %v", key, made)
 		return
 	}
+
 	id := items[0].(map[string]any)["id"].(string)
 	r.add(&r.tasks, id)
 	r.insist(n+1, who.token, "/v1/tasks/"+id+"/claim", key+"-claim", map[string]any{"comment": "mine"})
@@ -242,6 +257,7 @@ func (r *rolling) wantAllEnded() {
 			r.Errorf("delivery %s lost %d tries", id, job.Attempt)
 		}
 	}
+
 	documents := r.documents(r.chat)
 	if len(documents) != len(r.deliveries) || slices.ContainsFunc(documents, func(d telegramsim.Document) bool { return d.SHA256 != r.sum }) {
 		r.Errorf("%d deliveries made %d documents", len(r.deliveries), len(documents))
@@ -250,9 +266,11 @@ func (r *rolling) wantAllEnded() {
 	for _, id := range r.tasks {
 		r.wantDone(id)
 	}
+
 	for _, job := range r.downloads {
 		r.completes(job)
 	}
+
 	r.wantTidy()
 
 	for _, hash := range r.hashes {
@@ -261,17 +279,20 @@ func (r *rolling) wantAllEnded() {
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	}
+
 	bought, strays, err := r.market.fragment.Purchases(r.Context())
 	must(r, err)
 	if len(bought) != len(r.hashes) || len(strays) != 0 {
 		r.Errorf("%d orders bought %d times, and paid %d times for nothing", len(r.hashes), len(bought), len(strays))
 	}
+
 	r.Logf("%d deliveries, %d tasks, %d downloads, %d purchases; %d requests, %d of them repeated",
 		len(r.deliveries), len(r.tasks), len(r.downloads), len(r.hashes), r.asked.Load(), r.again.Load())
 }
 
-// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and purchases
-// are asked for. Every request gets its answer from one API or the other, everything comes to its end, and nothing twice.
+// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and
+// purchases are asked for. Every request gets its answer from one API or the other, everything comes to its end, and
+// nothing twice.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
@@ -285,8 +306,8 @@ func TestRollingRestart(t *testing.T) {
 	r.wantAllEnded()
 }
 
-// insist asks one API and then the other as a client with an idempotency key may: again after no answer, and after one that
-// says so.
+// insist asks one API and then the other as a client with an idempotency key may: again after no answer, and after one
+// that says so.
 func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
 	r.Helper()
 	r.asked.Add(1)
@@ -301,9 +322,11 @@ func (r *rolling) insist(first int, token, path, key string, body any) map[strin
 			r.Errorf("POST %s answered %d %v", path, got.status, got.body)
 			return got.body
 		}
+
 		r.again.Add(1)
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	r.Errorf("POST %s is never answered", path)
 	return nil
 }
@@ -317,6 +340,7 @@ func (r *rolling) wantDone(id string) {
 	for _, event := range events {
 		types = append(types, event.Type)
 	}
+
 	if want := []string{"created", "claimed", "done"}; len(types) != len(want) {
 		r.Errorf("task %s: events %v, want something like %v", id, types, want)
 	}

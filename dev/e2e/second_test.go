@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestSecondSource sells Stars for large deposits with a second source that agrees, lies, is down, and is back; small ones are sold
-// meanwhile. An administrator decides over HTTP about what the two sources disagree on.
+// TestSecondSource sells Stars for large deposits with a second source that agrees, lies, is down, and is back; small
+// ones are sold meanwhile. An administrator decides over HTTP about what the two sources disagree on.
 func TestSecondSource(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
@@ -31,14 +31,19 @@ func TestSecondSource(t *testing.T) {
 		must(t, err)
 		return hash
 	}
+
 	order := func(hash string) map[string]any {
 		return l.call("GET", "/v1/transactions/"+hash, adminToken, nil).body
 	}
+
 	resolve := func(hash, outcome string) { // the workflow hears of the review a moment after the record has it
 		l.eventually(patience, "it is resolved as "+outcome, func() bool {
-			return l.call("POST", "/v1/transactions/"+hash+"/resolve", adminToken, map[string]any{"outcome": outcome}).status == http.StatusOK
+			return l.call(
+				"POST", "/v1/transactions/"+hash+"/resolve", adminToken, map[string]any{"outcome": outcome},
+			).status == http.StatusOK
 		})
 	}
+
 	alerted := func(kind string) bool {
 		open, err := l.store.OpenAlerts(t.Context())
 		must(t, err)
@@ -49,6 +54,7 @@ func TestSecondSource(t *testing.T) {
 		}
 		return false
 	}
+
 	held := func(hash, status string) {
 		l.eventually(patience, "it is held for its deposit", func() bool {
 			o := order(hash)
@@ -64,6 +70,7 @@ func TestSecondSource(t *testing.T) {
 	if n := len(second.Requests()) - 1; n != 0 {
 		t.Errorf("asked %d times for a small deposit", n)
 	}
+
 	l.becomes(large(), lifecycle.TransactionProcessed)
 	asked := len(second.Requests()) - 1
 	if asked != 2 { // the head, the transfer
@@ -80,7 +87,9 @@ func TestSecondSource(t *testing.T) {
 	resolve(wrong, "failed")
 	held(wrong, "failed") // refunds are on: nothing is given back for it either
 	resolve(wrong, "failed")
-	l.eventually(patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" })
+	l.eventually(
+		patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" },
+	)
 	l.eventually(patience, "the alert is over", func() bool { return !alerted(store.AlertDeposit) })
 
 	must(t, second.Tell(tonsim.Lies{}))
@@ -92,6 +101,7 @@ func TestSecondSource(t *testing.T) {
 	if o := order(waits); o["status"] != "processing" || o["needs_review"] != false {
 		t.Errorf("%v", o)
 	}
+
 	second.ClearFaults()
 	l.becomes(waits, lifecycle.TransactionProcessed)
 

@@ -19,12 +19,16 @@ import (
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	const chat = 777000123
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "1s", "STAGECOACH_DELIVERY_CONNECT_TIMEOUT": "300ms"})
+	s := newStack(
+		t, map[string]string{"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "1s", "STAGECOACH_DELIVERY_CONNECT_TIMEOUT": "300ms"},
+	)
+
 	s.startWorker()
 	s.telegram.SendMessage(1, "/start")
 	s.startAPI()
 	_, token := s.apiUser("Planted Person", chat)
 	_, stranger := s.apiUser("Another Person", chat+1)
+
 	for i, c := range []struct {
 		telegram, yandex *sim.Fault
 		state            lifecycle.DeliveryState
@@ -46,10 +50,15 @@ func TestNothingSecretIsTold(t *testing.T) {
 			c.telegram.Match = "sendDocument"
 			s.telegram.AddFault(*c.telegram)
 		}
+
 		if c.yandex != nil {
 			s.yandex.AddFault(*c.yandex)
 		}
-		path := "/v1/deliveries/" + s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", name).want(t, 201)["id"].(string)
+
+		path := "/v1/deliveries/" + s.call(
+			"POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", name,
+		).want(t, 201)["id"].(string)
+
 		s.eventually(30*time.Second, name+" ends "+string(c.state), func() bool {
 			return s.call("GET", path, token, nil).want(t, 200)["state"] == string(c.state)
 		})
@@ -57,6 +66,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 		s.yandex.ClearFaults()
 		s.call("GET", path, stranger, nil).want(t, 404)
 	}
+
 	// Bot API and storage that cannot be reached, and doors that refuse.
 	s.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "cut", Times: 2})
 	s.telegram.SendMessage(chat, "/files")
@@ -66,7 +76,10 @@ func TestNothingSecretIsTold(t *testing.T) {
 	s.call("GET", "/v1/files?path=/", "sc_wrong-token", nil).want(t, 401)
 	time.Sleep(time.Second)
 
-	technical := []string{botToken, clientSecret, refreshToken, adminToken, "aplantedbottoken", "/download/", "OAuth ", "Bearer "}
+	technical := []string{
+		botToken, clientSecret, refreshToken, adminToken, "aplantedbottoken", "/download/", "OAuth ", "Bearer ",
+	}
+
 	personal := []string{"777000123", "Planted Person", "planted-file"}
 	search(t, "the logs", s.log.String(), slices.Concat(technical, personal, []string{token, stranger}))
 	search(t, "the histories", s.histories("Delivery"), slices.Concat(technical, personal, []string{token}))
@@ -92,7 +105,11 @@ func TestNoDownloadIsTold(t *testing.T) {
 	t.Parallel()
 	const chat = 777000124
 	stand := newStandIn(t)
-	l := newLibrary(t, stand, map[string]string{"STAGECOACH_QBITTORRENT_SAVE_PATH": "/planted-folder", "STAGECOACH_QBITTORRENT_TIMEOUT": "1s"})
+	l := newLibrary(
+		t, stand,
+		map[string]string{"STAGECOACH_QBITTORRENT_SAVE_PATH": "/planted-folder", "STAGECOACH_QBITTORRENT_TIMEOUT": "1s"},
+	)
+
 	l.startWorker()
 	l.telegram.SendMessage(1, "/start")
 	l.startAPI()
@@ -103,26 +120,43 @@ func TestNoDownloadIsTold(t *testing.T) {
 	serial := 0
 	ask := func(link string) (path string) {
 		t.Helper()
-		book := l.call("POST", "/v1/books", token, map[string]any{"title": "Planted Title", "author": "Planted Author"}).want(t, 201)["id"]
-		job := l.call("POST", "/v1/downloads", token, map[string]any{"book_id": book, "media_type": "text", "source": "planted-indexer", "source_url": link}).want(t, 201)
+		book := l.call(
+			"POST", "/v1/books", token, map[string]any{"title": "Planted Title", "author": "Planted Author"},
+		).want(t, 201)["id"]
+
+		job := l.call(
+			"POST", "/v1/downloads", token,
+			map[string]any{"book_id": book, "media_type": "text", "source": "planted-indexer", "source_url": link},
+		).want(t, 201)
+
 		path = "/v1/downloads/" + job["id"].(string)
 		l.call("GET", path, stranger, nil).want(t, 404)
 		return path
 	}
+
 	made := func() *torrentsim.SeededTorrent {
 		serial++
-		torrent := l.torrent(fmt.Sprintf("planted-torrent-%d.epub", serial), torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid})
+		torrent := l.torrent(
+			fmt.Sprintf("planted-torrent-%d.epub", serial), torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid},
+		)
 		hashes = append(hashes, torrent.InfohashV1, torrent.InfohashV2, torrent.InfohashV2[:40])
 		return torrent
 	}
+
 	becomes := func(path, status string) {
 		t.Helper()
-		l.eventually(time.Minute, path+" is "+status, func() bool { return l.call("GET", path, token, nil).want(t, 200)["status"] == status })
+		l.eventually(
+			time.Minute, path+" is "+status,
+			func() bool { return l.call("GET", path, token, nil).want(t, 200)["status"] == status },
+		)
 	}
+
 	broken := "error"
 	for i, match := range []string{"/auth/login", "/app/defaultSavePath", "/torrents/add", "/torrents/info", "/torrents/delete", "/torrents/setCategory", "Tags"} {
-		stand.AddFault(sim.Fault{Match: match, Kind: []string{"500", "cut", "timeout"}[i%3], Times: 1}) // each more would double the pause
+		// each more would double the pause
+		stand.AddFault(sim.Fault{Match: match, Kind: []string{"500", "cut", "timeout"}[i%3], Times: 1})
 	}
+
 	for _, c := range []struct {
 		magnet  bool
 		happens func(*torrentsim.SeededTorrent, string)
@@ -160,24 +194,35 @@ func TestNoDownloadIsTold(t *testing.T) {
 		c.happens(torrent, path)
 		becomes(path, c.ends)
 	}
+
 	// Sources that give nothing, or something else; a torrent that is another's.
 	l.seed.AddFault(sim.Fault{Match: "/planted-away", Kind: "503", Times: 1})
 	l.seed.AddFault(sim.Fault{Match: "/planted-cut", Kind: "cut", Times: 1})
 	theirs := made()
 	l.addByHand(theirs, map[string]string{"category": foreignCategory, "tags": "theirs"})
+
 	for _, link := range []string{
-		l.seed.URL + "/planted-nothing?apikey=planted-key", l.seed.URL + "/planted-away?apikey=planted-key", l.seed.URL + "/planted-cut?apikey=planted-key",
-		"http://planted-host.invalid/planted-nothing?apikey=planted-key", l.seed.URL + "/_/requests?apikey=planted-key", theirs.Magnet(),
+		l.seed.URL + "/planted-nothing?apikey=planted-key", l.seed.URL + "/planted-away?apikey=planted-key",
+		l.seed.URL + "/planted-cut?apikey=planted-key",
+		"http://planted-host.invalid/planted-nothing?apikey=planted-key", l.seed.URL + "/_/requests?apikey=planted-key",
+		theirs.Magnet(),
 	} {
 		path := ask(link)
 		if strings.Contains(link, ".invalid") { // is looked for a while
-			l.eventually(time.Minute, "it waits for its source", func() bool { return l.call("GET", path, token, nil).want(t, 200)["last_error"] != nil })
+			l.eventually(
+				time.Minute, "it waits for its source",
+				func() bool { return l.call("GET", path, token, nil).want(t, 200)["last_error"] != nil },
+			)
 			l.call("POST", path+"/cancel", token, map[string]any{}).want(t, 200)
 			continue
 		}
 		becomes(path, "failed")
 	}
-	l.call("POST", "/v1/downloads", token, map[string]any{"book_id": "1", "media_type": "text", "source_url": "ftp://planted-host/planted-key"}).want(t, 422)
+
+	l.call(
+		"POST", "/v1/downloads", token,
+		map[string]any{"book_id": "1", "media_type": "text", "source_url": "ftp://planted-host/planted-key"},
+	).want(t, 422)
 	// A qBittorrent that is away, and one that does not let the worker in.
 	away, locked := made(), made()
 	path := ask(away.URL + "?apikey=planted-key")
@@ -195,28 +240,45 @@ func TestNoDownloadIsTold(t *testing.T) {
 	l.telegram.SendMessage(chat, "/downloads")
 	time.Sleep(time.Second)
 
-	technical := []string{qbittorrentPassword, "planted-key", "planted-tracker", "planted-host", "magnet:", "/torrents/planted", "planted-nothing", "planted-away", "planted-cut", "Bearer "}
-	personal := []string{fmt.Sprint(chat), "Planted Person", "Planted Title", "Planted Author", "planted-torrent", "planted-folder", "planted-indexer"}
+	technical := []string{
+		qbittorrentPassword, "planted-key", "planted-tracker", "planted-host", "magnet:", "/torrents/planted",
+		"planted-nothing", "planted-away", "planted-cut", "Bearer ",
+	}
+
+	personal := []string{
+		fmt.Sprint(chat), "Planted Person", "Planted Title", "Planted Author", "planted-torrent", "planted-folder",
+		"planted-indexer",
+	}
+
 	all := slices.Concat(technical, personal, hashes, []string{token, stranger})
 	search(t, "the logs", l.log.String(), all)
 	search(t, "the histories", l.histories("Download")+l.histories("DownloadSync"), all)
-	search(t, "the answers", l.answers.text.String(), []string{qbittorrentPassword, botToken, ".go:", "pgx", "SQLSTATE", "dial tcp"})
+	search(
+		t, "the answers", l.answers.text.String(),
+		[]string{qbittorrentPassword, botToken, ".go:", "pgx", "SQLSTATE", "dial tcp"},
+	)
 }
 
 // histories gives every history of every workflow of a type as text.
 func (s *stack) histories(workflowType string) string {
 	s.Helper()
 	var all strings.Builder
-	list, err := s.client.ListWorkflow(s.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: `WorkflowType="` + workflowType + `"`})
+	list, err := s.client.ListWorkflow(
+		s.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: `WorkflowType="` + workflowType + `"`},
+	)
+
 	must(s, err)
 	for _, execution := range list.Executions {
 		all.WriteString(execution.String())
-		events := s.client.GetWorkflowHistory(s.Context(), execution.Execution.WorkflowId, execution.Execution.RunId, false, 0)
+		events := s.client.GetWorkflowHistory(
+			s.Context(), execution.Execution.WorkflowId, execution.Execution.RunId, false, 0,
+		)
 		for events.HasNext() {
 			event, err := events.Next()
 			must(s, err)
 			all.WriteString(event.String())
 		}
 	}
+
 	return all.String()
 }

@@ -20,13 +20,15 @@ import (
 // phase is how long the abuser of TestSoakAbuse works, and then rests.
 const phase = time.Minute
 
-// TestSoakAbuse lets an ordinary user do their worst beside the four workloads for as long as STAGECOACH_SOAK says, every other minute.
-// In the end the record, Temporal and the outside world agree, and it prints how long the others' work took with the abuser and without.
+// TestSoakAbuse lets an ordinary user do their worst beside the four workloads for as long as STAGECOACH_SOAK says,
+// every other minute. In the end the record, Temporal and the outside world agree, and it prints how long the others'
+// work took with the abuser and without.
 func TestSoakAbuse(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
 	if err != nil {
 		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
 	}
+
 	s := newSoak(t)
 	s.env["STAGECOACH_BOT"] = "true"
 	raised := s.limits(nil) // the limits are what holds the abuser
@@ -43,6 +45,7 @@ func TestSoakAbuse(t *testing.T) {
 		}
 		stop()
 	}
+
 	s.limits(raised) // to compare all is more than one user may ask for
 	s.calm()
 	s.compare()
@@ -52,6 +55,7 @@ func TestSoakAbuse(t *testing.T) {
 		s.Logf("%-9s p95 %8s without the abuser (%d), %8s with (%d): %.2f times as long", kind,
 			calm.Round(time.Millisecond), len(took[false][kind]), abused.Round(time.Millisecond), len(took[true][kind]), float64(abused)/float64(calm))
 	}
+
 	s.Logf("the abuser got %v", answers)
 }
 
@@ -65,6 +69,7 @@ func (s *soak) limits(wanted map[string]string) (before map[string]string) {
 			delete(s.env, setting.Name)
 		}
 	}
+
 	maps.Copy(s.env, wanted)
 	s.api.stop()
 	s.startAPI()
@@ -96,6 +101,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	})
+
 	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })
 }
 
@@ -119,7 +125,14 @@ type abuser struct {
 
 func newAbuser(s *soak, answers map[string]int) *abuser {
 	s.Helper()
-	bomb := bytes.Join([][]byte{[]byte("d4:infod5:filesl"), bytes.Repeat([]byte("de"), 5_200_000), []byte("e4:name1:x12:piece lengthi16384e6:pieces0:ee")}, nil)
+	bomb := bytes.Join(
+		[][]byte{
+			[]byte("d4:infod5:filesl"), bytes.Repeat([]byte("de"), 5_200_000),
+			[]byte("e4:name1:x12:piece lengthi16384e6:pieces0:ee"),
+		},
+		nil,
+	)
+
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(bomb) }))
 	s.Cleanup(server.Close)
 	return &abuser{soak: s, member: s.library.member("Mallory"), site: server.URL, answers: answers}
@@ -179,6 +192,7 @@ func (a *abuser) stream(over <-chan struct{}) {
 		return
 	}
 	defer response.Body.Close()
+
 	a.note("GET /v1/events", response.StatusCode)
 
 	if response.StatusCode == http.StatusOK {
@@ -188,6 +202,7 @@ func (a *abuser) stream(over <-chan struct{}) {
 			_, err = response.Body.Read(buffer)
 		}
 	}
+
 	time.Sleep(100 * time.Millisecond)
 }
 
@@ -195,13 +210,19 @@ func (a *abuser) stream(over <-chan struct{}) {
 func (a *abuser) bomb() {
 	book, _ := a.asks("POST", "/v1/books", map[string]any{"title": "Bomb"}).body["id"].(string)
 	if book != "" {
-		a.asks("POST", "/v1/downloads", map[string]any{"book_id": book, "media_type": "text", "source": "site", "source_url": a.site + "/" + book})
+		a.asks(
+			"POST", "/v1/downloads",
+			map[string]any{"book_id": book, "media_type": "text", "source": "site", "source_url": a.site + "/" + book},
+		)
 	}
 }
 
 // loop asks for deadlines that pass at once, and makes tasks of which each has the shortest that is allowed.
 func (a *abuser) loop() {
-	a.asks("POST", "/v1/workspaces", map[string]any{"name": "Loop", "status_deadlines": map[string]any{"NEW": 1e-9}, "stuck_release_after": 1e-9})
+	a.asks(
+		"POST", "/v1/workspaces",
+		map[string]any{"name": "Loop", "status_deadlines": map[string]any{"NEW": 1e-9}, "stuck_release_after": 1e-9},
+	)
 	space, _ := a.asks("POST", "/v1/workspaces", map[string]any{
 		"name": "Loop", "status_deadlines": map[string]any{"NEW": 1. / 60}, "stuck_release_after": 1,
 	}).body["id"].(string)

@@ -38,13 +38,15 @@ type soak struct {
 	differences      int
 }
 
-// TestSoak asks for deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and servers are killed
-// and outside systems fail. In the end the record, Temporal and the outside world agree about each of them.
+// TestSoak asks for deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and
+// servers are killed and outside systems fail. In the end the record, Temporal and the outside world agree about each
+// of them.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
 	if err != nil {
 		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
 	}
+
 	s := newSoak(t)
 	turns := []func(){s.deliver, s.task, s.download, s.order}
 	for end, n := time.Now().Add(length), 0; time.Now().Before(end); n++ {
@@ -57,6 +59,7 @@ func TestSoak(t *testing.T) {
 		}
 		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
 	}
+
 	s.calm()
 	s.compare()
 }
@@ -119,7 +122,10 @@ func (s *soak) order() {
 // restart ends something, gently or not, and starts it again; what was asked before goes on meanwhile.
 func (s *soak) restart() {
 	s.Helper()
-	what := []string{"worker killed", "worker stopped", "API killed", "PostgreSQL killed", "Temporal killed", "PostgreSQL stopped"}[rand.IntN(6)]
+	what := []string{
+		"worker killed", "worker stopped", "API killed", "PostgreSQL killed", "Temporal killed", "PostgreSQL stopped",
+	}[rand.IntN(6)]
+
 	s.restarts[what]++
 	switch what {
 	case "worker killed":
@@ -149,6 +155,7 @@ func (s *soak) restart() {
 			return err == nil
 		})
 	}
+
 	s.awaitReady(s.apiURL)
 }
 
@@ -166,6 +173,7 @@ func (s *soak) fail() {
 		{"Fragment 500", func() { s.fragment.AddFault(sim.Fault{Kind: "500", Times: 2}) }},
 		{"toncenter 500", func() { s.chain.AddFault(sim.Fault{Kind: "500", Times: 3}) }},
 	}
+
 	choice := choices[rand.IntN(len(choices))]
 	s.faults[choice.where]++
 	choice.do()
@@ -177,6 +185,7 @@ func (s *soak) calm() {
 	for _, standIn := range []interface{ ClearFaults() }{s.telegram, s.yandex, s.fragment, s.chain} {
 		standIn.ClearFaults()
 	}
+
 	for _, hash := range s.orders {
 		s.orderIs(hash, "processed", func(o map[string]any) bool {
 			if o["status"] == "failed" {
@@ -206,12 +215,15 @@ func (s *soak) compare() {
 		if job.State == lifecycle.DeliveryDelivered && documents != 1 || job.State != lifecycle.DeliveryDelivered && documents > 0 && !unknown || documents > 1 {
 			s.differs("delivery %d is %s %q, and the chat has %d documents", job.ID, job.State, job.LastError, documents)
 		}
+
 		want := enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 		if job.State != lifecycle.DeliveryDelivered {
 			want = enumspb.WORKFLOW_EXECUTION_STATUS_FAILED
 		}
+
 		s.closes(job.WorkflowID(), want)
 	}
+
 	for _, id := range s.tasks {
 		var types []string
 		for _, item := range s.call("GET", "/v1/tasks/"+id+"/events", s.ann.token, nil).want(s, http.StatusOK)["items"].([]any) {
@@ -222,6 +234,7 @@ func (s *soak) compare() {
 		}
 		s.closes("task/"+id, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
+
 	for _, job := range s.downloads {
 		job = s.over(job)
 		if job.State != lifecycle.DownloadCompleted {
@@ -231,16 +244,23 @@ func (s *soak) compare() {
 			s.differs("%s", trouble)
 		}
 	}
+
 	var list []service.FragmentPurchase
 	for _, p := range s.bought() {
-		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(
+			list,
+			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+		)
 	}
+
 	if len(list) != len(s.orders) {
 		s.differs("%d orders, and Fragment has sold %d times", len(s.orders), len(list))
 	}
+
 	for _, hash := range s.orders {
 		s.closes("transaction/"+hash, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
+
 	s.eventually(time.Minute, "the record is up to date with the chain", func() bool {
 		report, err := s.restoreRig.orders.Reconcile(s.Context(), list)
 		if err == nil && report.Chain {
@@ -250,11 +270,16 @@ func (s *soak) compare() {
 		}
 		return err == nil && report.Chain
 	})
+
 	slices.Sort(took)
 	at := func(part float64) time.Duration {
 		return took[int(part*float64(len(took)-1))].Round(time.Millisecond)
 	}
-	s.Logf("deliveries %d %v, tasks %d, downloads %d, purchases %d", len(s.deliveries), ends, len(s.tasks), len(s.downloads), len(s.orders))
+
+	s.Logf(
+		"deliveries %d %v, tasks %d, downloads %d, purchases %d", len(s.deliveries), ends, len(s.tasks), len(s.downloads),
+		len(s.orders),
+	)
 	s.Logf("restarts %v", s.restarts)
 	s.Logf("faults %v", s.faults)
 	s.Logf("a delivery takes p50 %s, p95 %s, p99 %s", at(.5), at(.95), at(.99))

@@ -61,8 +61,16 @@ var (
 	buildPrograms = sync.OnceValue(func() error {
 		return devstack.Programs{Dir: programs, Race: raceEnabled}.Build(context.Background(), "worker", "api")
 	})
-	buildStarter = sync.OnceValue(func() error { return devstack.Programs{Dir: programs}.Build(context.Background(), "starter") })
-	buildDev     = sync.OnceValue(func() error { return devstack.Programs{Dir: programs}.Build(context.Background(), "dev", "starter") })
+	buildStarter = sync.OnceValue(func() error {
+		return devstack.Programs{Dir: programs}.Build(
+			context.Background(), "starter",
+		)
+	})
+	buildDev = sync.OnceValue(func() error {
+		return devstack.Programs{Dir: programs}.Build(
+			context.Background(), "dev", "starter",
+		)
+	})
 )
 
 // stack is one whole Stagecoach of a test's own.
@@ -86,8 +94,8 @@ type stack struct {
 }
 
 // newStack starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
-// it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in its
-// usual namespace, takes newStackOn.
+// it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in
+// its usual namespace, takes newStackOn.
 func newStack(t testing.TB, settings map[string]string) *stack {
 	t.Helper()
 	needsServers(t)
@@ -113,25 +121,33 @@ func newStackOn(t testing.TB, database string, settings map[string]string) *stac
 func startTemporal(t testing.TB, dynamic ...string) *servers.Temporal {
 	t.Helper()
 	needsServers(t)
-	temporal, err := servers.StartTemporal(t.Context(), servers.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic})
+	temporal, err := servers.StartTemporal(
+		t.Context(), servers.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic},
+	)
 	must(t, err)
 	t.Cleanup(temporal.Kill)
 	return temporal
 }
 
 // newStackIn is newStackOn in a namespace of its own of a Temporal server that others may use too.
-func newStackIn(t testing.TB, database string, temporal *servers.Temporal, namespace string, settings map[string]string) *stack {
+func newStackIn(
+	t testing.TB, database string, temporal *servers.Temporal, namespace string, settings map[string]string,
+) *stack {
 	t.Helper()
 	must(t, buildPrograms())
 	s := &stack{TB: t, temporal: temporal, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
 	s.files, s.chats = t.TempDir(), t.TempDir()
 
 	var err error
-	s.telegram, err = telegramsim.New(telegramsim.Options{Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"]})
+	s.telegram, err = telegramsim.New(telegramsim.Options{
+		Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"],
+	})
+
 	must(t, err)
 	s.yandex, err = yandexsim.New(yandexsim.Options{
 		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,
 	})
+
 	must(t, err)
 	telegramURL, stopTelegram, err := sim.Start("127.0.0.1:0", s.telegram)
 	must(t, err)
@@ -139,7 +155,10 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	must(t, err)
 	t.Cleanup(func() { stopTelegram(); stopYandex(); s.telegram.Close(); s.yandex.Close() })
 
-	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	s.client, err = client.Dial(client.Options{
+		HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
+	})
+
 	must(t, err)
 	t.Cleanup(s.client.Close)
 	_, err = temporalio.EnsureSearchAttributes(t.Context(), s.client, namespace)
@@ -148,7 +167,10 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 	s.store, err = store.Open(t.Context(), database, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
-	s.deliveries = &service.Deliveries{Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second, Log: slog.New(slog.DiscardHandler)}
+	s.deliveries = &service.Deliveries{
+		Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second,
+		Log: slog.New(slog.DiscardHandler),
+	}
 
 	apiPort, err := servers.FreePort()
 	must(t, err)
@@ -171,9 +193,11 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
 		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
 	})
+
 	for name, value := range settings {
 		s.env[name] = value
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			select {
@@ -184,6 +208,7 @@ func newStackIn(t testing.TB, database string, temporal *servers.Temporal, names
 			t.Logf("logs of the services:\n%s", s.log.tail(6000))
 		}
 	})
+
 	return s
 }
 
@@ -261,9 +286,12 @@ func (p *program) ended() bool {
 // user makes an active user with a Telegram chat.
 func (s *stack) user(telegramID int64) store.User {
 	s.Helper()
-	user, err := s.store.CreateUser(s.Context(), store.User{TelegramID: &telegramID, Name: "Planted Name", Status: store.UserActive}, "")
+	user, err := s.store.CreateUser(
+		s.Context(), store.User{TelegramID: &telegramID, Name: "Planted Name", Status: store.UserActive}, "",
+	)
 	must(s, err)
-	s.telegram.SendMessage(telegramID, "hello") // a chat exists once its user wrote; a bot that runs makes a user of who is none yet
+	// a chat exists once its user wrote; a bot that runs makes a user of who is none yet
+	s.telegram.SendMessage(telegramID, "hello")
 	return user
 }
 

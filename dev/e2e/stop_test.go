@@ -13,12 +13,18 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestStopHandsOver tells a worker to stop that streams a file too long to end in time, and another one that ends in time,
-// while tasks are claimed. The first is handed over at once and costs no try, the second is finished, no claim is lost,
-// and the process ends well.
+// TestStopHandsOver tells a worker to stop that streams a file too long to end in time, and another one that ends in
+// time, while tasks are claimed. The first is handed over at once and costs no try, the second is finished, no claim is
+// lost, and the process ends well.
 func TestStopHandsOver(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "10s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s"})
+	s := newStack(
+		t,
+		map[string]string{
+			"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "10s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s",
+		},
+	)
+
 	worker := s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")
@@ -27,6 +33,7 @@ func TestStopHandsOver(t *testing.T) {
 	for i := range 20 {
 		wanted = append(wanted, map[string]any{"ref": fmt.Sprint(i), "title": "Claim me"})
 	}
+
 	tasks := ann.batch(space, wanted...)
 
 	s.slow(1 << 20)
@@ -41,26 +48,34 @@ func TestStopHandsOver(t *testing.T) {
 	for _, id := range tasks {
 		go func() { claims <- ann.does("claim", id, "", "Idempotency-Key", "claim-"+id).status }()
 	}
+
 	must(t, worker.Process.Signal(syscall.SIGTERM))
 	told, took := time.Now(), make(chan time.Duration, 1)
 	go func() { <-worker.Done(); took <- time.Since(told) }()
 	s.telegram.ClearFaults()
 	s.startWorker()
+
 	for range tasks {
 		if status := <-claims; status != http.StatusOK {
 			t.Errorf("a claim got %d", status)
 		}
 	}
+
 	s.wantState(s.ended(second, 30*time.Second), lifecycle.DeliveryDelivered, "")
 	first = s.ended(first, 50*time.Second) // no heartbeat is missed that early: it was handed over
 	s.wantState(first, lifecycle.DeliveryDelivered, "")
 	if first.Attempt != 0 {
 		t.Errorf("attempt %d: a worker's stop costs no try", first.Attempt)
 	}
-	want := []string{"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started", "streaming_started", "delivered"}
+
+	want := []string{
+		"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started",
+		"streaming_started", "delivered",
+	}
 	if got := s.events(first); !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
+
 	s.wantDocument(100, longSum)
 	s.wantDocument(101, shortSum)
 	t.Logf("the worker had ended %s after it was told to", (<-took).Round(100*time.Millisecond))
@@ -69,7 +84,8 @@ func TestStopHandsOver(t *testing.T) {
 	}
 }
 
-// TestSecondSignal ends a worker at once that would wait for a stream. What it had is lost as by a crash, and taken up again.
+// TestSecondSignal ends a worker at once that would wait for a stream. What it had is lost as by a crash, and taken up
+// again.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "1h"})
@@ -80,11 +96,13 @@ func TestSecondSignal(t *testing.T) {
 	if worker.ended() {
 		t.Fatal("it does not wait for its stream")
 	}
+
 	must(t, worker.Process.Signal(syscall.SIGTERM))
 	<-worker.Done()
 	if code := worker.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("it ended with %d", code)
 	}
+
 	s.telegram.ClearFaults()
 	s.startWorker()
 	job = s.ended(job, time.Minute)

@@ -34,7 +34,9 @@ func (m member) workspace(settings map[string]any, others ...member) string {
 // batch makes a graph and gives the ids by their refs.
 func (m member) batch(workspace string, tasks ...map[string]any) map[string]string {
 	m.Helper()
-	made := m.call("POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": workspace, "tasks": tasks}).want(m, 201)
+	made := m.call(
+		"POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": workspace, "tasks": tasks},
+	).want(m, 201)
 	ids := map[string]string{}
 	for _, item := range made["items"].([]any) {
 		task := item.(map[string]any)
@@ -94,6 +96,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 		map[string]any{"ref": "wall", "title": "Build a wall"},
 		map[string]any{"ref": "door", "title": "Build a door", "blocked_by": []string{"wall"}},
 	)
+
 	roof, wall, door := ids["roof"], ids["wall"], ids["door"]
 	wantReady := func(want ...string) {
 		t.Helper()
@@ -101,10 +104,12 @@ func TestTasksThroughHTTP(t *testing.T) {
 			t.Errorf("ready are %v, want %v", got, want)
 		}
 	}
+
 	wantReady(wall)
 	if details := bob.does("claim", roof, "").refused(t, 409, "UNRESOLVED_BLOCKERS"); fmt.Sprint(details["blockers"]) != fmt.Sprintf("[%s %s]", wall, door) {
 		t.Errorf("the roof waits for %v", details)
 	}
+
 	first := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200)
 	if first["status"] != "IN_PROGRESS" || first["assignee_id"] != bob.id {
 		t.Errorf("claimed %v", first)
@@ -112,14 +117,21 @@ func TestTasksThroughHTTP(t *testing.T) {
 	if details := ann.does("claim", wall, "").refused(t, 409, "TASK_ALREADY_CLAIMED"); details["holder"] != bob.id {
 		t.Errorf("the holder is %v", details)
 	}
+
 	bob.does("claim", wall, "").want(t, 200) // what one has already
 	bob.does("escalate", wall, "").refused(t, 409, "CANNOT_ESCALATE_OWN")
 	ann.does("status", wall, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
 	ann.does("takeover", wall, "").refused(t, 409, "INVALID_TRANSITION")
 	eve.does("claim", wall, "").refused(t, 404, "TASK_NOT_FOUND")
-	bob.call("POST", "/v1/tasks/"+wall+"/status", bob.token, map[string]any{"to": "DONE"}).refused(t, 422, "COMMENT_REQUIRED")
-	ann.call("POST", "/v1/tasks", ann.token, map[string]any{"workspace_id": space, "title": "Build more", "blocked_by": []string{"999"}}).
+	bob.call(
+		"POST", "/v1/tasks/"+wall+"/status", bob.token, map[string]any{"to": "DONE"},
+	).refused(t, 422, "COMMENT_REQUIRED")
+	ann.call(
+		"POST", "/v1/tasks", ann.token,
+		map[string]any{"workspace_id": space, "title": "Build more", "blocked_by": []string{"999"}},
+	).
 		refused(t, 422, "UNKNOWN_BLOCKER")
+
 	details := ann.call("POST", "/v1/tasks/batch", ann.token, map[string]any{"workspace_id": space, "tasks": []map[string]any{
 		{"ref": "egg", "title": "Lay an egg", "blocked_by": []string{"hen"}}, {"ref": "hen", "title": "Hatch a hen", "blocked_by": []string{"egg"}},
 	}}).refused(t, 422, "CYCLIC_DEPENDENCY")
@@ -133,6 +145,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 	if again := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200); fmt.Sprint(again) != fmt.Sprint(first) {
 		t.Errorf("the repeat of the first claim answers %v, not %v", again, first)
 	}
+
 	ann.does("claim", door, "").want(t, 200)
 	bob.does("escalate", door, "").want(t, 200)
 	ann.does("status", door, "IN_PROGRESS").want(t, 200)
@@ -142,8 +155,10 @@ func TestTasksThroughHTTP(t *testing.T) {
 	ann.does("status", roof, "DONE").want(t, 200)
 
 	want := []string{
-		"created", "created", "created", "claimed", "status_changed", "claimed", "escalated", "status_changed", "status_changed", "claimed", "status_changed",
+		"created", "created", "created", "claimed", "status_changed", "claimed", "escalated", "status_changed",
+		"status_changed", "claimed", "status_changed",
 	}
+
 	s.eventually(30*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
 	if got := events(); !slices.Equal(got, want) {
 		t.Errorf("the stream is %v, want %v", got, want)
@@ -167,16 +182,21 @@ func TestATaskIsRescued(t *testing.T) {
 	if task := ann.task(id); task["status_deadline_at"] != nil || task["assignee_id"] != bob.id || !slices.Contains(task["allowed_actions"].([]any), "takeover") {
 		t.Errorf("STUCK it is %v", task)
 	}
+
 	bob.does("takeover", id, "").refused(t, 409, "CANNOT_TAKEOVER")
-	ann.call("PATCH", "/v1/workspaces/"+space, ann.token, map[string]any{"status_deadlines": map[string]any{"IN_PROGRESS": 60}}).want(t, 200)
+	ann.call(
+		"PATCH", "/v1/workspaces/"+space, ann.token, map[string]any{"status_deadlines": map[string]any{"IN_PROGRESS": 60}},
+	).want(t, 200)
 	if over := ann.does("takeover", id, "").want(t, 200); over["assignee_id"] != ann.id || over["status"] != "IN_PROGRESS" {
 		t.Errorf("taken over %v", over)
 	}
+
 	bob.does("status", id, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
 	ann.does("status", id, "DONE").want(t, 200)
 	ann.does("comments", id, "").want(t, 201)
 	var comment string
 	var types []string
+
 	for _, item := range ann.call("GET", "/v1/tasks/"+id+"/events", ann.token, nil).want(t, 200)["items"].([]any) {
 		event := item.(map[string]any)
 		types = append(types, event["type"].(string))
@@ -184,12 +204,14 @@ func TestATaskIsRescued(t *testing.T) {
 			comment = event["comment"].(string)
 		}
 	}
+
 	if want := []string{"created", "claimed", "deadline_expired", "taken_over", "status_changed", "commented"}; !slices.Equal(types, want) {
 		t.Errorf("events %v, want %v", types, want)
 	}
 	if comment != "Status deadline expired. Was in IN_PROGRESS for 0 minutes." {
 		t.Errorf("the deadline says %q", comment)
 	}
+
 	stats := ann.call("GET", "/v1/stats/tasks?workspace_id="+space, ann.token, nil).want(t, 200)
 	if stats["expiries"] != 1.0 || stats["takeovers"] != 1.0 || stats["done"] != 1.0 {
 		t.Errorf("figures %v", stats)

@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// raceCall is one request about a task that was free at first: a claim by an agent or, without one, a look at who has it.
+// raceCall is one request about a task that was free at first: a claim by an agent or, without one, a look at who has
+// it.
 type raceCall struct{ agent string }
 
 // raceTold is what the answer says: who has the task then, "" for nobody.
@@ -58,19 +59,21 @@ func judge(history []porcupine.Operation) verdict {
 }
 
 // binding leaves out what cannot make a history wrong: the search would try every subset of it. A task once taken stays
-// taken. So of the calls that change nothing and are told of the same holder, the one that returned first says the most;
-// of those that are told of nobody, the one that was made last; of an agent's claims without an answer, which may count
-// at any time after they were made, the first. Such a claim by somebody whom no answer names has had no effect that
-// anybody saw, and can stand behind everything else.
+// taken. So of the calls that change nothing and are told of the same holder, the one that returned first says the
+// most; of those that are told of nobody, the one that was made last; of an agent's claims without an answer, which may
+// count at any time after they were made, the first. Such a claim by somebody whom no answer names has had no effect
+// that anybody saw, and can stand behind everything else.
 func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
 	type kind struct {
 		told  raceTold
 		agent string // of a claim without an answer
 	}
+
 	named, tightest, bounds := map[string]bool{}, map[kind]porcupine.Operation{}, map[kind]int64{}
 	for _, op := range history {
 		named[op.Output.(raceTold).holder] = true
 	}
+
 	for _, op := range history {
 		call, told := op.Input.(raceCall), op.Output.(raceTold)
 		like, bound := kind{told: told}, int64(0) // the smaller, the tighter
@@ -87,16 +90,21 @@ func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
 			binds = append(binds, op)
 			continue
 		}
+
 		if _, found := tightest[like]; !found || bound < bounds[like] {
 			tightest[like], bounds[like] = op, bound
 		}
 	}
+
 	return slices.AppendSeq(binds, maps.Values(tightest))
 }
 
 // describe lists a history in the order of its calls, times in milliseconds.
 func describe(history []porcupine.Operation) string {
-	history = slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	history = slices.SortedFunc(
+		slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) },
+	)
+
 	var text strings.Builder
 	for _, op := range history {
 		call, told := op.Input.(raceCall), op.Output.(raceTold)
@@ -107,6 +115,7 @@ func describe(history []porcupine.Operation) string {
 		}
 		fmt.Fprintf(&text, "– %10.3f agent %q is told that %q has it\n", float64(op.Return)/1e6, call.agent, told.holder)
 	}
+
 	return text.String()
 }
 
@@ -116,13 +125,17 @@ func TestRaceJudge(t *testing.T) {
 	op := func(from, to int64, agent, holder string) porcupine.Operation {
 		return porcupine.Operation{Input: raceCall{agent}, Call: from, Output: raceTold{holder: holder}, Return: to}
 	}
+
 	unknown := func(from int64, agent string) porcupine.Operation {
 		return porcupine.Operation{Input: raceCall{agent}, Call: from, Output: raceTold{unknown: true}, Return: neverReturns}
 	}
-	crowd := []porcupine.Operation{op(50, 60, "a", "a"), op(55, 65, "", "b"), unknown(1, "b")} // one look tells of somebody else
+
+	// one look tells of somebody else
+	crowd := []porcupine.Operation{op(50, 60, "a", "a"), op(55, 65, "", "b"), unknown(1, "b")}
 	for i := range int64(30) {
 		crowd = append(crowd, unknown(2+i, fmt.Sprint(i)))
 	}
+
 	for name, test := range map[string]struct {
 		history []porcupine.Operation
 		winners int
@@ -146,7 +159,10 @@ func TestRaceJudge(t *testing.T) {
 		"many unanswered claims hide no mistakes": {crowd, 1, porcupine.Illegal},
 	} {
 		if v := judge(test.history); len(v.winners) != test.winners || v.order != test.order {
-			t.Errorf("%s: %d winners, %s; want %d, %s\n%s", name, len(v.winners), v.order, test.winners, test.order, describe(test.history))
+			t.Errorf(
+				"%s: %d winners, %s; want %d, %s\n%s", name, len(v.winners), v.order, test.winners, test.order,
+				describe(test.history),
+			)
 		}
 	}
 }

@@ -32,13 +32,16 @@ func runNaiveWorker() int {
 			return err
 		}
 		defer record.Close()
+
 		temporal, err := client.Dial(client.Options{
-			HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: os.Getenv("TEMPORAL_NAMESPACE"), Logger: slog.New(slog.DiscardHandler),
+			HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: os.Getenv("TEMPORAL_NAMESPACE"),
+			Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			return err
 		}
 		defer temporal.Close()
+
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
 		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, Metrics: metrics.New()})
@@ -48,6 +51,7 @@ func runNaiveWorker() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	return 0
 }
 
@@ -60,12 +64,15 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		if state.Version == 0 {
 			return nil
 		}
-		ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionClaim, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: true}}
+		ask := lifecycle.TaskAsk{
+			Action: lifecycle.TaskActionClaim, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: true},
+		}
 		if _, _, err := lifecycle.DecideTask(state.Facts(nil), ask); err != nil {
 			return temporalio.Refusal(fault.As(err))
 		}
 		return nil
 	}
+
 	claim := func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
 		if err := workflow.Await(ctx, func() bool { return state.Version > 0 }); err != nil {
 			return lifecycle.TaskView{}, err
@@ -73,28 +80,36 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		if _, err := record.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: taskID, UserID: in.Actor}); err != nil {
 			return lifecycle.TaskView{}, err
 		}
+
 		now := workflow.Now(ctx).UTC()
 		written, err := record.Do(ctx, tasks.WriteTask, store.TaskWrite{
 			TaskID: taskID, Version: state.Version + 1, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID,
 			State: lifecycle.TaskInProgress, AssigneeID: &in.Actor, At: now,
-			Event: store.Event{Type: "claimed", ActorID: &in.Actor, From: string(lifecycle.TaskNew), To: string(lifecycle.TaskInProgress), Comment: in.Comment},
+			Event: store.Event{
+				Type: "claimed", ActorID: &in.Actor, From: string(lifecycle.TaskNew), To: string(lifecycle.TaskInProgress),
+				Comment: in.Comment,
+			},
 		})
 		if err != nil {
 			return lifecycle.TaskView{}, err
 		}
+
 		state = written.State
 		view := lifecycle.TaskView{Version: state.Version, AssigneeID: &in.Actor}
 		view.State, view.Since = string(lifecycle.TaskInProgress), now
 		return view, nil
 	}
+
 	options := workflow.UpdateHandlerOptions{Validator: validate}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, string(lifecycle.TaskActionClaim), claim, options); err != nil {
 		return err
 	}
+
 	loaded, err := record.Do(ctx, tasks.LoadTask, taskID)
 	if err != nil {
 		return err
 	}
+
 	state = loaded.State
 	return workflow.Await(ctx, func() bool { return false })
 }

@@ -28,8 +28,8 @@ const (
 
 // TestTaskRace lets 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed: two of
 // each run, so that there is always somebody to go on. Each task has exactly one winner, all others are told who it is,
-// and there is an order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; else it
-// is as many as fit into the time.
+// and there is an order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; else
+// it is as many as fit into the time.
 func TestTaskRace(t *testing.T) {
 	t.Parallel()
 	least, lasts := int64(raceTasks), raceTime
@@ -39,6 +39,7 @@ func TestTaskRace(t *testing.T) {
 		must(t, err)
 		lasts = 0
 	}
+
 	r := newTaskRace(t, filepath.Join(programs, "worker"))
 	r.run(func(begun int64) bool { // a worker and an API must have been killed
 		return begun > least && time.Since(r.started) >= lasts && r.faults.Load() >= 2
@@ -46,12 +47,14 @@ func TestTaskRace(t *testing.T) {
 	for _, complaint := range r.complaints[:min(len(r.complaints), 10)] {
 		t.Error(complaint)
 	}
+
 	if more := len(r.complaints) - 10; more > 0 {
 		t.Errorf("and %d complaints more", more)
 	}
 	if tasks := r.taken.Load(); int64(len(r.wins)) != tasks {
 		t.Errorf("%d tasks have %d winners", tasks, len(r.wins))
 	}
+
 	t.Logf("%d tasks, %d requests, %d of them without an answer, in %s; tasks won in each fault's time: %v",
 		r.taken.Load(), r.asked.Load(), r.unanswered.Load(), time.Since(r.started).Round(time.Second), r.windows)
 }
@@ -64,12 +67,14 @@ func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
 	r := newTaskRace(t, self)
 	r.env[naiveWorker] = "yes"
 	r.run(func(begun int64) bool { return r.impossible.Load() > 0 || begun > 100 })
+
 	switch {
 	case r.impossible.Load() == 0:
 		t.Errorf("%d tasks with %d winners, and nothing seems wrong with their histories", r.taken.Load(), len(r.wins))
 	case int64(len(r.wins)) <= r.taken.Load():
 		t.Errorf("%d tasks with %d winners, and histories that cannot be", r.taken.Load(), len(r.wins))
 	}
+
 	t.Logf("%d tasks, %d winners, %d histories that cannot be, in %s", r.taken.Load(), len(r.wins), r.impossible.Load(),
 		time.Since(r.started).Round(time.Second))
 }
@@ -108,6 +113,7 @@ func (r *taskRace) run(enough func(begun int64) bool) {
 	for i := range raceAgents {
 		r.agents = append(r.agents, r.member(fmt.Sprintf("Agent %d", i)))
 	}
+
 	space := owner.workspace(map[string]any{}, r.agents...)
 	over := make(chan struct{})
 	var lanes, nemesis sync.WaitGroup
@@ -118,6 +124,7 @@ func (r *taskRace) run(enough func(begun int64) bool) {
 			}
 		})
 	}
+
 	nemesis.Go(func() { r.disturb(over) })
 	lanes.Wait()
 	close(over)
@@ -135,6 +142,7 @@ func (r *taskRace) startServices() {
 		{name: "worker"},
 		{name: "api", addr: fmt.Sprintf("127.0.0.1:%d", port)},
 	}
+
 	for _, one := range r.servers {
 		r.launch(one)
 		if one.addr != "" {
@@ -159,8 +167,8 @@ func (r *taskRace) launch(one *server) {
 	one.program = r.start(one.name)
 }
 
-// disturb kills one server after the other, as a crash would. Each stays away until somebody has asked for a task and won
-// it without that server.
+// disturb kills one server after the other, as a crash would. Each stays away until somebody has asked for a task and
+// won it without that server.
 func (r *taskRace) disturb(over <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -168,11 +176,13 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 			return
 		case <-time.After(2 * time.Second):
 		}
+
 		for _, one := range r.servers {
 			if one.ended() {
 				r.complain("the %s has ended by itself", one.name)
 			}
 		}
+
 		victim := r.servers[i%len(r.servers)]
 		victim.kill()
 		killed, since := time.Now(), r.clock()
@@ -183,10 +193,12 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
+
 		wins := r.winsSince(since)
 		if wins == 0 {
 			r.complain("nobody won a task within %s after the kill of one of two servers (%s)", raceStall, victim.name)
 		}
+
 		r.windows = append(r.windows, fmt.Sprintf("%s %d", victim.name, wins))
 		r.faults.Add(1)
 		r.launch(victim)
@@ -233,6 +245,7 @@ func (r *taskRace) fight(owner member, space string, n int64) {
 		r.Errorf("a task is answered %d %v", made.status, made.body)
 		return
 	}
+
 	c := &contest{taskRace: r, id: made.body["id"].(string)}
 	results := make([]answer, len(r.agents))
 	over := make(chan struct{})
@@ -240,6 +253,7 @@ func (r *taskRace) fight(owner member, space string, n int64) {
 	for i, agent := range r.agents {
 		agents.Go(func() { results[i] = c.claim(i, agent) })
 	}
+
 	watcher.Go(func() { c.watch(owner, over) })
 	agents.Wait()
 	close(over)
@@ -255,6 +269,7 @@ func (c *contest) claim(i int, agent member) answer {
 	if i/2%2 == 0 {
 		key = "claim-" + c.id
 	}
+
 	won := false
 	return c.insist(i, func(base string) (answer, error) {
 		asked := c.clock()
@@ -275,6 +290,7 @@ func (c *contest) claim(i int, agent member) answer {
 		case got.body["code"] == "TASK_ALREADY_CLAIMED":
 			told.holder, _ = details["holder"].(string)
 		}
+
 		c.note(raceCall{agent.id}, asked, c.clock(), told)
 		return got, nil
 	})
@@ -288,6 +304,7 @@ func (c *contest) watch(owner member, over <-chan struct{}) {
 			last = true
 		case <-time.After(20 * time.Millisecond):
 		}
+
 		asked := c.clock()
 		got, err := c.ask(owner, c.urls[i%len(c.urls)], "/v1/tasks/"+c.id, "", nil)
 		if err == nil && got.status == http.StatusOK {
@@ -309,13 +326,19 @@ func (c *contest) judge(results []answer) {
 	if v.order == porcupine.Illegal {
 		c.impossible.Add(1)
 	}
+
 	if v.order != porcupine.Ok {
-		c.complain("task %s: asked for an order of the calls that explains the answers, porcupine says %s\n%s", c.id, v.order, describe(c.history))
+		c.complain(
+			"task %s: asked for an order of the calls that explains the answers, porcupine says %s\n%s", c.id, v.order,
+			describe(c.history),
+		)
 	}
+
 	if len(v.winners) != 1 {
 		c.complain("task %s: won by agents %v", c.id, v.winners)
 		return
 	}
+
 	winner := v.winners[0]
 	for i, got := range results {
 		details, _ := got.body["details"].(map[string]any)
@@ -325,17 +348,21 @@ func (c *contest) judge(results []answer) {
 			c.complain("task %s: won by agent %s, agent %s is told %d %v", c.id, winner, agent.id, got.status, got.body)
 		}
 	}
+
 	c.recorded(winner)
 }
 
 // recorded checks that the record knows the same winner, and of one claim only.
 func (c *contest) recorded(winner string) {
 	read := func(path string) map[string]any {
-		return c.insist(0, func(base string) (answer, error) { return c.ask(c.agents[0], base, "/v1/tasks/"+c.id+path, "", nil) }).body
+		return c.insist(
+			0, func(base string) (answer, error) { return c.ask(c.agents[0], base, "/v1/tasks/"+c.id+path, "", nil) },
+		).body
 	}
 	if task := read(""); task["status"] != "IN_PROGRESS" || task["assignee_id"] != winner {
 		c.complain("task %s: won by agent %s, the record has %v", c.id, winner, task)
 	}
+
 	events, _ := read("/events")["items"].([]any)
 	var claims []any
 	for _, item := range events {
@@ -343,6 +370,7 @@ func (c *contest) recorded(winner string) {
 			claims = append(claims, event["actor_id"])
 		}
 	}
+
 	if len(events) != 2 || len(claims) != 1 || claims[0] != winner {
 		c.complain("task %s: won by agent %s, its events are %v", c.id, winner, events)
 	}
@@ -363,6 +391,7 @@ func (r *taskRace) insist(first int, ask func(base string) (answer, error)) (got
 			return got
 		}
 	}
+
 	r.Errorf("a request is never answered; the last time: %d %v %v", got.status, got.body, err)
 	return got
 }
@@ -377,20 +406,24 @@ func (r *taskRace) ask(m member, base, path, key string, body any) (got answer, 
 			return got, err
 		}
 	}
+
 	request, err := http.NewRequestWithContext(r.Context(), method, base+path, bytes.NewReader(text))
 	if err != nil {
 		return got, err
 	}
+
 	request.Header.Set("Authorization", "Bearer "+m.token)
 	request.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
+
 	response, err := raceClient.Do(request)
 	if err != nil {
 		return got, err
 	}
 	defer response.Body.Close()
+
 	got.status = response.StatusCode
 	return got, json.NewDecoder(response.Body).Decode(&got.body)
 }

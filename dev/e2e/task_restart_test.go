@@ -39,12 +39,14 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		}
 		due = append(due, latest...)
 	}
+
 	stuck := func(filter store.TaskFilter) int {
 		filter.Status, filter.Limit = lifecycle.TaskStuck, len(due)
 		found, err := s.store.Tasks(t.Context(), filter)
 		must(t, err)
 		return len(found)
 	}
+
 	first, err := strconv.ParseInt(spaces[0], 10, 64)
 	must(t, err)
 	s.eventually(time.Minute, "the first deadlines pass", func() bool {
@@ -61,7 +63,11 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		}
 		claimed <- got
 	}()
-	s.eventually(20*time.Second, "the API says that it is not ready", func() bool { return s.ready() == http.StatusServiceUnavailable })
+
+	s.eventually(
+		20*time.Second, "the API says that it is not ready",
+		func() bool { return s.ready() == http.StatusServiceUnavailable },
+	)
 	ann.task(free) // the record is there all the same
 	time.Sleep(time.Until(latest[len(latest)-1].at.Add(-200 * time.Millisecond)))
 	must(t, s.temporal.Restart(t.Context()))
@@ -71,6 +77,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	if got := (<-claimed).want(t, http.StatusOK); got["assignee_id"] != ann.id {
 		t.Errorf("claimed meanwhile: %v", got)
 	}
+
 	s.eventually(2*time.Minute, "every task is STUCK", func() bool { return stuck(store.TaskFilter{}) == len(due) })
 	meanwhile, late := 0, time.Duration(0)
 	for _, one := range due {
@@ -79,9 +86,11 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		}
 		late = max(late, s.expiredOnce(one).Sub(back))
 	}
+
 	if meanwhile == 0 {
 		t.Error("no deadline has passed while the server was away")
 	}
+
 	t.Logf("%d tasks had expired before the kill, the deadlines of %d passed in the %s without a server; the last task expired %s after its return",
 		before, meanwhile, back.Sub(killed).Round(time.Millisecond), late.Round(time.Millisecond))
 
@@ -90,6 +99,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 			t.Errorf("the %s has ended", name)
 		}
 	}
+
 	fresh := ann.batch(calm, map[string]any{"ref": "fresh", "title": "Go on"})["fresh"]
 	ann.does("claim", fresh, "").want(t, http.StatusOK)
 	ann.does("status", fresh, "DONE").want(t, http.StatusOK)
@@ -119,7 +129,11 @@ func (m member) dueTogether(space string, howMany int) (due []deadline) {
 	for i := range howMany {
 		wanted = append(wanted, map[string]any{"ref": strconv.Itoa(i), "title": "Be late"})
 	}
-	made := m.call("POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": space, "tasks": wanted}).want(m, http.StatusCreated)
+
+	made := m.call(
+		"POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": space, "tasks": wanted},
+	).want(m, http.StatusCreated)
+
 	for _, item := range made["items"].([]any) {
 		one := item.(map[string]any)
 		at, err := time.Parse(time.RFC3339Nano, one["status_deadline_at"].(string))
@@ -143,17 +157,23 @@ func (s *stack) expiredOnce(due deadline) time.Time {
 		return err == nil && answered.Get(&view) == nil
 	})
 	if view.State != string(lifecycle.TaskStuck) || now.State != lifecycle.TaskStuck || view.Version != now.Version || now.Version != 2 {
-		s.Errorf("task %s: the workflow says %s in version %d, the record %s in %d", due.task, view.State, view.Version, now.State, now.Version)
+		s.Errorf(
+			"task %s: the workflow says %s in version %d, the record %s in %d", due.task, view.State, view.Version, now.State,
+			now.Version,
+		)
 	}
+
 	events, err := s.store.EventsOfTask(s.Context(), id, 0, 100)
 	must(s, err)
 	var types []string
 	for _, event := range events {
 		types = append(types, event.Type)
 	}
+
 	if !slices.Equal(types, []string{"created", "deadline_expired"}) {
 		s.Fatalf("task %s: events %v", due.task, types)
 	}
+
 	expired := events[1].CreatedAt
 	if expired.Before(due.at) || now.Since.Before(due.at) {
 		s.Errorf("task %s: due at %s, expired at %s", due.task, due.at, expired)

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// step is a moment in the life of an order at which a worker can be caught: a request to another system, before it takes effect
-// or after, or a statement of the record. What comes after a statement is before the next one.
+// step is a moment in the life of an order at which a worker can be caught: a request to another system, before it
+// takes effect or after, or a statement of the record. What comes after a statement is before the next one.
 type step struct {
 	name string
 	// A request.
@@ -71,28 +71,34 @@ var lifeOfRefund = []step{
 	{name: "the money was kept", on: "UPDATE ON payments", when: "NEW.kept_at IS NOT NULL AND OLD.kept_at IS NULL"},
 }
 
-// tills is how many orders lose their worker at the same time, so that three rounds do: nearly all of the time they wait until
-// the server takes the worker for dead.
+// tills is how many orders lose their worker at the same time, so that three rounds do: nearly all of the time they
+// wait until the server takes the worker for dead.
 const tills = 13
 
-// TestOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one goes on. Each order is
-// bought once, or given back once, and all books agree.
+// TestOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one goes on.
+// Each order is bought once, or given back once, and all books agree.
 func TestOrdersLoseTheirWorker(t *testing.T) {
 	t.Parallel()
-	temporal := startTemporal(t, `history.timerProcessorMaxTimeShift="10ms"`, `system.namespaceCacheRefreshInterval="200ms"`)
+	temporal := startTemporal(
+		t, `history.timerProcessorMaxTimeShift="10ms"`, `system.namespaceCacheRefreshInterval="200ms"`,
+	)
+
 	type loss struct {
 		step
 		comment string
 		check   func(*paymentRig, string)
 	}
+
 	losses := make(chan loss, len(lifeOfOrder)+len(lifeOfRefund))
 	for _, s := range lifeOfOrder {
 		losses <- loss{s, "durov 50", (*paymentRig).boughtOnce}
 	}
+
 	for _, s := range lifeOfRefund {
 		s.name = "refund: " + s.name
 		losses <- loss{s, "no order at all", (*paymentRig).givenBackOnce}
 	}
+
 	close(losses)
 	var working sync.WaitGroup
 	for i := range tills {
@@ -116,6 +122,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 			}
 		})
 	}
+
 	working.Wait()
 }
 
@@ -127,10 +134,12 @@ func (l *paymentRig) boughtOnce(hash string) {
 	if states != "purchase paid" || got.Attempt != 1 || got.NeedsReview {
 		l.Fatalf("payments %s, %+v", states, got)
 	}
+
 	purchase, sold := l.sold()[payments[0].ChainHash]
 	if !sold || purchase.Stars != 50 || purchase.Username != "durov" || got.FragmentTransactionHash != payments[0].ChainHash {
 		l.Errorf("sold %t: %+v, the record has %+v", sold, purchase, got)
 	}
+
 	l.sent(1)
 }
 
@@ -141,6 +150,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	if got.ErrorMessage != "Invalid comment format" || got.ErrorClass != lifecycle.NonRetryable {
 		l.Errorf("failed %q, %s", got.ErrorMessage, got.ErrorClass)
 	}
+
 	var payments []store.Payment
 	l.eventually(patience, "the sender has it", func() bool {
 		payments, _ = l.payments(hash)
@@ -149,6 +159,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	if p := payments[0]; len(payments) != 1 || p.Kind != store.Refund || p.Destination != got.Sender || l.find(hash).RefundDueNano != 0 {
 		l.Errorf("%+v", payments)
 	}
+
 	l.sent(1)
 }
 
@@ -174,15 +185,20 @@ func (l *paymentRig) hold(s step) (release func()) {
 		l.fragment.AddFault(fault)
 		return l.fragment.ClearFaults
 	}
+
 	table := s.on[strings.LastIndex(s.on, " ")+1:]
 	when := ""
 	if s.when != "" {
 		when = "WHEN (" + s.when + ")"
 	}
+
 	l.exec(`SELECT pg_advisory_lock(1)`)
-	l.exec(`CREATE OR REPLACE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`)
+	l.exec(
+		`CREATE OR REPLACE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`,
+	)
 	l.exec(`CREATE TRIGGER wait_here BEFORE ` + s.on + ` FOR EACH ROW ` + when + ` EXECUTE FUNCTION wait_here()`)
-	return func() { // what the dead worker has begun is undone, as PostgreSQL does when it sees that the connection is gone
+	// what the dead worker has begun is undone, as PostgreSQL does when it sees that the connection is gone
+	return func() {
 		l.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ` + waiting)
 		l.exec(`SELECT pg_advisory_unlock(1)`)
 		l.exec(`DROP TRIGGER wait_here ON ` + table)
@@ -198,6 +214,7 @@ func (l *paymentRig) caught(s step) {
 	held := func(requests []sim.Request) bool {
 		return slices.ContainsFunc(requests, func(r sim.Request) bool { return r.Fault == "timeout" && !r.Done })
 	}
+
 	l.eventually(patience, "the worker comes to: "+s.name, func() (there bool) {
 		switch {
 		case s.chain != "":

@@ -67,6 +67,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
 		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s", "STAGECOACH_TX_HOLD_RETRY": "300ms",
 	})
+
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
 	must(t, err)
 	l.wallet, err = ton.NewWallet(key, ton.Mainnet)
@@ -79,6 +80,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
+
 	l.database, err = pgx.Connect(t.Context(), url)
 	must(t, err)
 	t.Cleanup(func() { l.database.Close(context.Background()) })
@@ -88,9 +90,13 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 // makeNamespace makes a namespace and waits until the server knows it.
 func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	t.Helper()
-	namespaces, err := client.NewNamespaceClient(client.Options{HostPort: temporal.Address, Logger: slog.New(slog.DiscardHandler)})
+	namespaces, err := client.NewNamespaceClient(client.Options{
+		HostPort: temporal.Address, Logger: slog.New(slog.DiscardHandler),
+	})
+
 	must(t, err)
 	defer namespaces.Close()
+
 	must(t, namespaces.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
 		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	}))
@@ -167,10 +173,12 @@ func (l *paymentRig) sold() map[string]tonsim.Purchase {
 	if len(strays) > 0 {
 		l.Errorf("payments that bought nothing: %+v", strays)
 	}
+
 	found := map[string]tonsim.Purchase{}
 	for _, p := range bought {
 		found[p.Hash] = p
 	}
+
 	if len(found) != len(bought) {
 		l.Errorf("bought twice with one payment: %+v", bought)
 	}
@@ -182,8 +190,12 @@ func (l *paymentRig) balances() {
 	l.Helper()
 	list := []service.FragmentPurchase{}
 	for hash, p := range l.sold() {
-		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At})
+		list = append(
+			list,
+			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At},
+		)
 	}
+
 	var report service.LedgerReport
 	l.eventually(patience, "the record is up to date", func() bool {
 		var err error
@@ -191,6 +203,7 @@ func (l *paymentRig) balances() {
 		must(l, err)
 		return report.Chain
 	})
+
 	if len(report.Differences) > 0 {
 		l.Errorf("differences: %+v\n%+v", report.Differences, report.Balances)
 	}

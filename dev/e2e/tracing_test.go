@@ -41,8 +41,10 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.whole.Write(body)
 	for _, resource := range told.ResourceSpans {
 		for _, scope := range resource.ScopeSpans {
@@ -52,6 +54,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
+
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
@@ -68,13 +71,16 @@ func (s *stack) wantTrace(c *collector, spans, secrets []string) {
 		}
 		return false
 	})
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	for _, secret := range secrets {
 		if strings.Contains(c.whole.String(), secret) {
 			s.Errorf("the traces tell %q", secret)
 		}
 	}
+
 	for _, names := range c.traces {
 		for _, name := range names {
 			if strings.Contains(name, "Reconcile") {

@@ -35,13 +35,14 @@ func buildLastRelease(t *testing.T) string {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 	}
+
 	run(root, fmt.Sprintf("git archive %s | tar -x -C '%s'", lastRelease, source))
 	run(source, "go build -buildvcs=false -ldflags='-s -w' -o programs/ ./worker ./api")
 	return filepath.Join(source, "programs")
 }
 
-// TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then each API, while
-// people use them. What was begun before goes on, and nothing is lost or done twice.
+// TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
+// each API, while people use them. What was begun before goes on, and nothing is lost or done twice.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
@@ -56,12 +57,17 @@ func TestUpgrade(t *testing.T) {
 		map[string]any{"ref": "held", "title": "Somebody works on this"},
 		map[string]any{"ref": "waits", "title": "This waits for it", "blocked_by": []string{"held"}},
 	)
+
 	before.does("claim", ids["held"], "").want(t, http.StatusOK)
 	made := r.unseeded("before.epub")
-	book := before.call("POST", "/v1/books", before.token, map[string]any{"title": "Before"}).want(t, http.StatusCreated)["id"]
+	book := before.call(
+		"POST", "/v1/books", before.token, map[string]any{"title": "Before"},
+	).want(t, http.StatusCreated)["id"]
+
 	download := before.call("POST", "/v1/downloads", before.token, map[string]any{
 		"book_id": book, "media_type": "text", "source": "test", "source_url": made.URL,
 	}).want(t, http.StatusCreated)["id"].(string)
+
 	r.buy("before 50")
 	r.market.fragment.AddFault(sim.Fault{Kind: "500", Times: 2})
 	r.buy("between 50")

@@ -27,8 +27,10 @@ func (s *stack) deployment(command, build string, more ...string) {
 	s.Helper()
 	var out []byte
 	args := append([]string{
-		"worker", "deployment", command, "--deployment-name", "stagecoach", "--build-id", build, "--yes", "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"],
+		"worker", "deployment", command, "--deployment-name", "stagecoach", "--build-id", build, "--yes", "--address",
+		s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"],
 	}, more...)
+
 	for range 100 {
 		var err error
 		if out, err = exec.Command(s.temporal.Binary, args...).CombinedOutput(); err == nil {
@@ -36,11 +38,12 @@ func (s *stack) deployment(command, build string, more ...string) {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
+
 	s.Fatalf("temporal %v: %s", args, out)
 }
 
-// TestVersions rolls a second version out beside the first: nothing runs before a version is current, a ramp shares new work,
-// a delivery ends where it began, a task and the singletons move on.
+// TestVersions rolls a second version out beside the first: nothing runs before a version is current, a ramp shares new
+// work, a delivery ends where it began, a task and the singletons move on.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_VERSION": "stagecoach:v1"})
@@ -58,11 +61,13 @@ func TestVersions(t *testing.T) {
 		}
 		return ids
 	}
+
 	old := several(1)[0]
 	time.Sleep(time.Second)
 	if build := s.build("task/" + old); build != "" {
 		t.Errorf("a task began on %q before any version was current", build)
 	}
+
 	s.deployment("set-current-version", "v1")
 	s.eventually(30*time.Second, "the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
 	long, _ := s.streaming(24, 2)
@@ -75,6 +80,7 @@ func TestVersions(t *testing.T) {
 		s.eventually(30*time.Second, "a task begins on either version", func() bool { return s.build("task/"+id) != "" })
 		shared[s.build("task/"+id)]++
 	}
+
 	if shared["v1"] == 0 || shared["v2"] == 0 {
 		t.Errorf("a ramp of a half shared new work like this: %v", shared)
 	}
@@ -90,8 +96,12 @@ func TestVersions(t *testing.T) {
 	if build := s.build(long.WorkflowID()); build != "v1" || long.Attempt != 0 {
 		t.Errorf("the delivery under way ended on %q, attempt %d", build, long.Attempt)
 	}
+
 	first.stop()
-	s.eventually(30*time.Second, "the reconciler moves on when its old worker stops", func() bool { return s.build(reconciler.WorkflowID) == "v2" })
+	s.eventually(
+		30*time.Second, "the reconciler moves on when its old worker stops",
+		func() bool { return s.build(reconciler.WorkflowID) == "v2" },
+	)
 	s.telegram.ClearFaults()
 	file, _ := s.file("new.bin", 1000)
 	fresh := s.ended(s.deliver(s.user(101), file), 30*time.Second)
@@ -99,10 +109,14 @@ func TestVersions(t *testing.T) {
 	if build := s.build(fresh.WorkflowID()); build != "v2" {
 		t.Errorf("a new delivery ran on %q", build)
 	}
+
 	version := []string{"worker", "deployment", "describe-version", "--deployment-name", "stagecoach", "--build-id", "v1"}
 	if got := s.temporalCLI(version...); !strings.Contains(got, "DrainageStatus") {
 		t.Errorf("the old version is described as %s", got)
 	}
+
 	moved := several(1)[0]
-	s.temporalCLI("workflow", "update-options", "--workflow-id", "task/"+moved, "--versioning-override-behavior", "auto_upgrade")
+	s.temporalCLI(
+		"workflow", "update-options", "--workflow-id", "task/"+moved, "--versioning-override-behavior", "auto_upgrade",
+	)
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// floors lists the rooms of the house from the ground up. A package may import packages of lower floors only, and of its own
-// room where that is a tree of packages. The longest name that fits decides which room a package is in.
+// floors lists the rooms of the house from the ground up. A package may import packages of lower floors only, and of
+// its own room where that is a tree of packages. The longest name that fits decides which room a package is in.
 var floors = [][]string{
 	{"internal/fault", "internal/money", "internal/metrics", "internal/codec", "internal/devinfo", "starter/terminal", "api/client"},
 	{"internal/lifecycle", "internal/outbound", "internal/config", "internal/stars", "internal/ton", "internal/torrent", "internal/fetch"},
@@ -36,12 +36,14 @@ func TestArrowsGoDown(t *testing.T) {
 	if len(packages) < 40 {
 		t.Fatalf("found %d packages", len(packages))
 	}
+
 	for name, imports := range packages {
 		room, floor := placeOf(name)
 		if room == "" {
 			t.Errorf("%s stands on no floor: give it a place in this test", name)
 			continue
 		}
+
 		for _, imported := range imports {
 			otherRoom, otherFloor := placeOf(imported)
 			if otherFloor >= floor && (otherRoom != room || !slices.Contains(trees, room)) {
@@ -51,13 +53,15 @@ func TestArrowsGoDown(t *testing.T) {
 	}
 }
 
-// TestLeafStandsAlone shows that the tables of the workloads know neither Temporal nor anything else outside of the standard
-// library, but for the one type of errors.
+// TestLeafStandsAlone shows that the tables of the workloads know neither Temporal nor anything else outside of the
+// standard library, but for the one type of errors.
 func TestLeafStandsAlone(t *testing.T) {
 	t.Parallel()
 	for _, name := range linked(t, "./internal/lifecycle") {
 		outside := strings.Contains(strings.Split(name, "/")[0], ".")
-		ours := strings.HasPrefix(name, "stagecoach/") && name != "stagecoach/internal/lifecycle" && name != "stagecoach/internal/fault"
+		ours := strings.HasPrefix(
+			name, "stagecoach/",
+		) && name != "stagecoach/internal/lifecycle" && name != "stagecoach/internal/fault"
 		if outside || ours {
 			t.Errorf("internal/lifecycle links %s", name)
 		}
@@ -98,12 +102,14 @@ func modulePackages(t *testing.T) map[string][]string {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+
 		var imports []string
 		for _, imported := range p.Imports {
 			if ours, found := strings.CutPrefix(imported, "stagecoach/"); found {
 				imports = append(imports, ours)
 			}
 		}
+
 		packages[strings.TrimPrefix(p.ImportPath, "stagecoach/")] = imports
 	}
 }

@@ -31,6 +31,7 @@ func TestFoldersAreSubjects(t *testing.T) {
 		if entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin") {
 			return filepath.SkipDir
 		}
+
 		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			folder, _ := filepath.Rel(root, filepath.Dir(name))
 			counts[filepath.ToSlash(folder)]++
@@ -47,9 +48,12 @@ func TestFoldersAreSubjects(t *testing.T) {
 		case excepted && files <= mostFiles:
 			t.Errorf("%s has %d files: take it off the list of folders that are too large", folder, files)
 		case files > max(most, mostFiles):
-			t.Errorf("%s has %d files besides tests, at most %d: it is more than one subject", folder, files, max(most, mostFiles))
+			t.Errorf(
+				"%s has %d files besides tests, at most %d: it is more than one subject", folder, files, max(most, mostFiles),
+			)
 		}
 	}
+
 	if len(counts) < 30 {
 		t.Errorf("only %d folders were found", len(counts))
 	}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// world matches what belongs to development and tests: the stand-ins and servers of ours, databases and Temporal servers that
-// run inside a process, and the emulator of TON contracts. The wallet needs tvm/cell and what that stands on.
+// world matches what belongs to development and tests: the stand-ins and servers of ours, databases and Temporal
+// servers that run inside a process, and the emulator of TON contracts. The wallet needs tvm/cell and what that stands
+// on.
 var world = regexp.MustCompile(`^(` + strings.Join([]string{
 	`stagecoach/dev(/.*)?`,
 	`modernc\.org/.*`, `.*sqlite.*`, `.*embedded-postgres.*`, `go\.etcd\.io/bbolt.*`, `github\.com/dgraph-io/.*`,
@@ -37,7 +38,8 @@ func TestProgramsAreApart(t *testing.T) {
 	}
 }
 
-// TestWorldIsRecognised shows that the pattern finds what the development program links, so that its silence means something.
+// TestWorldIsRecognised shows that the pattern finds what the development program links, so that its silence means
+// something.
 func TestWorldIsRecognised(t *testing.T) {
 	t.Parallel()
 	packages := linked(t, "./dev")
@@ -46,6 +48,7 @@ func TestWorldIsRecognised(t *testing.T) {
 			t.Errorf("./dev links no %s, or that does not count as the world", want)
 		}
 	}
+
 	for _, want := range []string{"github.com/xssnick/tonutils-go/tvm/cell", "stagecoach/internal/store"} {
 		if world.MatchString(want) {
 			t.Errorf("%s counts as the world", want)

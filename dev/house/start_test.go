@@ -29,6 +29,7 @@ func TestOneWayToStartTheServices(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		place, _ := filepath.Rel(root, filepath.Dir(name))
 		found := startsServices(file)
 		switch filepath.ToSlash(place) {
@@ -40,6 +41,7 @@ func TestOneWayToStartTheServices(t *testing.T) {
 				t.Errorf("%s starts the services itself, by %s: dev/stack does that", name, what)
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -50,7 +52,8 @@ func TestOneWayToStartTheServices(t *testing.T) {
 	}
 }
 
-// startsServices lists what a file has of the means to start worker or API: their packages, or the names to build them by.
+// startsServices lists what a file has of the means to start worker or API: their packages, or the names to build them
+// by.
 func startsServices(file *ast.File) (found []string) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		if text, ok := node.(*ast.BasicLit); ok && text.Kind == token.STRING {

@@ -18,8 +18,8 @@ const (
 	timedOut = "TIMED_OUT"
 )
 
-// timeoutCoefficient is how many times longer than the first run, which compiles too, a run may take before it counts as
-// endless. A busy machine must not reach it: such a run tells nothing.
+// timeoutCoefficient is how many times longer than the first run, which compiles too, a run may take before it counts
+// as endless. A busy machine must not reach it: such a run tells nothing.
 const timeoutCoefficient = "15"
 
 // everyLineCovered takes the place of the go command while gremlins runs. gremlins changes only what Go's coverage
@@ -46,6 +46,7 @@ func newSandbox(gremlins string) (*sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func newSandbox(gremlins string) (*sandbox, error) {
 		s.remove()
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -84,6 +86,7 @@ func (s *sandbox) fill() error {
 			return err
 		}
 	}
+
 	if err := os.CopyFS(s.module("internal"), os.DirFS("internal")); err != nil {
 		return err
 	}
@@ -121,6 +124,7 @@ func (s *sandbox) mutate(ctx context.Context, name string) ([]mutant, error) {
 			})
 		}
 	}
+
 	if len(mutants) == 0 {
 		return nil, errors.New("there is nothing to change")
 	}

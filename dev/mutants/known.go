@@ -56,12 +56,15 @@ func parseKnown(text string) ([]mutant, error) {
 			known = append(known, mutant{fields[0], fields[1], fields[2], fields[3], fields[4]})
 		}
 	}
+
 	return known, nil
 }
 
 // in gives the mutants of one package.
 func in(known []mutant, name string) []mutant {
-	return slices.DeleteFunc(slices.Clone(known), func(m mutant) bool { return m.File[:max(0, strings.LastIndex(m.File, "/"))] != name })
+	return slices.DeleteFunc(
+		slices.Clone(known), func(m mutant) bool { return m.File[:max(0, strings.LastIndex(m.File, "/"))] != name },
+	)
 }
 
 // compare says what is wrong: a survivor that is not known, and a known one that is none. Equal ones are counted.
@@ -70,6 +73,7 @@ func compare(survivors, known []mutant) []string {
 	for _, m := range survivors {
 		count[m]++
 	}
+
 	for _, m := range known {
 		count[m]--
 	}
@@ -83,6 +87,7 @@ func compare(survivors, known []mutant) []string {
 			wrong = append(wrong, "known.txt lists what a test notices, or what is gone: "+m.String())
 		}
 	}
+
 	slices.Sort(wrong)
 	return wrong
 }

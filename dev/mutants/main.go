@@ -19,7 +19,8 @@ import (
 
 // packages are the ones whose tests must notice every change.
 var packages = []string{
-	"internal/codec", "internal/fetch", "internal/lifecycle", "internal/money", "internal/stars", "internal/ton", "internal/torrent",
+	"internal/codec", "internal/fetch", "internal/lifecycle", "internal/money", "internal/stars", "internal/ton",
+	"internal/torrent",
 }
 
 //go:embed known.txt
@@ -62,10 +63,14 @@ func run(ctx context.Context, gremlins string, chosen []string) error {
 		}
 
 		survivors := slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return m.Status == killed })
-		fmt.Fprintf(os.Stdout, "%-20s %3d changes, %3d noticed, %d not\n", name, len(mutants), len(mutants)-len(survivors), len(survivors))
+		fmt.Fprintf(
+			os.Stdout, "%-20s %3d changes, %3d noticed, %d not\n", name, len(mutants), len(mutants)-len(survivors),
+			len(survivors),
+		)
 
 		wrong = append(wrong, compare(survivors, in(known, name))...)
 	}
+
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "\n"))
 	}

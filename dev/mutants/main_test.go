@@ -31,7 +31,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestKnown reads the list: each mutant in it has a reason, belongs to a package that is mutated, and still has its line.
+// TestKnown reads the list: each mutant in it has a reason, belongs to a package that is mutated, and still has its
+// line.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	known, err := parseKnown(knownText)
@@ -43,9 +44,11 @@ func TestKnown(t *testing.T) {
 	for _, name := range packages {
 		inPackages += len(in(known, name))
 	}
+
 	if inPackages != len(known) {
 		t.Errorf("%d of %d are in packages that are mutated", inPackages, len(known))
 	}
+
 	for _, m := range known {
 		source, err := readSource("../../" + m.File)
 		if err != nil {

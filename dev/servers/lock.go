@@ -33,10 +33,12 @@ func lock(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ok, err := tryLock(f)
 	if ok {
 		return func() { unlock(f) }, nil
 	}
+
 	_ = f.Close()
 	if err == nil {
 		err = errLocked

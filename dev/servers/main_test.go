@@ -29,15 +29,18 @@ func helper(dir string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+
 	t, err := StartTemporal(context.Background(), TemporalOptions{UIPort: -1})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+
 	torrents := 0 // no qBittorrent is installed
 	if q, err := StartQBittorrent(context.Background(), QBittorrentOptions{Dir: filepath.Join(dir, "torrents")}); err == nil {
 		torrents = q.process.cmd.Process.Pid
 	}
+
 	fmt.Println("started", p.process.cmd.Process.Pid, t.process.cmd.Process.Pid, torrents)
 	time.Sleep(time.Minute)
 }

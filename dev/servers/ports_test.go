@@ -16,6 +16,7 @@ func TestFreePort(t *testing.T) {
 		if seen[port] {
 			t.Fatalf("port %d was returned twice", port)
 		}
+
 		seen[port] = true
 		if port < firstPort || port >= lastPort {
 			t.Errorf("port %d is outside of %d–%d", port, firstPort, lastPort)
@@ -32,6 +33,7 @@ func TestPreferPort(t *testing.T) {
 	if got, err := PreferPort(free); err != nil || got != free {
 		t.Errorf("PreferPort(%d) = %d, %v; want the same port", free, got, err)
 	}
+
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0"} {
 		l, err := net.Listen("tcp", address)
 		if err != nil {

@@ -78,6 +78,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 func (p *Postgres) startAnywhere(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	var err error
 	for wish := p.options.Port; ; wish = 0 {
 		if p.port, err = PreferPort(wish); err != nil {
@@ -96,6 +97,7 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(p.options.Dir, 0o700); err != nil {
 		return err
 	}
+
 	unlock, err := lock(filepath.Join(p.options.Dir, "lock"))
 	if errors.Is(err, errLocked) {
 		return fmt.Errorf("a server that is running already uses this folder: stop it or choose another folder")
@@ -112,27 +114,33 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+
 	p.data = dataDir{dir: p.options.Dir, as: as}
 	if err := p.data.stopLeftover(ctx); err != nil {
 		return err
 	}
+
 	version, err := p.data.version()
 	if err != nil {
 		return err
 	}
+
 	programs, err := findPostgres(ctx, version)
 	if err != nil {
 		return err
 	}
+
 	if version == 0 {
 		if err := p.data.initialise(ctx, programs, p.options.Fast); err != nil {
 			return err
 		}
 	}
+
 	password, err := p.data.password()
 	if err != nil {
 		return err
 	}
+
 	// Others may read these while a restart runs, which does not change them.
 	if u := postgresURL(p.port, password, postgresDB); u != p.URL {
 		p.URL, p.Version = u, programs.version
@@ -142,8 +150,10 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, postgresStartTime)
 	defer cancel()
+
 	err = process.await(ctx, 25*time.Millisecond, func(ctx context.Context) error {
 		return p.ready(ctx, password)
 	})
@@ -151,6 +161,7 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 		_ = process.stop(postgresAtOnce)
 		return err
 	}
+
 	p.process, p.unlock = process, unlock
 	return nil
 }
@@ -166,19 +177,23 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 		"timezone=UTC",
 		"log_checkpoints=off",
 	}
+
 	if p.options.Fast {
 		// Not synchronous_commit=off: that would lose what was committed in the
 		// last moments before Kill, and saves nothing once fsync is off.
 		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
+
 	c, closeFiles, err := p.data.command(filepath.Join(programs.dir, "postgres"))
 	if err != nil {
 		return nil, err
 	}
 	defer closeFiles()
+
 	for _, s := range settings {
 		c.args = append(c.args, "-c", s)
 	}
+
 	c.death = syscall.SIGINT // PostgreSQL's word for: disconnect all and shut down
 	c.log = p.options.Log
 	return start(c)
@@ -188,14 +203,17 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 func (p *Postgres) ready(ctx context.Context, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	conn, err := pgx.Connect(ctx, p.URL)
 	if err == nil {
 		return conn.Close(ctx)
 	}
+
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
 		return err
 	}
+
 	switch pgErr.Code {
 	case "3D000": // invalid_catalog_name
 		return p.createDatabase(ctx, password)
@@ -203,6 +221,7 @@ func (p *Postgres) ready(ctx context.Context, password string) error {
 		return permanentError{fmt.Errorf("the password in %s does not fit the data beside it: restore it, or remove %s to begin with an empty database: %w",
 			p.data.passwordFile(), p.options.Dir, err)}
 	}
+
 	return err
 }
 

@@ -31,6 +31,7 @@ func serverAccount() (*account, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
 	}
+
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
 		if err != nil {
@@ -42,7 +43,10 @@ func serverAccount() (*account, error) {
 			return &account{uid: uid, gid: gid}, nil
 		}
 	}
-	return nil, errors.New(`PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as: create one, or do not work as root`)
+
+	return nil, errors.New(
+		`PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as: create one, or do not work as root`,
+	)
 }
 
 // version returns the major version of PostgreSQL that made the data, or 0
@@ -54,17 +58,24 @@ func (d dataDir) version() (int, error) {
 	} else if err != nil {
 		return 0, err
 	}
+
 	v, err := strconv.Atoi(strings.TrimSpace(string(content)))
 	if err != nil {
-		return 0, fmt.Errorf("the data is from a PostgreSQL too old to use (%q): remove %s to begin with an empty database", content, d.dir)
+		return 0, fmt.Errorf(
+			"the data is from a PostgreSQL too old to use (%q): remove %s to begin with an empty database", content, d.dir,
+		)
 	}
+
 	return v, nil
 }
 
 func (d dataDir) password() (string, error) {
 	content, err := os.ReadFile(d.passwordFile())
 	if err != nil {
-		return "", fmt.Errorf("the data is there but its password is not (%w): restore the file, or remove %s to begin with an empty database", err, d.dir)
+		return "", fmt.Errorf(
+			"the data is there but its password is not (%w): restore the file, or remove %s to begin with an empty database",
+			err, d.dir,
+		)
 	}
 	return strings.TrimSpace(string(content)), nil
 }
@@ -75,8 +86,10 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	if entries, err := os.ReadDir(d.data()); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s has files in it but is no PostgreSQL data: move them away or choose another folder", d.data())
 	}
+
 	fresh := dataDir{dir: filepath.Join(d.dir, "new"), as: d.as}
 	defer func() { _ = os.RemoveAll(fresh.dir) }()
+
 	if err := os.RemoveAll(fresh.dir); err != nil {
 		return err
 	}
@@ -89,6 +102,7 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	if err := fresh.give(fresh.passwordFile()); err != nil {
 		return err
 	}
+
 	password, err := os.Open(fresh.passwordFile())
 	if err != nil {
 		return err
@@ -100,17 +114,21 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 		return err
 	}
 	defer closeFiles()
+
 	c.files = append(c.files, password)
 	auth := "scram-sha-256" // other users of this machine must not get in
 	if fast {
-		// With the race detector, working out a SCRAM proof takes a client 20 ms: more than most tests do with the connection.
+		// With the race detector, working out a SCRAM proof takes a client 20 ms: more than most tests do with the
+		// connection.
 		auth = "md5"
 		c.args = append(c.args, "--no-sync")
 	}
+
 	c.args = append(c.args,
 		"--pwfile="+fresh.childPath(2+len(c.files), password),
 		"--username="+postgresUser, "--auth="+auth,
 		"--encoding=UTF8", "--no-locale") // the same sort order on every machine
+
 	c.death = syscall.SIGKILL
 	if _, err := run(ctx, c); err != nil {
 		return fmt.Errorf("create the database files: %w", err)
@@ -119,6 +137,7 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	if err := os.Rename(fresh.passwordFile(), d.passwordFile()); err != nil {
 		return err
 	}
+
 	return os.Rename(fresh.data(), d.data())
 }
 
@@ -132,10 +151,12 @@ func (d dataDir) command(program string) (c command, closeFiles func(), err erro
 	if err := d.give(d.data()); err != nil {
 		return command{}, nil, err
 	}
+
 	data, err := os.Open(d.data())
 	if err != nil {
 		return command{}, nil, err
 	}
+
 	c = command{
 		path:  program,
 		args:  []string{"-D", d.childPath(3, data)},
@@ -144,6 +165,7 @@ func (d dataDir) command(program string) (c command, closeFiles func(), err erro
 		files: []*os.File{data},
 		as:    d.as,
 	}
+
 	return c, func() { _ = data.Close() }, nil
 }
 
@@ -162,6 +184,7 @@ func (d dataDir) give(path string) error {
 	if d.as == nil {
 		return nil
 	}
+
 	info, err := os.Lstat(path)
 	if err != nil || owner(info) == d.as.uid {
 		return err
@@ -187,6 +210,7 @@ func (d dataDir) stopLeftover(ctx context.Context) error {
 				_ = p.Signal(a.signal)
 			}
 		}
+
 		for end := time.Now().Add(a.grace); len(pids) > 0 && time.Now().Before(end); pids, complete = serversIn(d.data()) {
 			select {
 			case <-ctx.Done():
@@ -194,6 +218,7 @@ func (d dataDir) stopLeftover(ctx context.Context) error {
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
+
 		if len(pids) == 0 && !complete {
 			return nil
 		}
@@ -205,6 +230,7 @@ func (d dataDir) stopLeftover(ctx context.Context) error {
 			return err
 		}
 	}
+
 	pids, _ := serversIn(d.data())
 	return fmt.Errorf("a PostgreSQL that an earlier run left behind does not stop: end the processes %v by hand", pids)
 }

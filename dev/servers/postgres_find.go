@@ -52,6 +52,7 @@ func findPostgres(ctx context.Context, version int) (postgresPrograms, error) {
 			return p, nil
 		}
 	}
+
 	if len(found) > 0 {
 		return postgresPrograms{}, fmt.Errorf("the data was made by PostgreSQL %d but only version %d is installed (%s): install version %[1]d, or remove the folder to begin with an empty database",
 			version, found[0].version, found[0].dir)
@@ -59,17 +60,26 @@ func findPostgres(ctx context.Context, version int) (postgresPrograms, error) {
 	if err := ctx.Err(); err != nil {
 		return postgresPrograms{}, err // and so nothing was found
 	}
+
 	home, err := downloadHome()
 	if err != nil {
 		return postgresPrograms{}, err
 	}
+
 	p, err := downloadPostgres(ctx, home, downloadFrom)
 	if err != nil {
-		return postgresPrograms{}, fmt.Errorf("no PostgreSQL is installed and a download failed (%w): install it (Debian, Ubuntu: apt install postgresql; macOS: brew install postgresql@17), or set DATABASE_URL to a database you have", err)
+		return postgresPrograms{}, fmt.Errorf(
+			"no PostgreSQL is installed and a download failed (%w): install it (Debian, Ubuntu: apt install postgresql; macOS: brew install postgresql@17), or set DATABASE_URL to a database you have",
+			err,
+		)
 	}
 	if version != 0 && p.version != version {
-		return postgresPrograms{}, fmt.Errorf("the data was made by PostgreSQL %d: install that version, or remove the folder to begin with an empty database", version)
+		return postgresPrograms{}, fmt.Errorf(
+			"the data was made by PostgreSQL %d: install that version, or remove the folder to begin with an empty database",
+			version,
+		)
 	}
+
 	return p, nil
 }
 
@@ -83,6 +93,7 @@ func installedPostgres(ctx context.Context) []postgresPrograms {
 			}
 		}
 	}
+
 	slices.SortStableFunc(found, func(a, b postgresPrograms) int { return cmp.Compare(b.version, a.version) })
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		// A link in the PATH leads to the folder where the other programs are.
@@ -92,6 +103,7 @@ func installedPostgres(ctx context.Context) []postgresPrograms {
 			}
 		}
 	}
+
 	if home, err := downloadHome(); err == nil {
 		if p, ok := postgresIn(ctx, filepath.Join(home, "bin")); ok {
 			found = append(found, p)
@@ -106,14 +118,17 @@ func postgresIn(ctx context.Context, dir string) (postgresPrograms, bool) {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return postgresPrograms{}, false
 	}
+
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
 		return postgresPrograms{}, false
 	}
+
 	match := postgresVersion.FindSubmatch(out)
 	if match == nil {
 		return postgresPrograms{}, false
 	}
+
 	version, err := strconv.Atoi(string(match[1]))
 	return postgresPrograms{dir: dir, version: version}, err == nil
 }
@@ -142,20 +157,24 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
 		return postgresPrograms{}, err
 	}
+
 	unlock, err := waitLock(ctx, home+".lock", func() {})
 	if err != nil {
 		return postgresPrograms{}, err
 	}
 	defer unlock()
+
 	if p, ok := postgresIn(ctx, filepath.Join(home, "bin")); ok {
 		return p, nil // another process was quicker
 	}
 
 	fresh := home + ".new"
 	defer func() { _ = os.RemoveAll(fresh) }()
+
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(home)); err != nil {
 		return postgresPrograms{}, err
 	}
+
 	// The library can only download and start in one. An encoding that does
 	// not exist makes it give up right after unpacking: we start the server
 	// ourselves, so that it obeys the promises of this package.
@@ -169,6 +188,7 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 		StartTimeout(time.Second).
 		Logger(nil))
 	defer removeNew(filepath.Join(os.TempDir(), "embedded_postgres_log*"))()
+
 	unpacked := make(chan error, 1)
 	go func() { unpacked <- library.Start() }()
 	select {
@@ -176,12 +196,14 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 	case <-ctx.Done():
 		return postgresPrograms{}, ctx.Err()
 	}
+
 	if _, ok := postgresIn(ctx, filepath.Join(fresh, "programs", "bin")); !ok {
 		return postgresPrograms{}, err
 	}
 	if err := os.Rename(filepath.Join(fresh, "programs"), home); err != nil {
 		return postgresPrograms{}, err
 	}
+
 	p, ok := postgresIn(ctx, filepath.Join(home, "bin"))
 	if !ok {
 		return postgresPrograms{}, fmt.Errorf("the programs in %s do not run", home)

@@ -38,6 +38,7 @@ func TestDownloadPostgres(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	}
+
 	if downloads != 1 {
 		t.Errorf("%d downloads; want 1", downloads)
 	}
@@ -57,6 +58,7 @@ func postgresArchive(t *testing.T) []byte {
 	if err != nil {
 		t.Skip("needs the xz program")
 	}
+
 	var plain bytes.Buffer
 	tarball := tar.NewWriter(&plain)
 	for name, body := range map[string]string{
@@ -72,15 +74,18 @@ func postgresArchive(t *testing.T) []byte {
 			t.Fatal(err)
 		}
 	}
+
 	if err := tarball.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	compress := exec.Command(xz, "--stdout")
 	compress.Stdin = &plain
 	packed, err := compress.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var jar bytes.Buffer
 	z := zip.NewWriter(&jar)
 	f, err := z.Create("postgres.txz")
@@ -93,5 +98,6 @@ func postgresArchive(t *testing.T) []byte {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return jar.Bytes()
 }

@@ -23,6 +23,7 @@ func startPostgres(t *testing.T, o PostgresOptions) *Postgres {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
@@ -31,6 +32,7 @@ func startPostgres(t *testing.T, o PostgresOptions) *Postgres {
 			t.Errorf("processes left: %v", pids)
 		}
 	})
+
 	t.Logf("%v after %v", p, time.Since(begin).Round(time.Millisecond))
 	return p
 }
@@ -69,6 +71,7 @@ func TestPostgresKeepsItsData(t *testing.T) {
 	if !strings.Contains(log.String(), "ready to accept connections") {
 		t.Errorf("log = %q", log.String())
 	}
+
 	mark(t, p)
 	if _, err := StartPostgres(testContext(t), PostgresOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses this folder") {
 		t.Errorf("a second server on the same folder: %v", err)
@@ -84,6 +87,7 @@ func TestPostgresKeepsItsData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	<-p.Done()
 	p = startPostgres(t, PostgresOptions{Dir: dir, Port: p.port})
 	wantMark(t, p)
@@ -106,10 +110,12 @@ func TestPostgresOutages(t *testing.T) {
 	if err := p.Restart(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
+
 	wantMark(t, p)
 	if err := p.Restart(testContext(t)); err != nil { // this time it runs
 		t.Fatal(err)
 	}
+
 	wantMark(t, p)
 
 	// The main process alone is killed; its children linger for a moment.
@@ -117,10 +123,12 @@ func TestPostgresOutages(t *testing.T) {
 	if err := p.process.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	<-done
 	if err := p.Restart(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
+
 	wantMark(t, p)
 	if p.URL != address {
 		t.Errorf("URL changed from %s to %s", address, p.URL)
@@ -147,11 +155,13 @@ func TestPostgresIgnoresDeadPidFile(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	// Number of a process that lives but is somebody else's: ours.
 	pidFile := strconv.Itoa(os.Getpid()) + "\n" + p.data.data() + "\n"
 	if err := os.WriteFile(filepath.Join(p.data.data(), "postmaster.pid"), []byte(pidFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	startPostgres(t, PostgresOptions{Dir: dir})
 }
 
@@ -162,6 +172,7 @@ func TestPostgresBusyPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
+
 	busy := l.Addr().(*net.TCPAddr).Port
 	p := startPostgres(t, PostgresOptions{Dir: t.TempDir(), Port: busy})
 	if p.port == busy {
@@ -172,6 +183,7 @@ func TestPostgresBusyPort(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	thief, err := net.Listen("tcp", loopback(p.port))
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +191,7 @@ func TestPostgresBusyPort(t *testing.T) {
 	if err := p.Restart(testContext(t)); !portTaken(err) {
 		t.Errorf("restart on a taken port: %v", err)
 	}
+
 	_ = thief.Close()
 	if err := p.Restart(testContext(t)); err != nil {
 		t.Error(err)
@@ -192,12 +205,14 @@ func TestPostgresKeepsStrangersOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, who := range []*url.Userinfo{url.UserPassword("stagecoach", "guess"), url.User("stagecoach"), url.User("postgres")} {
 		u.User = who
 		if _, err := pgx.Connect(testContext(t), u.String()); err == nil {
 			t.Errorf("%v got in", who)
 		}
 	}
+
 	for name, most := range map[string]os.FileMode{p.data.passwordFile(): 0o600, p.data.data(): 0o700} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != most {
 			t.Errorf("%s: %v, %v; want %v", name, info.Mode().Perm(), err, most)
@@ -210,21 +225,25 @@ func TestPostgresAsRootBelowClosedFolder(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can")
 	}
+
 	closed := t.TempDir()
 	if err := os.Chmod(closed, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	dir := filepath.Join(closed, "state")
 	p := startPostgres(t, PostgresOptions{Dir: dir})
 	mark(t, p)
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	// As after a copy or a restored backup: all belongs to root.
 	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, _ error) error { return os.Chown(name, 0, 0) })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wantMark(t, startPostgres(t, PostgresOptions{Dir: dir}))
 }
 
@@ -234,11 +253,13 @@ func TestPostgresRefusals(t *testing.T) {
 	if err := startPostgres(t, PostgresOptions{Dir: good}).Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	write := func(name, content string) {
 		if err := os.WriteFile(filepath.Join(good, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	refused := func(want string) {
 		t.Helper()
 		_, err := StartPostgres(testContext(t), PostgresOptions{Dir: good})
@@ -249,11 +270,13 @@ func TestPostgresRefusals(t *testing.T) {
 			t.Errorf("processes left: %v", pids)
 		}
 	}
+
 	write("password", "wrong")
 	refused("does not fit the data")
 	if err := os.Remove(filepath.Join(good, "password")); err != nil {
 		t.Fatal(err)
 	}
+
 	refused("its password is not")
 	write("data/PG_VERSION", "99\n")
 	refused("made by PostgreSQL 99")
@@ -262,6 +285,7 @@ func TestPostgresRefusals(t *testing.T) {
 	if err := os.Remove(filepath.Join(good, "data/PG_VERSION")); err != nil {
 		t.Fatal(err)
 	}
+
 	refused("is no PostgreSQL data")
 
 	ctx, cancel := context.WithCancel(t.Context())

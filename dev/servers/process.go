@@ -97,6 +97,7 @@ func start(c command) (*process, error) {
 	if err := fork(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
+
 	go func() {
 		p.err = cmd.Wait()
 		close(p.done)
@@ -111,12 +112,14 @@ func run(ctx context.Context, c command) (output string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 		p.kill()
 		return p.output.String(), ctx.Err()
 	}
+
 	if p.err != nil {
 		return p.output.String(), p.exited()
 	}
@@ -132,6 +135,7 @@ func (p *process) exited() error {
 func (p *process) await(ctx context.Context, every time.Duration, ready func(context.Context) error) error {
 	alive, cancel := context.WithCancel(ctx) // cuts ready short when the child ends
 	defer cancel()
+
 	go func() {
 		select {
 		case <-p.done:
@@ -139,6 +143,7 @@ func (p *process) await(ctx context.Context, every time.Duration, ready func(con
 		case <-alive.Done():
 		}
 	}()
+
 	for {
 		err := ready(alive)
 		var final permanentError
@@ -153,6 +158,7 @@ func (p *process) await(ctx context.Context, every time.Duration, ready func(con
 				return final.error
 			}
 		}
+
 		select {
 		case <-p.done:
 			return p.exited()
@@ -181,6 +187,7 @@ func (p *process) stop(asks ...ask) error {
 		return p.exited()
 	default:
 	}
+
 	for _, a := range asks {
 		if err := p.cmd.Process.Signal(a.signal); err != nil {
 			continue // gone in this moment, or a system without signals
@@ -191,6 +198,7 @@ func (p *process) stop(asks ...ask) error {
 		case <-time.After(a.grace):
 		}
 	}
+
 	p.kill()
 	return fmt.Errorf("%s did not stop when asked and was killed", p.name)
 }
@@ -248,6 +256,7 @@ next:
 		}
 		env = append(env, entry)
 	}
+
 	return append(env, with...)
 }
 

@@ -33,10 +33,12 @@ func serversIn(data string) (pids []int, complete bool) {
 	if err != nil {
 		return nil, false
 	}
+
 	pid, err := strconv.Atoi(strings.SplitN(string(content), "\n", 2)[0])
 	if err != nil || pid <= 1 {
 		return nil, false
 	}
+
 	line, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil || !strings.Contains(string(line), "postgres") || !strings.Contains(string(line), data) {
 		return nil, false

@@ -29,19 +29,23 @@ func serversIn(data string) (pids []int, complete bool) {
 	if err != nil {
 		return nil, errors.Is(err, fs.ErrNotExist)
 	}
+
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, dir := range dirs {
 		cwd, err := os.Stat(dir)
 		if err != nil || !os.SameFile(want, cwd) {
 			continue
 		}
+
 		proc := filepath.Dir(dir)
 		if name, _ := os.ReadFile(filepath.Join(proc, "comm")); string(name) != "postgres\n" {
 			continue // perhaps a shell whose user looks around in there
 		}
+
 		if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil {
 			pids = append(pids, pid)
 		}
 	}
+
 	return pids, true
 }

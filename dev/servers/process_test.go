@@ -36,6 +36,7 @@ func TestRun(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
+
 	begin := time.Now()
 	_, err = run(ctx, shell("sleep 60 & sleep 60"))
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
@@ -49,10 +50,12 @@ func TestStopKillsWhoDoesNotListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, 30*time.Second, "the script runs", func() bool { return p.output.String() == "ready" })
 	if err := p.stop(ask{syscall.SIGTERM, 200 * time.Millisecond}); err == nil {
 		t.Error("stop of a deaf process: no error")
 	}
+
 	select {
 	case <-p.done:
 	default:
@@ -82,15 +85,18 @@ func TestLock(t *testing.T) {
 	if _, err := lock(path); err != errLocked {
 		t.Errorf("second lock: %v; want errLocked", err)
 	}
+
 	go func() {
 		time.Sleep(100 * time.Millisecond)
 		release()
 	}()
+
 	waited := false
 	again, err := waitLock(testContext(t), path, func() { waited = true })
 	if err != nil || !waited {
 		t.Fatalf("waitLock: %v, waited %v", err, waited)
 	}
+
 	again()
 }
 
@@ -100,6 +106,7 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells a child that its parent died")
 	}
+
 	dir := t.TempDir()
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), helperDir+"="+dir)
@@ -111,10 +118,12 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = owner.Process.Kill() }()
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var postgres, temporal, torrents int
 	if _, err := fmt.Sscanf(line, "started %d %d %d", &postgres, &temporal, &torrents); err != nil {
 		t.Fatal(line)
@@ -126,6 +135,7 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	if err := owner.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = owner.Wait()
 	eventually(t, 20*time.Second, "all servers are gone", func() bool {
 		pids, _ := serversIn(filepath.Join(dir, "data"))

@@ -62,21 +62,26 @@ func FindQBittorrent(ctx context.Context) (path, version string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("qbittorrent-nox is not installed: %w", err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
+
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	if err != nil {
 		return "", "", fmt.Errorf("%s does not run: %w", path, err)
 	}
+
 	match := qbittorrentVersion.FindStringSubmatch(string(out))
 	if match == nil {
 		return "", "", fmt.Errorf("the version of %s is unknown: %q", path, strings.TrimSpace(string(out)))
 	}
+
 	major, _ := strconv.Atoi(match[2])
 	minor, _ := strconv.Atoi(match[3])
 	if major < qbittorrentMajor || major == qbittorrentMajor && minor < qbittorrentMinor {
 		return "", "", fmt.Errorf("%s is %s, older than %d.%d", path, match[1], qbittorrentMajor, qbittorrentMinor)
 	}
+
 	return path, match[1], nil
 }
 
@@ -88,6 +93,7 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 	if err != nil {
 		return nil, fmt.Errorf("start qBittorrent: %w", err)
 	}
+
 	o.Dir = dir
 	q := &QBittorrent{options: o, Username: qbittorrentUser, Downloads: filepath.Join(dir, "downloads")}
 	if q.binary, q.Version, err = FindQBittorrent(ctx); err != nil {
@@ -96,6 +102,7 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 	if err := q.startAnywhere(ctx); err != nil {
 		return nil, fmt.Errorf("start qBittorrent in %s: %w", dir, err)
 	}
+
 	return q, nil
 }
 
@@ -103,6 +110,7 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	for wish := q.options.Port; ; wish = 0 {
 		var err error
 		if q.port, err = PreferPort(wish); err != nil {
@@ -111,6 +119,7 @@ func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 		if q.peerPort, err = FreePort(); err != nil {
 			return err
 		}
+
 		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
 		// Somebody may take the port between our look and the server's, which
 		// may then end without a word about it.
@@ -126,6 +135,7 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
 		return err
 	}
+
 	unlock, err := lock(filepath.Join(q.options.Dir, "lock"))
 	if errors.Is(err, errLocked) {
 		return errors.New("a server that is running already uses this folder: stop it or choose another folder")
@@ -137,12 +147,14 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 			unlock()
 		}
 	}()
+
 	if err := q.readPassword(); err != nil {
 		return err
 	}
 	if err := q.configure(); err != nil {
 		return err
 	}
+
 	process, err := start(command{
 		path: q.binary,
 		args: []string{"--profile=" + q.options.Dir},
@@ -158,12 +170,15 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, qbittorrentStartTime)
 	defer cancel()
+
 	if err := process.await(ctx, 25*time.Millisecond, q.ready); err != nil {
 		process.kill()
 		return err
 	}
+
 	q.process, q.unlock = process, unlock
 	return nil
 }
@@ -177,9 +192,11 @@ func (q *QBittorrent) readPassword() error {
 		content = []byte(rand.Text() + "\n")
 		err = os.WriteFile(path, content, 0o600)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	// Others may read it while a restart runs, which does not change it.
 	if p := strings.TrimSpace(string(content)); p != q.Password {
 		q.Password = p
@@ -194,6 +211,7 @@ func (q *QBittorrent) ready(ctx context.Context) error { return q.callOnce(ctx, 
 func (q *QBittorrent) callOnce(ctx context.Context, method string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	form := url.Values{"username": {q.Username}, "password": {q.Password}}
 	login, err := q.post(ctx, "auth/login", strings.NewReader(form.Encode()), nil)
 	if err != nil {
@@ -202,19 +220,24 @@ func (q *QBittorrent) callOnce(ctx context.Context, method string) error {
 	if len(login.Cookies()) == 0 {
 		return permanentError{fmt.Errorf("the server on %s does not accept our password (%s)", q.URL, login.Status)}
 	}
+
 	_, err = q.post(ctx, method, nil, login.Cookies())
 	return err
 }
 
-func (q *QBittorrent) post(ctx context.Context, method string, form io.Reader, cookies []*http.Cookie) (*http.Response, error) {
+func (q *QBittorrent) post(
+	ctx context.Context, method string, form io.Reader, cookies []*http.Cookie,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, q.URL+"/api/v2/"+method, form)
 	if err != nil {
 		return nil, err
 	}
+
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for _, cookie := range cookies {
 		request.AddCookie(cookie)
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
@@ -237,10 +260,12 @@ func (q *QBittorrent) stop() error {
 			return p.exited()
 		default:
 		}
+
 		// Its handling of signals is not safe, so that one comes second.
 		if q.callOnce(context.Background(), "app/shutdown") != nil {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone in this moment: fine
 		}
+
 		select {
 		case <-p.done:
 		case <-time.After(10 * time.Second):

@@ -23,6 +23,7 @@ func (q *QBittorrent) configure() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	settings, err := q.settings()
 	if err != nil {
 		return err
@@ -30,6 +31,7 @@ func (q *QBittorrent) configure() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+
 	return os.WriteFile(path, []byte(setINI(string(old), settings)), 0o600)
 }
 
@@ -41,6 +43,7 @@ func (q *QBittorrent) settings() ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	name, err := loopbackInterface()
 	if err != nil {
 		return nil, err
@@ -114,6 +117,7 @@ func setINI(text string, settings []setting) string {
 				break
 			}
 		}
+
 		switch at {
 		case -2: // replaced
 		case -1:
@@ -121,7 +125,9 @@ func setINI(text string, settings []setting) string {
 		default:
 			lines = append(lines[:at+1], append([]string{line}, lines[at+1:]...)...)
 		}
+
 		text = strings.TrimLeft(strings.Join(lines, "\n"), "\n") + "\n"
 	}
+
 	return text
 }

@@ -41,16 +41,19 @@ func (w webAPI) do(method, name, kind string, body io.Reader) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	r.Header.Set("Content-Type", kind)
 	response, err := w.client.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer response.Body.Close()
+
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	kind, _, _ = strings.Cut(response.Header.Get("Content-Type"), ";")
 	return answer{response.StatusCode, kind, strings.TrimSpace(string(text))}
 }
@@ -78,6 +81,7 @@ func (w webAPI) file(tags string, files ...[]byte) answer {
 		}
 		_, _ = part.Write(content)
 	}
+
 	_ = form.WriteField("tags", tags)
 	_ = form.WriteField("paused", "true")
 	_ = form.Close()
@@ -91,6 +95,7 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	if !strings.HasPrefix(server.Version, "4.5.") {
 		t.Skipf("the stand-in plays 4.5.2, and %s is installed", server.Version)
 	}
+
 	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
 		Username: server.Username, Password: server.Password, SavePath: server.Downloads,
 		Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never},
@@ -98,20 +103,24 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	base, stop, err := sim.Start("127.0.0.1:0", standIn)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		stop()
 		_ = standIn.Close()
 		server.Kill() // it has banned us, so that it cannot be asked to stop
 	})
+
 	jar := func() *cookiejar.Jar { j, _ := cookiejar.New(nil); return j }
 	real, played := webAPI{t, server.URL, &http.Client{Jar: jar()}}, webAPI{t, base, &http.Client{Jar: jar()}}
 	const magnet = "magnet:?xt=urn:btih:85ca239df1a7393a1cabf728364e54d50d5b83ba%26dn=book"
 	const hash = "hashes=85ca239df1a7393a1cabf728364e54d50d5b83ba"
 	hybrid := seeded(t, seed, torrentsim.TorrentSpec{Name: "h.epub", Size: 100_000, Kind: torrentsim.TorrentHybrid})
+
 	for _, call := range []func(webAPI) answer{
 		func(w webAPI) answer { return w.get("app/version") },
 		func(w webAPI) answer { return w.get("torrents/info") },
@@ -132,7 +141,9 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return w.post("torrents/add", "urls=magnet:?xt=urn:btih:zz") },
 		func(w webAPI) answer { return w.post("torrents/add", "urls=http://127.0.0.1:1/a.torrent") },
 		func(w webAPI) answer {
-			return w.post("torrents/add", "urls="+magnet+"&category=active&tags=job-1, b&ratioLimit=-1&paused=true&savepath=below")
+			return w.post(
+				"torrents/add", "urls="+magnet+"&category=active&tags=job-1, b&ratioLimit=-1&paused=true&savepath=below",
+			)
 		},
 		func(w webAPI) answer { return count(w, 1) },
 		func(w webAPI) answer { return w.post("torrents/add", "urls="+magnet+"&tags=job-2") },
@@ -232,11 +243,13 @@ func shown(w webAPI, call string) answer {
 	if err := json.Unmarshal([]byte(a.text), &torrents); err != nil {
 		w.t.Error(err)
 	}
+
 	var lines []string
 	for _, one := range torrents {
 		line := ""
 		for _, name := range []string{
-			"hash", "infohash_v1", "infohash_v2", "name", "tags", "category", "size", "total_size", "progress", "amount_left", "save_path",
+			"hash", "infohash_v1", "infohash_v2", "name", "tags", "category", "size", "total_size", "progress", "amount_left",
+			"save_path",
 			"content_path", "ratio_limit", "seeding_time_limit", "max_ratio", "eta", "dlspeed", "completion_on",
 		} {
 			value := one[name]
@@ -245,8 +258,10 @@ func shown(w webAPI, call string) answer {
 			}
 			line += fmt.Sprint(name, "=", value, " ")
 		}
+
 		lines = append(lines, line)
 	}
+
 	slices.Sort(lines)
 	a.text = strings.Join(lines, "\n")
 	return a
@@ -259,9 +274,11 @@ func fields(w webAPI, name, call string) answer {
 	if err := json.Unmarshal([]byte(a.text), &found); err != nil {
 		w.t.Error(err)
 	}
+
 	if list, ok := found.([]any); ok && len(list) > 0 {
 		found = list[0]
 	}
+
 	all, _ := found.(map[string]any)
 	a.text = name
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -270,5 +287,6 @@ func fields(w webAPI, name, call string) answer {
 			a.text += fmt.Sprint(slices.Sorted(maps.Keys(below)))
 		}
 	}
+
 	return a
 }

@@ -23,14 +23,17 @@ func startQBittorrent(t *testing.T, o QBittorrentOptions) *QBittorrent {
 	if _, _, err := FindQBittorrent(testContext(t)); err != nil {
 		t.Skip(err)
 	}
+
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
+
 	begin := time.Now()
 	q, err := StartQBittorrent(testContext(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		begin := time.Now()
 		if err := q.Stop(); err != nil {
@@ -38,12 +41,15 @@ func startQBittorrent(t *testing.T, o QBittorrentOptions) *QBittorrent {
 		}
 		t.Logf("%v stopped after %v", q, time.Since(begin).Round(time.Millisecond))
 	})
+
 	t.Logf("%v after %v", q, time.Since(begin).Round(time.Millisecond))
 	return q
 }
 
 func apiOf(q *QBittorrent) *qbittorrent.Client {
-	return qbittorrent.NewClient(qbittorrent.Config{Host: q.URL, Username: q.Username, Password: q.Password, RetryAttempts: 1})
+	return qbittorrent.NewClient(qbittorrent.Config{
+		Host: q.URL, Username: q.Username, Password: q.Password, RetryAttempts: 1,
+	})
 }
 
 func startWebSeed(t *testing.T) *torrentsim.WebSeed {
@@ -67,11 +73,15 @@ func seeded(t *testing.T, s *torrentsim.WebSeed, spec torrentsim.TorrentSpec) *t
 
 // addOptions are those of an add as the product makes it.
 func addOptions(tag, path string) map[string]string {
-	return map[string]string{"category": "active", "tags": tag, "savepath": path, "ratioLimit": "-1", "seedingTimeLimit": "-1"}
+	return map[string]string{
+		"category": "active", "tags": tag, "savepath": path, "ratioLimit": "-1", "seedingTimeLimit": "-1",
+	}
 }
 
 // await polls until the torrent with the tag is as wanted.
-func await(t *testing.T, c *qbittorrent.Client, tag, what string, ok func(qbittorrent.Torrent) bool) (got qbittorrent.Torrent) {
+func await(
+	t *testing.T, c *qbittorrent.Client, tag, what string, ok func(qbittorrent.Torrent) bool,
+) (got qbittorrent.Torrent) {
 	t.Helper()
 	var seen []string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -79,14 +89,17 @@ func await(t *testing.T, c *qbittorrent.Client, tag, what string, ok func(qbitto
 		if err != nil || len(found) == 0 {
 			continue
 		}
+
 		got = found[0]
 		if state := string(got.State); len(seen) == 0 || seen[len(seen)-1] != state {
 			seen = append(seen, state)
 		}
+
 		if ok(got) {
 			return got
 		}
 	}
+
 	t.Fatalf("%s never %s; it was %v and is %+v", tag, what, seen, got)
 	return got
 }
@@ -106,6 +119,7 @@ func TestQBittorrentKeepsItsState(t *testing.T) {
 	if _, err := StartQBittorrent(testContext(t), QBittorrentOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses this folder") {
 		t.Errorf("a second server on the same folder: %v", err)
 	}
+
 	other := startQBittorrent(t, QBittorrentOptions{Port: q.port})
 	if other.port == q.port {
 		t.Error("two servers on one port")
@@ -134,14 +148,17 @@ func TestQBittorrentKeepsItsState(t *testing.T) {
 			t.Errorf("after a restart: %v, %v", all, err)
 		}
 	}
+
 	if p, err := c.GetAppPreferencesCtx(testContext(t)); err != nil || p.MaxActiveUploads != 7 || p.Dht || p.QueueingEnabled {
 		t.Errorf("preferences: %+v, %v", p, err)
 	}
+
 	for range 2 {
 		if err := q.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	<-q.Done()
 	if !portIsFree(q.port) {
 		t.Error("the port is not free after Stop")
@@ -153,17 +170,20 @@ func TestQBittorrentDownloads(t *testing.T) {
 	q, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx, answer := apiOf(q), testContext(t), ""
 	c.WithHTTPClient(&http.Client{Transport: answers{&answer}})
+
 	for kind, name := range map[torrentsim.TorrentKind]string{torrentsim.TorrentV1: "one.epub", torrentsim.TorrentV2: "two.epub", torrentsim.TorrentHybrid: "Война и мир.epub"} {
 		made := seeded(t, seed, torrentsim.TorrentSpec{Name: name, Size: 1_000_000, Kind: kind})
 		path := filepath.Join(q.Downloads, "job-"+made.Hash())
 		if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-"+made.Hash(), path)); err != nil || answer != "Ok." {
 			t.Fatal(name, answer, err)
 		}
+
 		got := await(t, c, "job-"+made.Hash(), "complete", complete)
 		if got.Hash != made.Hash() || got.InfohashV1 != made.InfohashV1 || got.InfohashV2 != made.InfohashV2 ||
 			got.ContentPath != filepath.Join(path, name) || got.SavePath != path || got.RatioLimit != -1 {
 			t.Fatalf("%+v", got)
 		}
+
 		data, err := os.ReadFile(got.ContentPath)
 		if want := fetch(t, seed.URL+"/content/"+name); err != nil || !bytes.Equal(data, want) {
 			t.Fatal(name, len(data), err)
@@ -176,11 +196,13 @@ func TestQBittorrentDownloads(t *testing.T) {
 		if _, err := c.AddTorrentFromUrlCtx(ctx, made.Magnet(), addOptions("job-2", path)); err != nil || answer != "Fails." {
 			t.Fatal(name, answer, err)
 		}
+
 		if kind == torrentsim.TorrentHybrid { // the old hash finds nothing
 			if err := c.DeleteTorrentsCtx(ctx, []string{made.InfohashV1}, true); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if got := await(t, c, got.Tags, "there", complete); got.Tags != "job-"+made.Hash() {
 			t.Fatal(got.Tags)
 		}
@@ -190,6 +212,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 		if found, err := c.GetTorrentsCtx(ctx, qbittorrent.TorrentFilterOptions{}); err != nil || len(found) != 0 {
 			t.Fatal(found, err)
 		}
+
 		eventually(t, 30*time.Second, "the file is deleted", func() bool {
 			_, err := os.Stat(filepath.Join(path, name))
 			return errors.Is(err, os.ErrNotExist)
@@ -227,6 +250,7 @@ func fetch(t *testing.T, url string) []byte {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
+
 	var data bytes.Buffer
 	if _, err := data.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(url, response.Status, err)
@@ -242,12 +266,14 @@ func TestQBittorrentErrors(t *testing.T) {
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-1", "/proc/nope")); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, c, "job-1", "an error", func(got qbittorrent.Torrent) bool { return got.State == "error" })
 
 	// Nobody has the metadata of this one.
 	if _, err := c.AddTorrentFromUrlCtx(ctx, "magnet:?xt=urn:btih:"+strings.Repeat("ab", 20), addOptions("job-2", "")); err != nil {
 		t.Fatal(err)
 	}
+
 	got := await(t, c, "job-2", "looks for metadata", func(got qbittorrent.Torrent) bool { return got.State == "metaDL" })
 	if got.Size != 0 || got.AmountLeft != 0 || got.ContentPath != "" || got.SavePath != q.Downloads {
 		t.Fatalf("%+v", got)
@@ -255,7 +281,10 @@ func TestQBittorrentErrors(t *testing.T) {
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, []byte("garbage"), addOptions("job-3", "")); !errors.Is(err, qbittorrent.ErrTorrentAddFailed) {
 		t.Fatal(err)
 	}
-	wrong := qbittorrent.NewClient(qbittorrent.Config{Host: q.URL, Username: q.Username, Password: "wrong", RetryAttempts: 1})
+
+	wrong := qbittorrent.NewClient(qbittorrent.Config{
+		Host: q.URL, Username: q.Username, Password: "wrong", RetryAttempts: 1,
+	})
 	if err := wrong.LoginCtx(ctx); !errors.Is(err, qbittorrent.ErrBadCredentials) {
 		t.Fatal(err)
 	}
@@ -270,15 +299,18 @@ func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-1", "")); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, c, "job-1", "a third done", func(got qbittorrent.Torrent) bool { return got.Progress > 0.3 })
 	q.Kill()
 	if _, err := c.GetAppVersionCtx(ctx); err == nil {
 		t.Fatal("a killed server answers")
 	}
+
 	seed.SetSpeed(0)
 	if err := q.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	got := await(t, c, "job-1", "complete", complete)
 	if data, err := os.ReadFile(got.ContentPath); err != nil || !bytes.Equal(data, fetch(t, seed.URL+"/content/big.epub")) {
 		t.Fatal(len(data), err)
@@ -288,7 +320,10 @@ func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
 // TestQBittorrentSwarm fetches metadata and content of magnet links from a peer, without a tracker.
 func TestQBittorrentSwarm(t *testing.T) {
 	t.Parallel()
-	first, second, seed := startQBittorrent(t, QBittorrentOptions{}), startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
+	first, second, seed := startQBittorrent(
+		t, QBittorrentOptions{},
+	), startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
+
 	c, ctx := apiOf(second), testContext(t)
 	plain := seeded(t, seed, torrentsim.TorrentSpec{Name: "plain.epub", Size: 1_000_000})
 	hybrid := seeded(t, seed, torrentsim.TorrentSpec{Name: "hybrid.epub", Size: 1_000_000, Kind: torrentsim.TorrentHybrid})
@@ -302,6 +337,7 @@ func TestQBittorrentSwarm(t *testing.T) {
 	if _, err := c.AddTorrentFromUrlCtx(ctx, plain.Magnet(first.Peer), addOptions("job-3", "")); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, c, "job-3", "complete", complete)
 
 	// Its metadata shows that it is a hybrid, and its hash becomes another.
@@ -309,6 +345,7 @@ func TestQBittorrentSwarm(t *testing.T) {
 	if _, err := c.AddTorrentFromUrlCtx(ctx, old, addOptions("job-4", "")); err != nil {
 		t.Fatal(err)
 	}
+
 	await(t, c, "job-4", "looks for metadata", func(got qbittorrent.Torrent) bool {
 		return got.State == "metaDL" && got.Hash == hybrid.InfohashV1 && got.InfohashV2 == ""
 	})
@@ -326,6 +363,7 @@ func TestFindQBittorrent(t *testing.T) {
 	if _, _, err := FindQBittorrent(testContext(t)); err == nil || !strings.Contains(err.Error(), "not installed") {
 		t.Error(err)
 	}
+
 	for says, want := range map[string]string{
 		`echo "qBittorrent v4.3.9"`: "older than 4.4", `echo "hello"`: "unknown", "exit 1": "does not run",
 	} {
@@ -334,6 +372,7 @@ func TestFindQBittorrent(t *testing.T) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
+
 	script(t, filepath.Join(path, "qbittorrent-nox"), `echo "qBittorrent v5.0.4"`)
 	if found, version, err := FindQBittorrent(testContext(t)); err != nil || version != "5.0.4" || filepath.Dir(found) != path {
 		t.Error(found, version, err)

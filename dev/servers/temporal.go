@@ -51,14 +51,17 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
+
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
 	}
+
 	if o.DBFile != "" {
 		if o.DBFile, err = filepath.Abs(o.DBFile); err != nil {
 			return nil, fmt.Errorf("start Temporal: %w", err)
 		}
 	}
+
 	t := &Temporal{Namespace: o.Namespace, Binary: binary, options: o}
 	if err := t.startAnywhere(ctx); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
@@ -70,12 +73,14 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 func (t *Temporal) startAnywhere(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	port, uiPort := t.options.Port, t.options.UIPort
 	for {
 		var err error
 		if t.port, err = PreferPort(port); err != nil {
 			return err
 		}
+
 		t.Address = loopback(t.port)
 		if uiPort >= 0 {
 			if t.uiPort, err = PreferPort(uiPort); err != nil {
@@ -83,10 +88,12 @@ func (t *Temporal) startAnywhere(ctx context.Context) error {
 			}
 			t.WebUI = "http://" + loopback(t.uiPort)
 		}
+
 		// Somebody may take a port between our look and the server's.
 		if err = t.start(ctx); !portTaken(err) {
 			return err
 		}
+
 		port, uiPort = 0, min(uiPort, 0)
 	}
 }
@@ -110,10 +117,12 @@ func (t *Temporal) start(ctx context.Context) (err error) {
 			unlock()
 		}
 	}()
+
 	args, err := t.arguments()
 	if err != nil {
 		return err
 	}
+
 	process, err := start(command{
 		path: t.Binary,
 		args: args,
@@ -126,12 +135,15 @@ func (t *Temporal) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, temporalStartTime)
 	defer cancel()
+
 	if err := t.await(ctx, process); err != nil {
 		process.kill()
 		return err
 	}
+
 	t.process, t.unlock = process, unlock
 	return nil
 }
@@ -143,11 +155,13 @@ func (t *Temporal) arguments() ([]string, error) {
 		"--port", strconv.Itoa(t.port),
 		"--log-level", "warn",
 	}
+
 	if t.uiPort > 0 {
 		args = append(args, "--ui-port", strconv.Itoa(t.uiPort))
 	} else {
 		args = append(args, "--headless")
 	}
+
 	// Nobody needs these two, but left alone the server takes them from the
 	// range of outgoing connections.
 	for _, flag := range []string{"--http-port", "--metrics-port"} {
@@ -157,14 +171,17 @@ func (t *Temporal) arguments() ([]string, error) {
 		}
 		args = append(args, flag, strconv.Itoa(port))
 	}
+
 	if t.Namespace != client.DefaultNamespace { // that one is always there
 		args = append(args, "--namespace", t.Namespace)
 	}
+
 	if t.options.DBFile != "" {
 		// Twice as fast; a crash of the server loses nothing.
 		args = append(args, "--db-filename", t.options.DBFile,
 			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1")
 	}
+
 	for _, value := range append([]string{
 		// One partition: with few workers, tasks spread over several wait for
 		// a poller to come by, and fairness holds only within one.
@@ -178,6 +195,7 @@ func (t *Temporal) arguments() ([]string, error) {
 	}, t.options.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}
+
 	return args, nil
 }
 

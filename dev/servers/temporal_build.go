@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The release of the Temporal CLI that is built when none is installed. Newer ones need a newer Go than this project. It
-// comes with an SQLite driver older than oldestDriver, so that it is built with another one.
+// The release of the Temporal CLI that is built when none is installed. Newer ones need a newer Go than this project.
+// It comes with an SQLite driver older than oldestDriver, so that it is built with another one.
 const (
 	temporalVersion = "1.5.1"
 	temporalModule  = "github.com/temporalio/cli/temporalcli"
@@ -42,6 +42,7 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	if err != nil {
 		return errors.New("the go tool is not in the PATH (https://go.dev/dl)")
 	}
+
 	fresh, remove, err := freshFolder(path)
 	if err != nil {
 		return err
@@ -50,9 +51,11 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 
 	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, some minutes)")
 	defer stop()
+
 	if err := os.WriteFile(filepath.Join(fresh, "main.go"), []byte(temporalMain), 0o644); err != nil {
 		return err
 	}
+
 	for _, args := range [][]string{
 		{"mod", "init", "temporal"},
 		{"get", temporalModule + "@v" + temporalVersion, sqliteDriver + "@v" + driverVersion},
@@ -77,8 +80,8 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	return keep(built, path)
 }
 
-// buildEnvironment leaves out the settings of the project we were started in. The compiler collects its garbage only when it
-// has a gigabyte of it: that takes a fifth of its time away (measured 2026-11-22).
+// buildEnvironment leaves out the settings of the project we were started in. The compiler collects its garbage only
+// when it has a gigabyte of it: that takes a fifth of its time away (measured 2026-11-22).
 func buildEnvironment() []string {
 	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED=", "GOGC=", "GOMEMLIMIT="},
 		"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=1GiB")
@@ -104,6 +107,7 @@ func reportTime(progress func(string), what string) (stop func()) {
 			}
 		}
 	}()
+
 	return func() {
 		ticks.Stop()
 		close(quit)

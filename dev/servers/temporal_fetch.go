@@ -15,8 +15,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 )
 
-// fetchedRelease is the release of the Temporal CLI that is fetched ready to run. Its SQLite driver must not be older than
-// oldestDriver.
+// fetchedRelease is the release of the Temporal CLI that is fetched ready to run. Its SQLite driver must not be older
+// than oldestDriver.
 const fetchedRelease = "v1.9.1"
 
 // fetchPatience is how long a download may stand still before the server is built instead.
@@ -24,7 +24,8 @@ var fetchPatience = 5 * time.Second
 
 var errStandsStill = errors.New("nothing came for a while")
 
-// fetchTemporal fetches the released program with the SDK's test suite, and moves it to path when it is complete and fit.
+// fetchTemporal fetches the released program with the SDK's test suite, and moves it to path when it is complete and
+// fit.
 func fetchTemporal(ctx context.Context, path string, progress func(string)) error {
 	fresh, remove, err := freshFolder(path)
 	if err != nil {
@@ -34,6 +35,7 @@ func fetchTemporal(ctx context.Context, path string, progress func(string)) erro
 
 	stop := reportTime(progress, "fetching the Temporal server "+fetchedRelease)
 	defer stop()
+
 	if err := download(ctx, fresh); err != nil {
 		return err
 	}
@@ -64,6 +66,7 @@ func keep(program, path string) error {
 func download(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+
 	go func() { cancel(standStill(ctx, dir)) }()
 
 	// The suite can only download and start in one. An address without a port makes it give up between the two: we start
@@ -75,6 +78,7 @@ func download(ctx context.Context, dir string) error {
 	if _, missing := os.Stat(filepath.Join(dir, executable("temporal-cli-"+fetchedRelease))); missing == nil {
 		return nil
 	}
+
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -89,6 +93,7 @@ func standStill(ctx context.Context, dir string) error {
 		if size == held {
 			return fmt.Errorf("%w: %s", errStandsStill, fetchPatience)
 		}
+
 		held = size
 
 		select {

@@ -23,7 +23,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// withTransport has all requests of this process answered by transport until the test ends. Such tests are not parallel.
+// withTransport has all requests of this process answered by transport until the test ends. Such tests are not
+// parallel.
 func withTransport(t *testing.T, transport http.RoundTripper) {
 	t.Helper()
 	before := http.DefaultTransport
@@ -60,6 +61,7 @@ func withReleases(t *testing.T, program string, stall bool) *releases {
 		request.URL.Scheme, request.URL.Host = to.Scheme, to.Host
 		return local.RoundTrip(request)
 	}))
+
 	return r
 }
 
@@ -68,11 +70,13 @@ func (r *releases) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		fmt.Fprint(w, `{"archiveUrl":"https://temporal.download/assets/temporal.tar.gz","fileToExtract":"temporal"}`)
 		return
 	}
+
 	w.Header().Set("Content-Length", fmt.Sprint(len(r.archive)))
 	if !r.stall {
 		_, _ = w.Write(r.archive)
 		return
 	}
+
 	_, _ = w.Write(r.archive[:len(r.archive)/2])
 	_ = http.NewResponseController(w).Flush()
 	<-request.Context().Done()
@@ -93,6 +97,7 @@ func tarball(t *testing.T, program string) []byte {
 	if err := errors.Join(files.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	return archive.Bytes()
 }
 

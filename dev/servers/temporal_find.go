@@ -17,8 +17,8 @@ import (
 // oldestServer is the oldest release of the server that respects the fairness and priorities of tasks.
 var oldestServer = release{1, 29}
 
-// oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one a
-// request that is cancelled at the wrong moment breaks the server's only connection for good, and every later request
+// oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one
+// a request that is cancelled at the wrong moment breaks the server's only connection for good, and every later request
 // ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
 var oldestDriver = release{1, 44}
 
@@ -33,19 +33,23 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
+
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
+
 	own := temporalPrograms{
 		fetched: filepath.Join(cache, "bin", "temporal-"+fetchedRelease, executable("temporal")),
 		built:   filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal")),
 		lock:    filepath.Join(cache, "bin", "lock"),
 	}
+
 	candidates := goBinaries(ctx, "temporal")
 	if inPath, err := exec.LookPath("temporal"); err == nil {
 		candidates = append([]string{inPath}, candidates...)
 	}
+
 	for _, path := range append(candidates, own.fetched, own.built) {
 		if _, err := os.Stat(path); err != nil {
 			continue
@@ -56,13 +60,19 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 		}
 		progress(fmt.Sprintf("not using %s: %v", path, err))
 	}
+
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+
 	path, err := own.get(ctx, progress)
 	if err != nil {
-		return "", fmt.Errorf("no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again", err)
+		return "", fmt.Errorf(
+			"no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again",
+			err,
+		)
 	}
+
 	return path, nil
 }
 
@@ -74,6 +84,7 @@ func (p temporalPrograms) get(ctx context.Context, progress func(string)) (strin
 	if err := os.MkdirAll(filepath.Dir(p.lock), 0o755); err != nil {
 		return "", err
 	}
+
 	waited := false
 	unlock, err := waitLock(ctx, p.lock, func() {
 		if !waited {
@@ -91,6 +102,7 @@ func (p temporalPrograms) get(ctx context.Context, progress func(string)) (strin
 			return path, nil
 		}
 	}
+
 	err = fetchTemporal(ctx, p.fetched, progress)
 	if err == nil {
 		return p.fetched, nil
@@ -98,6 +110,7 @@ func (p temporalPrograms) get(ctx context.Context, progress func(string)) (strin
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
+
 	progress(fmt.Sprintf("it cannot be fetched: %v", err))
 	return p.built, buildTemporal(ctx, p.built, progress)
 }
@@ -115,11 +128,13 @@ func goBinaries(ctx context.Context, name string) []string {
 	if err != nil {
 		return nil
 	}
+
 	lines := strings.Split(string(out), "\n")
 	var paths []string
 	if lines[0] != "" {
 		paths = append(paths, filepath.Join(strings.TrimSpace(lines[0]), executable(name)))
 	}
+
 	for _, dir := range filepath.SplitList(strings.TrimSpace(lines[1])) {
 		paths = append(paths, filepath.Join(dir, "bin", executable(name)))
 	}
@@ -134,10 +149,12 @@ var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 func checkTemporal(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
+
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("it does not run: %w", err)
 	}
+
 	match := temporalServer.FindSubmatch(out)
 	if match == nil {
 		return fmt.Errorf("its version is unknown: %q", strings.TrimSpace(string(out)))
@@ -160,17 +177,22 @@ func checkDriver(info *buildinfo.BuildInfo) error {
 		if module.Path != sqliteDriver {
 			continue
 		}
+
 		if module.Replace != nil {
 			module = module.Replace
 		}
+
 		match := moduleVersion.FindSubmatch([]byte(module.Version))
 		if match == nil {
 			return nil // a driver of the builder's own
 		}
 		if driver := newRelease(match); driver.before(oldestDriver) {
-			return fmt.Errorf("its SQLite driver is %s, older than %s, and may break when a request is cancelled", driver, oldestDriver)
+			return fmt.Errorf(
+				"its SQLite driver is %s, older than %s, and may break when a request is cancelled", driver, oldestDriver,
+			)
 		}
 	}
+
 	return nil
 }
 

@@ -33,6 +33,7 @@ func (t *Temporal) await(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+
 	c, err := client.NewLazyClient(client.Options{
 		HostPort:  t.Address,
 		Namespace: t.Namespace,
@@ -42,6 +43,7 @@ func (t *Temporal) await(ctx context.Context, p *process) error {
 		return err
 	}
 	defer c.Close()
+
 	err = p.await(ctx, poll, func(ctx context.Context) error { return t.ready(ctx, c) })
 	if err != nil || t.WebUI == "" {
 		return err
@@ -52,16 +54,21 @@ func (t *Temporal) await(ctx context.Context, p *process) error {
 func (t *Temporal) ready(ctx context.Context, c client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return err
 	}
-	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: t.Namespace})
+
+	described, err := c.WorkflowService().DescribeNamespace(
+		ctx, &workflowservice.DescribeNamespaceRequest{Namespace: t.Namespace},
+	)
 	if err != nil {
 		return err
 	}
 	if described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() == temporalRetention {
 		return nil
 	}
+
 	_, err = c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
 		Namespace: t.Namespace,
 		Config:    &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(temporalRetention)},
@@ -72,14 +79,17 @@ func (t *Temporal) ready(ctx context.Context, c client.Client) error {
 func (t *Temporal) webReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.WebUI, nil)
 	if err != nil {
 		return err
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
+
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the Web UI answers %s", response.Status)

@@ -27,11 +27,13 @@ func startTemporal(t *testing.T, o TemporalOptions) *Temporal {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	t.Logf("Temporal on %s after %v", s.Address, time.Since(begin).Round(time.Millisecond))
 	return s
 }
@@ -56,10 +58,14 @@ func runGreeting(t *testing.T, c client.Client, id string) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	run, err := c.ExecuteWorkflow(testContext(t), client.StartWorkflowOptions{ID: id, TaskQueue: "greetings"}, greet, "world")
+
+	run, err := c.ExecuteWorkflow(
+		testContext(t), client.StartWorkflowOptions{ID: id, TaskQueue: "greetings"}, greet, "world",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got string
 	if err := run.Get(testContext(t), &got); err != nil || got != "hello world" {
 		t.Fatalf("the workflow returned %q, %v", got, err)
@@ -73,6 +79,7 @@ func TestTemporalKeepsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = busy.Close() }()
+
 	port := busy.Addr().(*net.TCPAddr).Port
 	o := TemporalOptions{
 		DBFile:    filepath.Join(t.TempDir(), "below", "temporal.db"),
@@ -80,13 +87,17 @@ func TestTemporalKeepsItsFile(t *testing.T) {
 		Port:      port,
 		UIPort:    port,
 	}
+
 	s := startTemporal(t, o)
 	if s.port == port || s.uiPort == port {
 		t.Errorf("the busy port %d was not replaced", port)
 	}
+
 	c := dial(t, s)
 	runGreeting(t, c, "one")
-	described, err := c.WorkflowService().DescribeNamespace(testContext(t), &workflowservice.DescribeNamespaceRequest{Namespace: "stage"})
+	described, err := c.WorkflowService().DescribeNamespace(
+		testContext(t), &workflowservice.DescribeNamespaceRequest{Namespace: "stage"},
+	)
 	if err != nil || described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() != temporalRetention {
 		t.Errorf("namespace: %v, %v; want a retention of %v", described.GetConfig(), err, temporalRetention)
 	}
@@ -111,6 +122,7 @@ func TestTemporalKeepsItsFile(t *testing.T) {
 			t.Errorf("after a restart: %v", err)
 		}
 	}
+
 	runGreeting(t, c, "two")
 }
 
@@ -120,10 +132,12 @@ func TestTemporalInMemory(t *testing.T) {
 	if s.WebUI != "" || s.Namespace != "default" {
 		t.Errorf("WebUI %q, namespace %q", s.WebUI, s.Namespace)
 	}
+
 	runGreeting(t, dial(t, s), "one")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	<-s.Done()
 	if !portIsFree(s.port) {
 		t.Error("the port is not free after Stop")
@@ -170,6 +184,7 @@ chmod +x "$4"`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := filepath.Dir(built)
 	if !strings.HasPrefix(dir, home) || len(said) != 4 || !strings.Contains(said[0], "older than") || !strings.Contains(said[1], "fetching") || !strings.Contains(said[2], "cannot be fetched") || !strings.Contains(said[3], "building") {
 		t.Errorf("found %s and said %q", built, said)
@@ -193,6 +208,7 @@ func TestOldDriversAreRefused(t *testing.T) {
 	module := func(version string) *debug.Module { return &debug.Module{Path: sqliteDriver, Version: version} }
 	replaced := module("v1.34.1")
 	replaced.Replace = module("v1.50.0")
+
 	for name, test := range map[string]struct {
 		driver *debug.Module
 		good   bool
@@ -212,8 +228,8 @@ func TestOldDriversAreRefused(t *testing.T) {
 	}
 }
 
-// TestCancelledRequests cancels requests at all moments. With the driver that the CLI 1.5.1 comes with the server was broken
-// for good after 2,000 to 26,000 of them.
+// TestCancelledRequests cancels requests at all moments. With the driver that the CLI 1.5.1 comes with the server was
+// broken for good after 2,000 to 26,000 of them.
 func TestCancelledRequests(t *testing.T) {
 	t.Parallel()
 	s := startTemporal(t, TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1})
@@ -230,6 +246,7 @@ func TestCancelledRequests(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 
 	if _, err := c.WorkflowService().ListNamespaces(t.Context(), &workflowservice.ListNamespacesRequest{}); err != nil {

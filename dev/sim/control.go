@@ -41,8 +41,9 @@ func (p *Problem) Error() string { return p.Text }
 
 // Protocol is what Control must know about the system it is embedded in.
 type Protocol struct {
-	Mask  func(path string) string                                // the path without secrets
-	Call  func(r *http.Request) string                            // what is called, where the path does not tell; may be nil
+	Mask func(path string) string // the path without secrets
+	// what is called, where the path does not tell; may be nil
+	Call  func(r *http.Request) string
 	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own shape
 	Named map[string]Problem                                      // fault kinds that only this system has
 }
@@ -79,16 +80,19 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 		c.routes.ServeHTTP(w, r)
 		return
 	}
+
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
 	body := &countedBody{ReadCloser: r.Body}
 	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to close a connection gently
 	r.Body = body
 	defer func() { c.finish(entry, answer, body) }() // also when a fault cuts the connection by a panic
+
 	if fault == nil {
 		system.ServeHTTP(answer, r)
 		return
 	}
+
 	incident{Fault: *fault, control: c, system: system}.happen(answer, r)
 }
 
@@ -100,6 +104,7 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 	if entry.Query != "" {
 		label += "?" + entry.Query
 	}
+
 	if c.protocol.Call != nil {
 		entry.Call = c.protocol.Call(r)
 		label += " " + entry.Call
@@ -107,14 +112,17 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if len(c.requests) >= maxRequests {
 		c.requests = slices.Clone(c.requests[maxRequests/2:])
 	}
+
 	c.requests = append(c.requests, entry)
 	i := slices.IndexFunc(c.faults, func(f Fault) bool { return strings.Contains(label, f.Match) })
 	if i < 0 {
 		return entry, nil
 	}
+
 	fault := c.faults[i]
 	entry.Fault = fault.Kind
 	switch fault.Times {
@@ -124,6 +132,7 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 	default:
 		c.faults[i].Times--
 	}
+
 	return entry, &fault
 }
 

@@ -69,6 +69,7 @@ func (f Fault) check(named map[string]Problem) error {
 	if f.Kind == "throttle" && f.BytesPerSecond == 0 {
 		return errors.New("throttle needs bytes_per_second")
 	}
+
 	return nil
 }
 
@@ -97,11 +98,13 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 		plain
 		DelayMS int64 `json:"delay_ms"`
 	}
+
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
 		return err
 	}
+
 	*f = Fault(v.plain)
 	f.Delay = time.Duration(v.DelayMS) * time.Millisecond
 	return nil

@@ -134,21 +134,26 @@ func (w *BentWriter) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
+
 	for rest := p; len(rest) > 0; {
 		if w.Left <= 0 {
 			_ = http.NewResponseController(w.ResponseWriter).Flush() // what passed must arrive before the gate acts
 		}
+
 		n := w.admit(len(rest))
 		if n == 0 {
 			break
 		}
+
 		n, err := w.ResponseWriter.Write(rest[:n])
 		w.pass(n)
 		if err != nil {
 			return 0, err
 		}
+
 		rest = rest[n:]
 	}
+
 	return len(p), nil
 }
 

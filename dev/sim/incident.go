@@ -20,27 +20,32 @@ func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 	if i.Kind != "timeout" && i.Delay > 0 && !i.control.pause(r.Context(), i.Delay) {
 		Abort()
 	}
+
 	if act, ok := kinds[i.Kind]; ok {
 		act(i, w, r)
 		return
 	}
+
 	p, ok := i.control.protocol.Named[i.Kind]
 	if !ok {
 		p.Status = i.status()
 	}
+
 	p.RetryAfter = i.RetryAfter
 	if p.Status == http.StatusTooManyRequests {
 		p.RetryAfter = max(p.RetryAfter, 1)
 	}
+
 	i.takeBody(w, r)
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
+
 	i.control.protocol.Fail(w, r, p)
 }
 
-// takeBody carries the request out when the answer is to be a lie, reads its body when the fault comes after it, and else
-// arranges that the answer need not wait for it.
+// takeBody carries the request out when the answer is to be a lie, reads its body when the fault comes after it, and
+// else arranges that the answer need not wait for it.
 func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
 	if i.Applied {
 		i.apply(r)
@@ -52,6 +57,7 @@ func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+
 	AnswerEarly(w)
 }
 
@@ -152,6 +158,7 @@ func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	if d > 0 {
 		over = time.After(d)
 	}
+
 	select {
 	case <-over:
 		return true

@@ -23,17 +23,21 @@ func OpenJournal[E any](dir string, apply func(E) error) (*Journal[E], error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+
 	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
+
 	good, err := replayJournal(f, apply)
 	if err == nil {
 		err = f.Truncate(good)
 	}
+
 	if err == nil {
 		_, err = f.Seek(good, io.SeekStart)
 	}
+
 	if err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("journal: %w", err)
@@ -51,6 +55,7 @@ func replayJournal[E any](f io.Reader, apply func(E) error) (good int64, err err
 		if err != nil {
 			return good, err
 		}
+
 		var e E
 		if err := json.Unmarshal(bytes.TrimSpace(line), &e); err != nil {
 			return good, fmt.Errorf("at byte %d: %w", good, err)
@@ -58,6 +63,7 @@ func replayJournal[E any](f io.Reader, apply func(E) error) (good int64, err err
 		if err := apply(e); err != nil {
 			return good, fmt.Errorf("at byte %d: %w", good, err)
 		}
+
 		good += int64(len(line))
 	}
 }
@@ -67,10 +73,12 @@ func (j *Journal[E]) Add(e E) error {
 	if j == nil {
 		return nil
 	}
+
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))
 	}
+
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

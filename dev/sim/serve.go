@@ -16,6 +16,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.RWMutex // read-locked by every handler, so that stop can wait for them all
 	server := &http.Server{
@@ -28,6 +29,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 			h.ServeHTTP(w, r)
 		}),
 	}
+
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(listener) }) // always ends with ErrServerClosed
 	stop = sync.OnceFunc(func() {
@@ -40,6 +42,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 		running.Lock()
 		defer running.Unlock()
 	})
+
 	return "http://" + listener.Addr().String(), stop, nil
 }
 

@@ -18,6 +18,7 @@ func (s *Stack) config() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
+
 	s.kept.Ports.API = port
 	s.Info.API = "http://" + loopback(port)
 	s.Info.Docs = s.Info.API + "/docs"
@@ -26,6 +27,7 @@ func (s *Stack) config() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
+
 	s.kept.Ports.Metrics = metrics
 	s.Info.Metrics = "http://" + loopback(metrics) + "/metrics"
 	s.Info.AdminToken, s.Info.UserToken = s.kept.AdminToken, s.kept.UserToken
@@ -54,6 +56,7 @@ func (s *Stack) config() (config.Config, error) {
 		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
 	}
+
 	suggested := map[string]string{
 		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
 		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
@@ -62,6 +65,7 @@ func (s *Stack) config() (config.Config, error) {
 		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),
 	}
+
 	s.shopSettings(decided, suggested)
 	c, err := config.Load(func(name string) (string, bool) {
 		if value, ok := decided[name]; ok {
@@ -76,6 +80,7 @@ func (s *Stack) config() (config.Config, error) {
 	if err != nil {
 		return c, terminal.UsageError(err.Error())
 	}
+
 	if _, wanted := os.LookupEnv("STAGECOACH_WORKER_METRICS_ADDR"); !wanted {
 		c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 	}

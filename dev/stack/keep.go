@@ -54,6 +54,7 @@ func loadKept(state string) (kept, error) {
 	if err == nil {
 		err = json.Unmarshal(data, &k)
 	}
+
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return k, fmt.Errorf("%s cannot be read: restore it, or remove the whole folder to begin anew: %w", name, err)
 	}
@@ -75,7 +76,10 @@ func newKept() kept {
 		RefreshToken:  rand.Text(),
 		TonKey:        newTonKey(),
 		// The customary ports, so that tools find their server without being told.
-		Ports: portsKept{API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082, QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087},
+		Ports: portsKept{
+			API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
+			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087,
+		},
 	}
 }
 

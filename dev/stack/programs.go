@@ -20,12 +20,14 @@ type Programs struct {
 	Race bool // with the race detector
 }
 
-// Build builds the programs with these names, such as worker. Without what only debuggers read, linking takes a third of the time.
+// Build builds the programs with these names, such as worker. Without what only debuggers read, linking takes a third
+// of the time.
 func (p Programs) Build(ctx context.Context, names ...string) error {
 	args := []string{"build", "-ldflags=-s -w", "-o", p.Dir + string(filepath.Separator)}
 	if p.Race {
 		args = append(args, "-race")
 	}
+
 	for _, name := range names {
 		args = append(args, "stagecoach/"+name)
 	}
@@ -110,9 +112,11 @@ func (g Ground) Settings() map[string]string {
 		"STAGECOACH_TASK_LEAST_DEADLINE": "0s",
 		"STAGECOACH_TASK_LEAST_RELEASE":  "0s",
 	}
+
 	if g.Namespace == "" {
 		delete(settings, "TEMPORAL_NAMESPACE")
 	}
+
 	for _, setting := range config.Settings() {
 		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
 			settings[setting.Name] = "0"

@@ -25,28 +25,39 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	if err != nil {
 		return oauth2.Token{}, err
 	}
+
 	record, err := store.Open(ctx, s.Info.DatabaseURL, key)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
 	defer record.Close()
+
 	if err := record.Migrate(ctx); err != nil {
 		return oauth2.Token{}, fmt.Errorf("the database cannot be used: %w", err)
 	}
+
 	telegramID := int64(DemoUser)
-	user, _, err := record.EnsureTelegramUser(ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive})
+	user, _, err := record.EnsureTelegramUser(
+		ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive},
+	)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
+
 	_, err = record.ChangeUser(ctx, user.ID, store.UserChange{Status: store.UserActive, Token: s.kept.UserToken})
 	if err != nil {
 		return oauth2.Token{}, err
 	}
+
 	s.RecordSince = user.CreatedAt
 	tokens, err := record.TokenStore("yandex").CurrentToken(ctx)
 	if err != nil {
-		return oauth2.Token{}, fmt.Errorf("the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w", err)
+		return oauth2.Token{}, fmt.Errorf(
+			"the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w",
+			err,
+		)
 	}
+
 	return tokens, nil
 }
 
@@ -58,11 +69,13 @@ func (s *Stack) introducePeople(ctx context.Context) error {
 			continue
 		}
 		_, _, err := telegram.Send(ctx, client.Call{
-			Method: http.MethodPost, Path: fmt.Sprintf("/_/users/%d/messages", id), Body: map[string]string{"text": "/start", "username": username},
+			Method: http.MethodPost, Path: fmt.Sprintf("/_/users/%d/messages", id),
+			Body: map[string]string{"text": "/start", "username": username},
 		})
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -32,6 +32,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 	var qbittorrent *servers.QBittorrent
 	s.Screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
 	servers, ctx := errgroup.WithContext(ctx)
+
 	if own := os.Getenv("DATABASE_URL"); own != "" {
 		s.Info.DatabaseURL = own
 		s.Screen.Say("  PostgreSQL   the one that DATABASE_URL names")
@@ -41,6 +42,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 			return err
 		})
 	}
+
 	servers.Go(func() (err error) {
 		temporal, err = s.startTemporal(ctx)
 		return err
@@ -55,9 +57,11 @@ func (s *Stack) startServers(ctx context.Context) error {
 	if postgres != nil {
 		s.started("PostgreSQL", s.guard("PostgreSQL", postgres.Done(), postgres.Stop))
 	}
+
 	if temporal != nil {
 		s.started("Temporal", s.guard("Temporal", temporal.Done(), temporal.Stop))
 	}
+
 	if qbittorrent != nil {
 		s.started("qBittorrent", s.guard("qBittorrent", qbittorrent.Done(), qbittorrent.Stop))
 	}
@@ -74,6 +78,7 @@ func (s *Stack) guard(name string, done <-chan struct{}, stop func() error) func
 			s.broken(fmt.Errorf("%s has ended by itself (see %s)", name, s.Shown(s.logFile(strings.ToLower(name)))))
 		}
 	}()
+
 	return func() error {
 		close(stopping)
 		return stop()
@@ -88,11 +93,16 @@ func (s *Stack) startPostgres(ctx context.Context) (*servers.Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.Info.DatabaseURL = postgres.URL
 	if u, err := url.Parse(postgres.URL); err == nil {
 		s.kept.Ports.Postgres = portOf(u.Host)
 	}
-	s.Screen.Say("  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "), terminal.Took(time.Since(began)))
+
+	s.Screen.Say(
+		"  PostgreSQL   %s, ready in %s", strings.TrimPrefix(postgres.String(), "PostgreSQL "),
+		terminal.Took(time.Since(began)),
+	)
 	return postgres, nil
 }
 
@@ -112,17 +122,19 @@ func (s *Stack) startTemporal(ctx context.Context) (*servers.Temporal, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.Info.Temporal, s.Info.WebUI = temporal.Address, temporal.WebUI
 	s.kept.Ports.Temporal = portOf(temporal.Address)
 	if u, err := url.Parse(temporal.WebUI); err == nil {
 		s.kept.Ports.WebUI = portOf(u.Host)
 	}
+
 	s.Screen.Say("  Temporal     %s, ready in %s", temporal.Address, terminal.Took(time.Since(began)))
 	return temporal, pointTemporalClients(temporal.Address)
 }
 
-// ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids, and the
-// chain's transfers are rows, so each record needs a Temporal and a chain of its own.
+// ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids,
+// and the chain's transfers are rows, so each record needs a Temporal and a chain of its own.
 func (s *Stack) ofRecord(name, extension string) string {
 	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
 		sum := sha256.Sum256([]byte(own.Host + own.Path))
@@ -141,6 +153,7 @@ func pointTemporalClients(address string) error {
 			}
 		}
 	}
+
 	return errors.Join(
 		os.Setenv("TEMPORAL_ADDRESS", address),
 		os.Setenv("TEMPORAL_NAMESPACE", "default"),
@@ -151,13 +164,16 @@ func pointTemporalClients(address string) error {
 // startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
 // that both agree whichever of them was replaced.
 func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
-	telegram, err := telegramsim.New(telegramsim.Options{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
+	telegram, err := telegramsim.New(telegramsim.Options{
+		Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken,
+	})
 	if err != nil {
 		return err
 	}
 	if s.Info.StandIns.Telegram, err = s.serveStandIn("telegram", telegram, &s.kept.Ports.Telegram); err != nil {
 		return err
 	}
+
 	s.Telegram = telegram
 	if err := s.introducePeople(ctx); err != nil {
 		return err
@@ -166,6 +182,7 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	if tokens.RefreshToken == "" {
 		tokens.RefreshToken = s.kept.RefreshToken
 	}
+
 	yandex, err := yandexsim.New(yandexsim.Options{
 		Dir: s.DropFolder(), ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret,
 		RefreshToken: tokens.RefreshToken, AccessToken: tokens.AccessToken,
@@ -179,6 +196,7 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	if err := s.startTorrentStandIn(); err != nil {
 		return err
 	}
+
 	return s.startShop()
 }
 
@@ -198,6 +216,7 @@ func (s *Stack) serveStandIn(name string, handler StandIn, port *int) (address s
 	if err != nil {
 		return "", errors.Join(err, handler.Close())
 	}
+
 	s.started(name+" stand-in", func() error {
 		stop()
 		return handler.Close()
@@ -212,6 +231,7 @@ func onPort(port *int, start func(address string) error) error {
 		if err != nil {
 			return err
 		}
+
 		err = start(loopback(free))
 		if err == nil {
 			*port = free

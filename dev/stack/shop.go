@@ -16,7 +16,8 @@ const (
 	shopSession = "stel_ssid=dev; stel_dt=0; stel_token=dev; stel_ton_token=dev"
 )
 
-// shop is where dev buys Stars: a chain with the service's wallet, two sources that tell of it, and a Fragment that is paid on it.
+// shop is where dev buys Stars: a chain with the service's wallet, two sources that tell of it, and a Fragment that is
+// paid on it.
 type shop struct {
 	Chain    *tonsim.TonCenter
 	second   *tonsim.SecondTonCenter
@@ -27,7 +28,9 @@ type shop struct {
 func (s *Stack) startShop() error {
 	seed, err := hex.DecodeString(s.kept.TonKey)
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return fmt.Errorf("%s holds no key of a wallet: remove its ton_key, and another one is made", s.Shown(keptFile(s.State)))
+		return fmt.Errorf(
+			"%s holds no key of a wallet: remove its ton_key, and another one is made", s.Shown(keptFile(s.State)),
+		)
 	}
 
 	s.Shop.Chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{
@@ -40,20 +43,25 @@ func (s *Stack) startShop() error {
 	if s.Info.StandIns.TonCenter, err = s.serveStandIn("toncenter", s.Shop.Chain, &s.kept.Ports.TonCenter); err != nil {
 		return err
 	}
+
 	s.Shop.second = tonsim.NewSecondTonCenter(s.Info.StandIns.TonCenter)
 	if s.Info.StandIns.TonCenter2, err = s.serveStandIn("toncenter-2", s.Shop.second, &s.kept.Ports.TonCenter2); err != nil {
 		return err
 	}
-	s.Shop.Fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{Dir: s.ofRecord("fragment", ""), TonCenterURL: s.Info.StandIns.TonCenter})
+
+	s.Shop.Fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{
+		Dir: s.ofRecord("fragment", ""), TonCenterURL: s.Info.StandIns.TonCenter,
+	})
 	if err != nil {
 		return err
 	}
+
 	s.Info.StandIns.Fragment, err = s.serveStandIn("fragment", s.Shop.Fragment, &s.kept.Ports.Fragment)
 	return err
 }
 
-// shopSettings adds what dev decides about purchases, and what suits a developer: whatever takes minutes elsewhere takes
-// seconds.
+// shopSettings adds what dev decides about purchases, and what suits a developer: whatever takes minutes elsewhere
+// takes seconds.
 func (s *Stack) shopSettings(decided, suggested map[string]string) {
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_TON_KEY":             s.kept.TonKey,
@@ -67,6 +75,7 @@ func (s *Stack) shopSettings(decided, suggested map[string]string) {
 		"STAGECOACH_TX_ALLOW":            s.Shop.Chain.Shop(),
 		"STAGECOACH_TX_WHOLE_HISTORY":    "true", // a transfer may come before the first look at the chain
 	})
+
 	maps.Copy(suggested, map[string]string{
 		"STAGECOACH_TONCENTER_RATE":        "200",
 		"STAGECOACH_TONCENTER_2_RATE":      "200",

@@ -64,6 +64,7 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.startServers(ctx); err != nil {
 		return err
 	}
+
 	tokens, err := s.prepareRecord(ctx)
 	if err != nil {
 		return err
@@ -71,10 +72,12 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.startStandIns(ctx, tokens); err != nil {
 		return err
 	}
+
 	c, err := s.config()
 	if err != nil {
 		return err
 	}
+
 	s.startService("worker", worker.Run, c)
 	s.startService("api", api.Run, c)
 	if err := s.awaitReady(ctx); err != nil {
@@ -83,6 +86,7 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.kept.save(s.State); err != nil {
 		return err
 	}
+
 	return devinfo.WritePrivate(filepath.Join(s.State, devinfo.File), s.Info)
 }
 
@@ -95,24 +99,30 @@ func (s *Stack) Stop() error {
 	if len(s.parts) == 0 {
 		return nil
 	}
+
 	began := time.Now()
 	s.Screen.Draw()
 	s.Screen.Say("Stopping …")
 	var problems []error
+
 	for _, p := range slices.Backward(s.parts) {
 		if err := p.stop(); err != nil {
 			problems = append(problems, fmt.Errorf("stop %s: %w", p.name, err))
 		}
 	}
+
 	for _, file := range s.logs {
 		problems = append(problems, file.Close())
 	}
+
 	s.Screen.Say("Stopped after %s. The next start with this state goes on from here.", terminal.Took(time.Since(began)))
 	return errors.Join(problems...)
 }
 
 // startService runs one of our services in this process, as its own program would.
-func (s *Stack) startService(name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config) {
+func (s *Stack) startService(
+	name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config,
+) {
 	log := slog.New(slog.NewTextHandler(s.logs[name], &slog.HandlerOptions{Level: c.LogLevel}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -123,6 +133,7 @@ func (s *Stack) startService(name string, run func(context.Context, config.Confi
 			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.Shown(s.logFile(name))))
 		}
 	}()
+
 	s.started(name, func() error {
 		cancel()
 		<-ended
@@ -135,6 +146,7 @@ func (s *Stack) openLogs() error {
 	if err := os.MkdirAll(s.LogDir(), 0o755); err != nil {
 		return err
 	}
+
 	s.logs = map[string]*os.File{}
 	for _, name := range []string{"postgresql", "temporal", "qbittorrent", "worker", "api"} {
 		file, err := os.OpenFile(s.logFile(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -143,6 +155,7 @@ func (s *Stack) openLogs() error {
 		}
 		s.logs[name] = file
 	}
+
 	return nil
 }
 
@@ -154,20 +167,24 @@ func (s *Stack) logFile(name string) string { return filepath.Join(s.LogDir(), n
 func (s *Stack) awaitReady(ctx context.Context) error {
 	s.Screen.Draw("  the API gets ready")
 	defer s.Screen.Draw()
+
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime,
 		fmt.Errorf("the API is not ready after %s: see %s", terminal.Took(readyTime), s.Shown(s.logFile("api"))))
 	defer cancel()
+
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Info.API+"/ready", nil)
 		if err != nil {
 			return err
 		}
+
 		if response, err := http.DefaultClient.Do(request); err == nil {
 			_ = response.Body.Close()
 			if response.StatusCode == http.StatusOK {
 				return nil
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -33,6 +33,7 @@ func (s *Stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, err
 	if _, _, s.Torrents.missing = servers.FindQBittorrent(ctx); s.Torrents.missing != nil {
 		return nil, ctx.Err()
 	}
+
 	began := time.Now()
 	q, err := servers.StartQBittorrent(ctx, servers.QBittorrentOptions{
 		Dir: filepath.Join(s.State, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
@@ -40,10 +41,13 @@ func (s *Stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, err
 	if err != nil {
 		return nil, err
 	}
+
 	s.Torrents.url, s.Torrents.username, s.Torrents.password, s.Torrents.Folder = q.URL, q.Username, q.Password, q.Downloads
 	s.Info.StandIns.QBittorrent = q.URL
 	s.kept.Ports.QBittorrent = portOf(strings.TrimPrefix(q.URL, "http://"))
-	s.Screen.Say("  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)))
+	s.Screen.Say(
+		"  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)),
+	)
 	return q, nil
 }
 
@@ -53,6 +57,7 @@ func (s *Stack) startTorrentStandIn() error {
 	if t.Folder != "" {
 		return nil
 	}
+
 	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
 	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
 		Dir: filepath.Join(s.State, "qbittorrent-standin"), Username: t.username, Password: t.password,
@@ -64,13 +69,14 @@ func (s *Stack) startTorrentStandIn() error {
 	if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
 		return err
 	}
+
 	s.Info.StandIns.QBittorrent = t.url
 	s.Screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
 	return nil
 }
 
-// startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at once, and
-// leaves a web seed that does not answer alone for long.
+// startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at
+// once, and leaves a web seed that does not answer alone for long.
 func (s *Stack) startWebSeed() error {
 	var seed *torrentsim.WebSeed
 	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
@@ -80,12 +86,14 @@ func (s *Stack) startWebSeed() error {
 	if err != nil {
 		return err
 	}
+
 	s.started("web seed", seed.Close)
 	s.Info.StandIns.WebSeed = seed.URL
 	seed.SetSpeed(seedSpeed)
 	if _, err = seed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
 	}
+
 	s.Torrents.Demo, err = seed.Add(torrentsim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
 	return err
 }

@@ -33,9 +33,13 @@ func RowsRead(t testing.TB, url string) (read int64) {
 		}
 	}
 
-	err = conn.QueryRow(t.Context(), `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes)`).Scan(&read)
+	err = conn.QueryRow(
+		t.Context(),
+		`SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes)`,
+	).Scan(&read)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return read
 }

@@ -50,17 +50,21 @@ func start() (*server, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
+
 	postgres, err := servers.StartPostgres(ctx, servers.PostgresOptions{Dir: dir, Fast: true})
 	if err != nil {
 		return nil, err
 	}
+
 	template, err := store.Open(ctx, postgres.URL, Key)
 	if err != nil {
 		return nil, err
 	}
 	defer template.Close()
+
 	return &server{postgres: postgres, dir: dir}, template.Migrate(ctx)
 }
 
@@ -70,12 +74,14 @@ func Main(m interface{ Run() int }, cleanups ...func()) {
 	for _, cleanup := range cleanups {
 		cleanup()
 	}
+
 	if used.Load() {
 		if s, _ := shared(); s != nil {
 			_ = s.postgres.Stop()
 			_ = os.RemoveAll(s.dir)
 		}
 	}
+
 	os.Exit(code)
 }
 
@@ -132,11 +138,12 @@ func database(t testing.TB, create func(*server, context.Context, string) error)
 			t.Logf("a database stays until the server ends: %v", err)
 		}
 	})
+
 	return withDatabase(s.postgres.URL, name)
 }
 
-// Template gives the address of the migrated database that all others are copied from. It must not be written to, and nothing is copied
-// while somebody is connected to it: it is for what comes after a package's tests.
+// Template gives the address of the migrated database that all others are copied from. It must not be written to, and
+// nothing is copied while somebody is connected to it: it is for what comes after a package's tests.
 func Template() (string, error) {
 	s, err := shared()
 	if err != nil {

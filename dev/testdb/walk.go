@@ -7,8 +7,11 @@ import (
 	"stagecoach/internal/store"
 )
 
-// WalkTo takes a locked row to a state by the fewest rules of its table. What the rules would do to the row is the test's to write.
-func WalkTo[R any, S, A ~string, F any](walk *store.Walk[R, S, A, F], table lifecycle.Table[S, A, F], from, to S, step store.Step[S, A]) error {
+// WalkTo takes a locked row to a state by the fewest rules of its table. What the rules would do to the row is the
+// test's to write.
+func WalkTo[R any, S, A ~string, F any](
+	walk *store.Walk[R, S, A, F], table lifecycle.Table[S, A, F], from, to S, step store.Step[S, A],
+) error {
 	for _, rule := range wayTo(table, from, to) {
 		step.Action, step.To, step.Roles = rule.Action, rule.To, rule.Who
 		if err := walk.Take(step); err != nil {

@@ -12,7 +12,8 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Endless runs an activity that has no end, such as a watcher, until stop is called or the test ends. It takes no input.
+// Endless runs an activity that has no end, such as a watcher, until stop is called or the test ends. It takes no
+// input.
 func Endless(t testing.TB, run any) (stop func()) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
@@ -27,6 +28,7 @@ func Endless(t testing.TB, run any) (stop func()) {
 		defer close(ended)
 		_, _ = env.ExecuteActivity("endless")
 	}()
+
 	stop = sync.OnceFunc(func() { cancel(); <-ended })
 	t.Cleanup(stop)
 	return stop

@@ -1,5 +1,6 @@
-// Package testtemporal gives tests real Temporal servers, each to one test at a time: whoever has one has its task queues
-// for itself. A test process starts as many as its tests need at once, for each start costs more than most tests do.
+// Package testtemporal gives tests real Temporal servers, each to one test at a time: whoever has one has its task
+// queues for itself. A test process starts as many as its tests need at once, for each start costs more than most tests
+// do.
 //
 // A package that uses it stops the servers when its tests are over:
 //
@@ -61,12 +62,13 @@ func Take(t testing.TB) *Server {
 			t.Fatal(err)
 		}
 	}
+
 	t.Cleanup(func() { idle <- s; <-slots })
 	return s
 }
 
-// Namespace lends a server until the test ends, and gives a namespace with our search attributes that nobody has used: what a whole
-// Stagecoach needs for itself. Unlike Take it never waits for another test.
+// Namespace lends a server until the test ends, and gives a namespace with our search attributes that nobody has used:
+// what a whole Stagecoach needs for itself. Unlike Take it never waits for another test.
 func Namespace(t testing.TB) (s *Server, name string) {
 	t.Helper()
 	var err error
@@ -80,6 +82,7 @@ func Namespace(t testing.TB) (s *Server, name string) {
 			t.Fatal(err)
 		}
 	}
+
 	time.Sleep(time.Until(s.ready))
 	name = s.namespace()
 	s.serial++
@@ -87,6 +90,7 @@ func Namespace(t testing.TB) (s *Server, name string) {
 		s.stop() // lent once more, it would fail the next test as well
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		select {
 		case spaced <- s:
@@ -94,10 +98,12 @@ func Namespace(t testing.TB) (s *Server, name string) {
 			s.stop()
 		}
 	})
+
 	return s, name
 }
 
-// propagation bounds how long the parts of a server, each for itself, do not know of a new namespace and its search attributes.
+// propagation bounds how long the parts of a server, each for itself, do not know of a new namespace and its search
+// attributes.
 const propagation = `system.namespaceCacheRefreshInterval="1s"`
 
 func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
@@ -106,12 +112,14 @@ func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
 func (s *Server) nextNamespace() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+
 	_, err := s.Client.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: s.namespace(), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	})
 	if err != nil {
 		return err
 	}
+
 	for {
 		_, err := temporalio.EnsureSearchAttributes(ctx, s.Client, s.namespace())
 		if err == nil {
@@ -159,15 +167,21 @@ func start(dynamic ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ctx := context.Background() // longer than the test that needs it first
 	s := &Server{dir: dir}
-	s.Temporal, err = servers.StartTemporal(ctx, servers.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: append(dynamic, punctual)})
+	s.Temporal, err = servers.StartTemporal(
+		ctx,
+		servers.TemporalOptions{DBFile: filepath.Join(dir, "temporal.db"), UIPort: -1, Dynamic: append(dynamic, punctual)},
+	)
 	if err == nil {
 		s.Client, err = client.Dial(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
 	}
+
 	if err == nil {
 		_, err = temporalio.EnsureSearchAttributes(ctx, s.Client, client.DefaultNamespace)
 	}
+
 	if err != nil {
 		s.stop()
 		return nil, err
@@ -188,7 +202,10 @@ func (s *Server) stop() {
 // History gives all events of a workflow's run; without a run, of the last one.
 func (s *Server) History(t testing.TB, workflowID, run string) (events []*historypb.HistoryEvent) {
 	t.Helper()
-	pages := s.Client.GetWorkflowHistory(context.WithoutCancel(t.Context()), workflowID, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	pages := s.Client.GetWorkflowHistory(
+		context.WithoutCancel(t.Context()), workflowID, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT,
+	)
+
 	for pages.HasNext() {
 		event, err := pages.Next()
 		if err != nil {
@@ -196,13 +213,15 @@ func (s *Server) History(t testing.TB, workflowID, run string) (events []*histor
 		}
 		events = append(events, event)
 	}
+
 	return events
 }
 
 var identity = regexp.MustCompile(`"identity":(\s*)"[^"]*"`)
 
-// Record says under which version the histories of a package are to be saved for its replay tests, or skips the test. A history
-// once saved is what a workflow in the wild looks like, and later code must still replay it: new ones go beside the old ones.
+// Record says under which version the histories of a package are to be saved for its replay tests, or skips the test. A
+// history once saved is what a workflow in the wild looks like, and later code must still replay it: new ones go beside
+// the old ones.
 func Record(t testing.TB) Version {
 	t.Helper()
 	version := os.Getenv("STAGECOACH_RECORD") // such as "v1"

@@ -28,13 +28,15 @@ type counting struct {
 	asked atomic.Int64
 }
 
-func (c *counting) Reserve(ctx context.Context, key string, rate store.Rate, n int, patience time.Duration) (time.Duration, error) {
+func (c *counting) Reserve(
+	ctx context.Context, key string, rate store.Rate, n int, patience time.Duration,
+) (time.Duration, error) {
 	c.asked.Add(1)
 	return c.Store.Reserve(ctx, key, rate, n, patience)
 }
 
-// TestUsersShareOneAllowanceOverProcesses floods two processes with one user's requests: both together let the burst through, what the
-// time brings back, and no more, and few of them cost a statement.
+// TestUsersShareOneAllowanceOverProcesses floods two processes with one user's requests: both together let the burst
+// through, what the time brings back, and no more, and few of them cost a statement.
 func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 20, 5 * 20
@@ -58,6 +60,7 @@ func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	most := int64(burst + perSecond*time.Since(began).Seconds() + 1)
 	if n := granted.Load(); n < burst || n > most {
@@ -87,6 +90,7 @@ func TestAdministratorsAndNoLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if n := shared.asked.Load(); n != 0 {
 		t.Errorf("%d statements", n)
 	}
@@ -99,6 +103,7 @@ func TestWrongTokensAreBounded(t *testing.T) {
 	guesses := allowance.NewGuesses(perSecond)
 	guesses.Right("known")
 	refusedAfter := 0
+
 	for ; refusedAfter < 1000; refusedAfter++ {
 		token := fmt.Sprint(refusedAfter)
 		if err := guesses.Check(flooder, token); err != nil {
@@ -109,6 +114,7 @@ func TestWrongTokensAreBounded(t *testing.T) {
 		}
 		guesses.Wrong(flooder, token)
 	}
+
 	if refusedAfter < 5 || refusedAfter > 100 {
 		t.Errorf("refused after %d wrong tokens, want some more than 5", refusedAfter)
 	}
@@ -122,6 +128,7 @@ func TestWrongTokensAreBounded(t *testing.T) {
 	if err := guesses.Check(flooder, "known"); err != nil {
 		t.Errorf("a token that was right: %v", err)
 	}
+
 	guesses.Wrong(flooder, "known") // it was revoked
 	if guesses.Check(flooder, "known") == nil {
 		t.Error("a revoked token passes for ever")

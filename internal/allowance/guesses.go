@@ -12,9 +12,9 @@ const (
 	known      = time.Hour
 )
 
-// Guesses bounds how many requests with a wrong token one network address may make in this process. Right tokens cost nothing, and one
-// that was right within the last hour is never refused: people behind one proxy share its address with who floods through it. It is
-// safe for concurrent use.
+// Guesses bounds how many requests with a wrong token one network address may make in this process. Right tokens cost
+// nothing, and one that was right within the last hour is never refused: people behind one proxy share its address with
+// who floods through it. It is safe for concurrent use.
 type Guesses struct {
 	perSecond int
 
@@ -33,15 +33,18 @@ func (g *Guesses) Check(remote, token string) error {
 	if g.perSecond == 0 {
 		return nil
 	}
+
 	hash := sha256.Sum256([]byte(token))
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	if time.Now().Before(g.right[hash]) {
 		return nil
 	}
 	if wait := time.Until(g.whole[network(remote)].Add(g.one() - burst*time.Second)); wait > 0 {
 		return tooMany(LimitWrongTokens, wait)
 	}
+
 	return nil
 }
 
@@ -63,9 +66,11 @@ func (g *Guesses) Wrong(remote, token string) {
 	if g.perSecond == 0 {
 		return
 	}
+
 	hash, from := sha256.Sum256([]byte(token)), network(remote)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	delete(g.right, hash) // it was revoked
 	now := time.Now()
 	makeRoom(g.whole, now)
@@ -73,23 +78,26 @@ func (g *Guesses) Wrong(remote, token string) {
 	if begin.Before(now) {
 		begin = now
 	}
+
 	g.whole[from] = begin.Add(g.one())
 }
 
 // one is how long a guess takes of the allowance.
 func (g *Guesses) one() time.Duration { return time.Second / time.Duration(g.perSecond) }
 
-// makeRoom drops what is past from a full memory; when too much is left, all: a flood from so many addresses is not bounded by them
-// anyway, and a right token is soon known again.
+// makeRoom drops what is past from a full memory; when too much is left, all: a flood from so many addresses is not
+// bounded by them anyway, and a right token is soon known again.
 func makeRoom[K comparable](memory map[K]time.Time, now time.Time) {
 	if len(memory) < remembered {
 		return
 	}
+
 	for key, until := range memory {
 		if until.Before(now) {
 			delete(memory, key)
 		}
 	}
+
 	if len(memory) >= remembered {
 		clear(memory)
 	}
@@ -101,11 +109,13 @@ func network(remote string) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{}
 	}
+
 	address := from.Addr().Unmap()
 	bits := 32
 	if address.Is6() {
 		bits = 64
 	}
+
 	prefix, err := address.Prefix(bits)
 	if err != nil { // with a zone
 		prefix, _ = address.WithZone("").Prefix(bits)

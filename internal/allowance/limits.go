@@ -29,6 +29,7 @@ func LimitOf(err error) string {
 	if refusal == nil {
 		return ""
 	}
+
 	switch refusal.Code {
 	case fault.StreamsFull:
 		return LimitAllStreams

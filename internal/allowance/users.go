@@ -22,9 +22,9 @@ type Reserver interface {
 	Reserve(ctx context.Context, key string, rate store.Rate, n int, patience time.Duration) (time.Duration, error)
 }
 
-// Users bounds the requests of each user over all processes. A process borrows a small part of a user's allowance at a time and counts
-// within it, so that few requests cost a statement. What it does not use is lost to the others: with p processes a user may get up to
-// p parts more than the burst, once. It is safe for concurrent use.
+// Users bounds the requests of each user over all processes. A process borrows a small part of a user's allowance at a
+// time and counts within it, so that few requests cost a statement. What it does not use is lost to the others: with p
+// processes a user may get up to p parts more than the burst, once. It is safe for concurrent use.
 type Users struct {
 	shared    Reserver
 	perSecond int
@@ -53,6 +53,7 @@ func (u *Users) Take(ctx context.Context, user store.User) error {
 	if u.perSecond == 0 || user.IsAdmin() {
 		return nil
 	}
+
 	mine := u.account(user.ID)
 	select {
 	case mine.asking <- struct{}{}:
@@ -64,11 +65,13 @@ func (u *Users) Take(ctx context.Context, user store.User) error {
 	if wait := time.Until(mine.refusedUntil); wait > 0 {
 		return tooMany(LimitRequests, wait)
 	}
+
 	if mine.left == 0 {
 		if err := u.borrow(ctx, user.ID, mine); err != nil {
 			return err
 		}
 	}
+
 	mine.left--
 	return nil
 }
@@ -82,6 +85,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
 		mine.refusedUntil = time.Now().Add(refusal.RetryAfter)
 		return tooMany(LimitRequests, refusal.RetryAfter)
 	}
+
 	if err == nil {
 		mine.left = part
 	}
@@ -92,6 +96,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
 func (u *Users) account(userID int64) *account {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	now := time.Now()
 	if now.Sub(u.swept) > forgotten {
 		u.swept = now
@@ -101,11 +106,13 @@ func (u *Users) account(userID int64) *account {
 			}
 		}
 	}
+
 	mine := u.users[userID]
 	if mine == nil {
 		mine = &account{asking: make(chan struct{}, 1)}
 		u.users[userID] = mine
 	}
+
 	mine.used = now
 	return mine
 }

@@ -38,9 +38,11 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -50,6 +52,7 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 		log.Error("told to stop again: ends at once")
 		os.Exit(1)
 	}()
+
 	if err := service(ctx, c, log); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error("stopped", "error", err)
 		return 1
@@ -88,25 +91,31 @@ type Connections struct {
 
 // Connect connects to everything that both services need; PostgreSQL and Temporal may still be starting. service is the
 // process's part; apply puts the codec, if there is one, into the options of the client of Temporal.
-func Connect(ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options)) (_ *Connections, err error) {
+func Connect(
+	ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options),
+) (_ *Connections, err error) {
 	m := processMetrics()
 	startAtZero(m)
 	app := &Connections{Config: c, Log: log, Metrics: m}
 	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
+
 	app.Store.Quotas = store.Quotas{
 		Tasks: c.Limits.Tasks, Deliveries: c.Limits.Deliveries, Downloads: c.Limits.Downloads,
 		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books, Tokens: c.Limits.Tokens,
 	}
+
 	app.Store.TaskTimes = store.TaskTimes(c.Tasks)
 	if err = retryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
+
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, err
 	}
+
 	app.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
 	if options.MetricsHandler, err = temporalMetrics(); err != nil {
 		return nil, err
@@ -114,18 +123,27 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 	if options.Interceptors, app.flush, err = traces(ctx, c.TracesURL, log); err != nil {
 		return nil, err
 	}
+
 	options.Identity = identity(service)
-	app.Liveness = liveness.New(liveness.Options{Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log})
-	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Liveness.Calls))
+	app.Liveness = liveness.New(liveness.Options{
+		Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log,
+	})
+
+	options.ConnectionOptions.DialOptions = append(
+		options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Liveness.Calls),
+	)
+
 	options.Logger = sdklog.NewStructuredLogger(log)
 	// Our messages are ids: to compress them costs both sides more than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	if app.Codec, err = payloadCodec(c.Payloads); err != nil {
 		return nil, err
 	}
+
 	if app.Codec != nil {
 		apply(app.Codec, &options)
 	}
+
 	app.Payloads = options.DataConverter
 	if err = retryWhileUnavailable(ctx, log, "Temporal", func() error {
 		app.Temporal, err = client.DialContext(ctx, options)
@@ -136,6 +154,7 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 	if err = app.ensureSearchAttributes(ctx); err != nil {
 		return nil, err
 	}
+
 	app.Telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
@@ -145,10 +164,12 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 	if err != nil {
 		return nil, err
 	}
+
 	vault := app.Store.TokenStore(yandexTokens)
 	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
 		return nil, err
 	}
+
 	app.tokens = yandex.NewRotating(yandex.RotatingOptions{
 		TokenURL: c.Yandex.TokenURL, ClientID: c.Yandex.ClientID, ClientSecret: c.Yandex.ClientSecret,
 		Store:         vault,
@@ -160,20 +181,26 @@ func Connect(ctx context.Context, c config.Config, log *slog.Logger, service str
 			}
 		},
 	})
+
 	app.Yandex = yandex.New(yandex.Options{
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: app.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
 		OnLatency: TraceCall("yandex", m.YandexLatency),
 		OnResult:  app.Liveness.Noting(liveness.Yandex),
 	})
+
 	return app, nil
 }
 
-// connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in docker-compose.yml.
+// connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in
+// docker-compose.yml.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
 func pool(c config.Database, service string) store.Pool {
-	return store.Pool{Connections: cmp.Or(c.Connections, connectionsOf[service], store.DefaultPool.Connections), Statement: c.Statement, Idle: c.Idle}
+	return store.Pool{
+		Connections: cmp.Or(c.Connections, connectionsOf[service], store.DefaultPool.Connections), Statement: c.Statement,
+		Idle: c.Idle,
+	}
 }
 
 // payloadCodec gives the codec of the configured keys; nil: there are none.
@@ -226,6 +253,7 @@ func retryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, s
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s is not ready: %w", what, err)
 		}
+
 		log.Warn("waiting", "for", what, "error", err)
 		select {
 		case <-ctx.Done():

@@ -9,7 +9,8 @@ import (
 
 func (a *Connections) Downloads() *service.Downloads {
 	return &service.Downloads{
-		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads, Grace: a.Config.Download.Grace,
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
+		Grace: a.Config.Download.Grace,
 		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.Config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnEnded:        func(state lifecycle.DownloadState) { a.Metrics.DownloadsEnded.WithLabelValues(string(state)).Inc() },

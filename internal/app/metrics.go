@@ -16,16 +16,19 @@ func startAtZero(m *metrics.Metrics) {
 			m.JobsCompleted.WithLabelValues(string(state))
 		}
 	}
+
 	for _, status := range lifecycle.DownloadStates {
 		if lifecycle.Download.Terminal(status) {
 			m.DownloadsEnded.WithLabelValues(string(status))
 		}
 	}
+
 	for _, status := range lifecycle.TaskStates {
 		if lifecycle.Task.Terminal(status) {
 			m.TasksEnded.WithLabelValues(string(status))
 		}
 	}
+
 	for _, status := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
 		m.TransactionsEnded.WithLabelValues(string(status))
 	}
@@ -33,7 +36,8 @@ func startAtZero(m *metrics.Metrics) {
 
 // CountRefused gives what counts requests that are refused for a limit.
 func (a *Connections) CountRefused() func(limit string) {
-	for _, limit := range slices.Concat(store.QuotaNames(), allowance.Limits) { // a counter that is not there yet cannot be seen to grow
+	// a counter that is not there yet cannot be seen to grow
+	for _, limit := range slices.Concat(store.QuotaNames(), allowance.Limits) {
 		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}
 	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// SharedRate is the allowance of requests to an outside system that all processes with the same key or session share. The secret's
-// hash tells them apart; without a secret all processes that ask the same server share one.
+// SharedRate is the allowance of requests to an outside system that all processes with the same key or session share.
+// The secret's hash tells them apart; without a secret all processes that ask the same server share one.
 func SharedRate(s *store.Store, system, url, secret string) outbound.Reserve {
 	sum := sha256.Sum256([]byte(url + "\x00" + secret))
 	key := system + "/" + hex.EncodeToString(sum[:16])

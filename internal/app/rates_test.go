@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestRatesHoldOverProcesses lets two processes with one key ask toncenter as fast as they may: together they keep to the rate. One
-// with another key has its own.
+// TestRatesHoldOverProcesses lets two processes with one key ask toncenter as fast as they may: together they keep to
+// the rate. One with another key has its own.
 func TestRatesHoldOverProcesses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -25,6 +25,7 @@ func TestRatesHoldOverProcesses(t *testing.T) {
 		asked.Add(1)
 		_, _ = fmt.Fprintf(w, `{"last":{"seqno":5,"gen_utime":%d}}`, time.Now().Unix())
 	}))
+
 	t.Cleanup(server.Close)
 
 	url := testdb.URL(t)
@@ -38,6 +39,7 @@ func TestRatesHoldOverProcesses(t *testing.T) {
 			URL: server.URL, APIKey: key, RequestsPerSecond: 2, Reserve: SharedRate(s, "toncenter", server.URL, key),
 		})
 	}
+
 	one, other, stranger := process("planted"), process("planted"), process("another")
 
 	began := time.Now()
@@ -49,6 +51,7 @@ func TestRatesHoldOverProcesses(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if took := time.Since(began); took < 2900*time.Millisecond {
 		t.Errorf("8 requests of one key went within %s", took)

@@ -24,16 +24,22 @@ type cloud struct {
 	lists bool // else its clients may not even see them
 }
 
-func (c cloud) ListSearchAttributes(context.Context, *operatorservice.ListSearchAttributesRequest) (*operatorservice.ListSearchAttributesResponse, error) {
+func (c cloud) ListSearchAttributes(
+	context.Context, *operatorservice.ListSearchAttributesRequest,
+) (*operatorservice.ListSearchAttributesResponse, error) {
 	if !c.lists {
 		return nil, status.Error(codes.Unimplemented, "unknown method")
 	}
 	response := &operatorservice.ListSearchAttributesResponse{}
-	response.CustomAttributes = map[string]enumspb.IndexedValueType{temporalio.StageAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD}
+	response.CustomAttributes = map[string]enumspb.IndexedValueType{
+		temporalio.StageAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	}
 	return response, nil
 }
 
-func (cloud) AddSearchAttributes(context.Context, *operatorservice.AddSearchAttributesRequest) (*operatorservice.AddSearchAttributesResponse, error) {
+func (cloud) AddSearchAttributes(
+	context.Context, *operatorservice.AddSearchAttributesRequest,
+) (*operatorservice.AddSearchAttributesResponse, error) {
 	return nil, status.Error(codes.PermissionDenied, "not for you")
 }
 
@@ -51,15 +57,19 @@ func TestSearchAttributesRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		server := grpc.NewServer()
 		operatorservice.RegisterOperatorServiceServer(server, c.cloud)
 		go server.Serve(listener)
 		t.Cleanup(server.Stop)
 
-		temporal, err := client.NewLazyClient(client.Options{HostPort: listener.Addr().String(), Logger: slog.New(slog.DiscardHandler)})
+		temporal, err := client.NewLazyClient(client.Options{
+			HostPort: listener.Addr().String(), Logger: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(temporal.Close)
 
 		var log bytes.Buffer
@@ -67,6 +77,7 @@ func TestSearchAttributesRefused(t *testing.T) {
 		if err := app.ensureSearchAttributes(t.Context()); err != nil {
 			t.Errorf("%+v stops the start: %v", c.cloud, err)
 		}
+
 		for _, want := range []string{"level=WARN", "namespace=ours.of-the-cloud", c.want} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%+v: the log lacks %q: %s", c.cloud, want, &log)

@@ -10,15 +10,17 @@ import (
 	"stagecoach/internal/service"
 )
 
-// taskPatience is how long a request about a task waits for its outcome: longer than a lost workflow task takes to be done again.
+// taskPatience is how long a request about a task waits for its outcome: longer than a lost workflow task takes to be
+// done again.
 const taskPatience = 25 * time.Second
 
 func (a *Connections) Deliveries() *service.Deliveries {
 	return &service.Deliveries{
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
-		CancelPatience: 3 * time.Second, Limits: service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
-		OnEnqueued: func(source string) { a.Metrics.JobsEnqueued.WithLabelValues(source).Inc() },
-		Heartbeat:  a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
+		CancelPatience: 3 * time.Second,
+		Limits:         service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
+		OnEnqueued:     func(source string) { a.Metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+		Heartbeat:      a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
 		OnEnded: func(state lifecycle.DeliveryState) { a.Metrics.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
 }

@@ -9,7 +9,8 @@ import (
 // Reporter gives what knows how the whole is doing.
 func (a *Connections) Reporter() *status.Reporter {
 	o := status.Options{
-		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queue: lifecycle.DeliveryQueue, Queues: config.TaskQueues,
+		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queue: lifecycle.DeliveryQueue,
+		Queues:     config.TaskQueues,
 		StuckAfter: a.Config.Delivery.StuckAfter, Log: a.Log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
 	}
 	if a.Config.QBittorrent.URL != "" {

@@ -31,19 +31,24 @@ var processTraces struct {
 	*sdktrace.TracerProvider
 }
 
-// traces makes spans go to the receiver at address, and gives what carries a trace from a door through a workflow into its
-// activities, and the function that sends what is left of the spans. Without an address there are none.
-func traces(ctx context.Context, address string, log *slog.Logger) (interceptors []interceptor.ClientInterceptor, flush func(), err error) {
+// traces makes spans go to the receiver at address, and gives what carries a trace from a door through a workflow into
+// its activities, and the function that sends what is left of the spans. Without an address there are none.
+func traces(
+	ctx context.Context, address string, log *slog.Logger,
+) (interceptors []interceptor.ClientInterceptor, flush func(), err error) {
 	if address == "" {
 		return nil, func() {}, nil
 	}
+
 	processTraces.Lock()
 	defer processTraces.Unlock()
+
 	if processTraces.TracerProvider == nil {
 		if processTraces.TracerProvider, err = newTraces(ctx, address, log); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	provider := processTraces.TracerProvider
 	flush = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
@@ -52,12 +57,13 @@ func traces(ctx context.Context, address string, log *slog.Logger) (interceptors
 			otel.Handle(err)
 		}
 	}
+
 	carrier, err := newCarrier(provider)
 	return []interceptor.ClientInterceptor{carrier}, flush, err
 }
 
-// newCarrier makes what takes a trace along in the headers of workflows and activities. It adds no command to a workflow, so
-// histories from before it was switched on, or after it was switched off, replay as ever.
+// newCarrier makes what takes a trace along in the headers of workflows and activities. It adds no command to a
+// workflow, so histories from before it was switched on, or after it was switched off, replay as ever.
 func newCarrier(provider trace.TracerProvider) (interceptor.Interceptor, error) {
 	return opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
 		Tracer: provider.Tracer("temporal"), DisableQueryTracing: true, DisableBaggage: true, AllowInvalidParentSpans: true,
@@ -70,12 +76,14 @@ func newTraces(ctx context.Context, address string, log *slog.Logger) (*sdktrace
 	if err != nil {
 		return nil, err
 	}
+
 	us, err := resource.New(ctx, resource.WithAttributes(
 		attribute.String("service.name", "stagecoach"), attribute.String("service.version", Version),
 	), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, err
 	}
+
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(us))
 	otel.SetTracerProvider(provider)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -84,12 +92,15 @@ func newTraces(ctx context.Context, address string, log *slog.Logger) (*sdktrace
 		}
 		log.Warn("traces are not taken", "error", err)
 	}))
+
 	return provider, nil
 }
 
-// startQuietSpan starts a span of what somebody asked for. What nobody asked for, such as the polls of a watcher, would be a
-// trace without an end: it has none.
-func startQuietSpan(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) trace.Span {
+// startQuietSpan starts a span of what somebody asked for. What nobody asked for, such as the polls of a watcher, would
+// be a trace without an end: it has none.
+func startQuietSpan(
+	ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption,
+) trace.Span {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return noop.Span{}
 	}
@@ -133,7 +144,9 @@ func TraceCall(system string, latency *prometheus.HistogramVec) func(context.Con
 	return func(ctx context.Context, op string, took time.Duration) {
 		latency.WithLabelValues(op).Observe(took.Seconds())
 		if trace.SpanContextFromContext(ctx).IsValid() {
-			_, span := tracer.Start(ctx, system+" "+op, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(time.Now().Add(-took)))
+			_, span := tracer.Start(
+				ctx, system+" "+op, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(time.Now().Add(-took)),
+			)
 			span.End()
 		}
 	}

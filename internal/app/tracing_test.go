@@ -35,6 +35,7 @@ func savedHistories(t *testing.T) map[string]*historypb.History {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no saved histories: %v", err)
 	}
+
 	histories := map[string]*historypb.History{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
@@ -47,10 +48,12 @@ func savedHistories(t *testing.T) map[string]*historypb.History {
 		}
 		histories[path] = history
 	}
+
 	return histories
 }
 
-// TestReplayUnderTracing replays every saved history with the interceptor, untraced as it was recorded and as the part of a trace.
+// TestReplayUnderTracing replays every saved history with the interceptor, untraced as it was recorded and as the part
+// of a trace.
 func TestReplayUnderTracing(t *testing.T) {
 	t.Parallel()
 	parent, err := converter.GetDefaultDataConverter().ToPayload(map[string]string{
@@ -59,6 +62,7 @@ func TestReplayUnderTracing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for path, history := range savedHistories(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(path)))+"/"+filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
@@ -67,21 +71,27 @@ func TestReplayUnderTracing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			replay := func() {
 				t.Helper()
-				replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{Interceptors: []interceptor.WorkerInterceptor{carrier}})
+				replayer, err := worker.NewWorkflowReplayerWithOptions(
+					worker.WorkflowReplayerOptions{Interceptors: []interceptor.WorkerInterceptor{carrier}},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				workflows.Register(replayer, workflows.Settings{Download: download.Settings{Grace: time.Hour}})
 				if err := replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history); err != nil {
 					t.Error(err)
 				}
 			}
+
 			replay()
 			if got := spans.GetSpans(); len(got) > 0 {
 				t.Errorf("nobody asked for it, and there are spans: %v", got)
 			}
+
 			history.Events[0].GetWorkflowExecutionStartedEventAttributes().Header = &commonpb.Header{Fields: map[string]*commonpb.Payload{"_tracer-data": parent}}
 			replay()
 			for _, span := range spans.GetSpans() {
@@ -100,9 +110,12 @@ func TestSpansAreQuiet(t *testing.T) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
 	ctx, root := provider.Tracer("t").Start(t.Context(), "root")
 	defer root.End()
+
 	span := startQuietSpan(ctx, provider.Tracer("t"), "UpdateWorkflow:claim")
 	failure := temporal.NewApplicationError("no such file: /secret", "FILE_NOT_FOUND")
-	span.SetAttributes(attribute.String("temporalUpdateID", "7/my secret key"), attribute.String("temporalWorkflowID", "task/7"))
+	span.SetAttributes(
+		attribute.String("temporalUpdateID", "7/my secret key"), attribute.String("temporalWorkflowID", "task/7"),
+	)
 	span.RecordError(errors.Join(failure))
 	span.SetStatus(codes.Error, failure.Error())
 	span.End()
@@ -110,6 +123,7 @@ func TestSpansAreQuiet(t *testing.T) {
 	if strings.Contains(told, "secret") {
 		t.Errorf("the span tells too much: %s", told)
 	}
+
 	for _, want := range []string{"task/7", "FILE_NOT_FOUND"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the span does not tell %s: %s", want, told)

@@ -25,9 +25,11 @@ func (a *Connections) Wallet() (*ton.Wallet, error) {
 	default:
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("STAGECOACH_TON_KEY: %w", err)
 	}
+
 	network := ton.Mainnet
 	if c.Network == "testnet" {
 		network = ton.Testnet
@@ -61,10 +63,12 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 func (a *Connections) Transactions() *service.Transactions {
 	chain, shop := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
-		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: taskPatience, Most: a.Config.Transactions.MaxStars, Reserve: a.Config.Transactions.Reserve,
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: taskPatience, Most: a.Config.Transactions.MaxStars,
+		Reserve:    a.Config.Transactions.Reserve,
 		StuckAfter: a.Config.Transactions.StuckAfter,
 		Failures: service.FailurePolicy{
-			Refund: a.Config.Transactions.Refund, RetryFor: a.Config.Transactions.RetryFor, RetryPause: a.Config.Transactions.RetryPause,
+			Refund: a.Config.Transactions.Refund, RetryFor: a.Config.Transactions.RetryFor,
+			RetryPause: a.Config.Transactions.RetryPause,
 		},
 		OnEnded: func(state lifecycle.TransactionState) {
 			a.Metrics.TransactionsEnded.WithLabelValues(string(state)).Inc()

@@ -112,6 +112,7 @@ func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (
 		return c.Folder(ctx, "/", limit, offset)
 	}
 	defer c.observe(time.Now())
+
 	folder, err := c.File(ctx, id)
 	if err != nil {
 		return Listing{}, err
@@ -119,6 +120,7 @@ func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (
 	if !folder.IsFolder {
 		return Listing{}, notAFolder
 	}
+
 	return c.list(ctx, folder, limit, offset)
 }
 

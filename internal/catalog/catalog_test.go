@@ -33,6 +33,7 @@ func TestFoldersStandFirstAndTheRecordAnswersWhileFresh(t *testing.T) {
 			t.Fatalf("listing %+v", listing)
 		}
 	}
+
 	if d.count() != 1 {
 		t.Fatalf("the storage was asked %d times, want once", d.count())
 	}
@@ -47,16 +48,19 @@ func TestEntriesThatVanishAreGoneWithAllBelowThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	film, err := s.FileByPath(t.Context(), "/old/deep/film.mkv")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d.remove("/old")
 	d.remove("/drop.txt")
 	listing, err := c.Folder(t.Context(), "/", 50, 0)
 	if err != nil || !slices.Equal(names(listing.Files), []string{"keep.txt"}) || listing.Total != 1 {
 		t.Fatalf("listing %+v, error %v", listing, err)
 	}
+
 	_, err = c.File(t.Context(), film.ID)
 	code(t, err, fault.FileNotFound, "")
 	_, err = c.Folder(t.Context(), "/old/deep", 50, 0)
@@ -80,6 +84,7 @@ func TestAFolderThatVanishedWhileOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d.remove("/a")
 	_, err = c.FolderByID(t.Context(), listing.Folder.ID, 50, 0)
 	code(t, err, fault.FileNotFound, "path")
@@ -91,7 +96,11 @@ func TestAFolderThatVanishedWhileOpen(t *testing.T) {
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("я", 126) + `"'😀` // with the ending below it has 255 bytes less some
-	odd := []string{"/%2F%00/", `/"quoted" 'n' \back\/`, "/😀 emoji/", "/" + long + "/", "/ spaces /", "/a?b#c&d=e+f/", "/.../", "/..name/"}
+	odd := []string{
+		"/%2F%00/", `/"quoted" 'n' \back\/`, "/😀 emoji/", "/" + long + "/", "/ spaces /", "/a?b#c&d=e+f/", "/.../",
+		"/..name/",
+	}
+
 	d := newDisk(append(odd, "/file.txt", "/folder/sub/")...)
 	c, _ := newCatalog(t, d, time.Hour)
 
@@ -101,16 +110,20 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
+
 	for _, path := range []string{
-		"", "folder", "/folder/", "//", "/folder//sub", "/folder/../folder", "/..", "/folder/.", "/\x00", "/\xff", "/" + strings.Repeat("a", 1024), "disk:/folder",
+		"", "folder", "/folder/", "//", "/folder//sub", "/folder/../folder", "/..", "/folder/.", "/\x00", "/\xff",
+		"/" + strings.Repeat("a", 1024), "disk:/folder",
 	} {
 		_, err := c.Folder(t.Context(), path, 50, 0)
 		code(t, err, fault.Validation, "path")
 	}
+
 	for _, path := range []string{"/nothing", "/folder/nothing", "/" + strings.Repeat("a", 1023)} {
 		_, err := c.Folder(t.Context(), path, 50, 0)
 		code(t, err, fault.FileNotFound, "path")
 	}
+
 	for range 2 { // first from the storage, then from the record
 		_, err := c.Folder(t.Context(), "/file.txt", 50, 0)
 		code(t, err, fault.Validation, "path")
@@ -127,6 +140,7 @@ func TestFoldersByID(t *testing.T) {
 	if err != nil || root.Folder.Path != "/" {
 		t.Fatalf("top %+v, error %v", root, err)
 	}
+
 	folder, err := c.FolderByID(t.Context(), root.Files[0].ID, 50, 0)
 	if err != nil || folder.Folder.Path != "/folder" || len(folder.Files) != 1 {
 		t.Fatalf("folder %+v, error %v", folder, err)
@@ -134,6 +148,7 @@ func TestFoldersByID(t *testing.T) {
 	if again, err := c.FolderByID(t.Context(), root.Folder.ID, 50, 0); err != nil || again.Total != 1 {
 		t.Fatalf("top by its own id %+v, error %v", again, err)
 	}
+
 	_, err = c.FolderByID(t.Context(), folder.Files[0].ID, 50, 0)
 	code(t, err, fault.Validation, "path")
 	_, err = c.FolderByID(t.Context(), 1<<60, 50, 0)
@@ -151,11 +166,13 @@ func TestAnOldListingIsShownWhenTheStorageIsDown(t *testing.T) {
 	if _, err := c.Folder(t.Context(), "/", 50, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	d.fail(unreachable)
 	listing, err := c.Folder(t.Context(), "/", 50, 0)
 	if err != nil || !listing.Stale || !slices.Equal(names(listing.Files), []string{"folder"}) {
 		t.Fatalf("listing %+v, error %v", listing, err)
 	}
+
 	_, err = c.Folder(t.Context(), "/folder", 50, 0)
 	code(t, err, fault.YandexUnreachable, "")
 	_, err = c.Folder(t.Context(), "/unknown", 50, 0)
@@ -171,12 +188,14 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 	if _, err := c.Folder(t.Context(), "/", 1, 0); err != nil { // the folder itself is known now
 		t.Fatal(err)
 	}
+
 	began := time.Now()
 	listing, err := c.Folder(t.Context(), "/big", 200, 0)
 	took := time.Since(began)
 	if err != nil || listing.Total != entries || len(listing.Files) != 200 {
 		t.Fatalf("%d of %d, error %v", len(listing.Files), listing.Total, err)
 	}
+
 	t.Logf("the first page of %d took %v", entries, took)
 	seen := map[int64]bool{}
 	var order []string
@@ -188,6 +207,7 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 			seen[file.ID] = true
 			order = append(order, file.Name)
 		}
+
 		next := listing.Offset + len(listing.Files)
 		if next >= listing.Total {
 			break
@@ -196,15 +216,18 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if len(seen) != entries || !slices.IsSorted(order) {
 		t.Fatalf("saw %d entries, in order: %v", len(seen), slices.IsSorted(order))
 	}
+
 	eventually(t, "the whole folder is recorded", func() bool {
 		at, err := s.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
 	calls := d.count()
 	var times []time.Duration
+
 	for i := range 40 {
 		began := time.Now()
 		if listing, err = c.Folder(t.Context(), "/big", 50, i*200); err != nil || len(listing.Files) != 50 {
@@ -212,6 +235,7 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 		}
 		times = append(times, time.Since(began))
 	}
+
 	slices.Sort(times)
 	t.Logf("from the record: p50 %v, p95 %v", times[20], times[38])
 	if d.count() != calls {
@@ -225,20 +249,24 @@ func TestABigFolderThatIsOldAsksForThePageWantedOnly(t *testing.T) {
 	s := testdb.New(t)
 	fresh := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: time.Hour})
 	defer fresh.Close()
+
 	if _, err := fresh.Folder(t.Context(), "/big", 50, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the whole folder is recorded", func() bool {
 		at, err := s.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
 	old := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: time.Nanosecond})
 	defer old.Close()
+
 	d.put("/big/entry 00000 new.txt")
 	listing, err := old.Folder(t.Context(), "/big", 3, 1)
 	if err != nil || listing.Total != 2501 || !slices.Equal(names(listing.Files), []string{"entry 00000.txt", "entry 00001.txt", "entry 00002.txt"}) {
 		t.Fatalf("listing %+v, error %v", listing, err)
 	}
+
 	d.fail(unreachable)
 	listing, err = old.Folder(t.Context(), "/big", 3, 2400)
 	if err != nil || !listing.Stale || len(listing.Files) != 3 {
@@ -253,6 +281,7 @@ func TestManyReadersAskOnce(t *testing.T) {
 	c, _ := newCatalog(t, d, time.Hour)
 	var wg sync.WaitGroup
 	errs := make(chan error, 30)
+
 	for range 30 {
 		wg.Go(func() {
 			listing, err := c.Folder(t.Context(), "/", 50, 0)
@@ -262,6 +291,7 @@ func TestManyReadersAskOnce(t *testing.T) {
 			errs <- err
 		})
 	}
+
 	wg.Wait()
 	close(errs)
 	for err := range errs {
@@ -269,6 +299,7 @@ func TestManyReadersAskOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	if d.count() > 2 {
 		t.Errorf("the storage was asked %d times", d.count())
 	}
@@ -280,11 +311,13 @@ func TestSearch(t *testing.T) {
 	for i := range 40 {
 		d.put(fmt.Sprintf("/tree/branch %d/leaf %d.txt", i, i))
 	}
+
 	c, _ := newCatalog(t, d, time.Hour)
 	eventually(t, "the tree is indexed", func() bool {
 		_, indexing, err := c.Search(t.Context(), "anything", 50, 0)
 		return err == nil && !indexing
 	})
+
 	for words, want := range map[string][]string{
 		"alien": {"Alien", "Alien 1979.mkv"}, " 100% ": {"100% legal.mkv"}, "r_s": {"under_score.txt"}, "ёЛКА": {"Ёлка.txt"},
 		"leaf 7": {"leaf 7.txt"}, "%": {"100% legal.mkv"}, "disk": nil,
@@ -294,13 +327,16 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q found %v, error %v, want %v", words, names(files), err, want)
 		}
 	}
+
 	for _, words := range []string{"", "  ", "\x00", "\xff", strings.Repeat("a", 256)} {
 		_, _, err := c.Search(t.Context(), words, 50, 0)
 		code(t, err, fault.Validation, "q")
 	}
+
 	if d.busiest > 4 {
 		t.Errorf("%d requests at a time", d.busiest)
 	}
+
 	calls := d.count()
 	if _, _, err := c.Search(t.Context(), "alien", 50, 0); err != nil || d.count() != calls {
 		t.Errorf("a second search read the tree again, error %v", err)
@@ -316,6 +352,7 @@ func TestASlowFirstSearchSaysSo(t *testing.T) {
 	if err != nil || !indexing || len(files) != 0 {
 		t.Fatalf("found %v, indexing %v, error %v", names(files), indexing, err)
 	}
+
 	eventually(t, "the needle is found", func() bool {
 		files, indexing, err = c.Search(t.Context(), "needle", 50, 0)
 		return err == nil && !indexing && len(files) == 1
@@ -330,6 +367,7 @@ func TestCloseEndsWorkInTheBackground(t *testing.T) {
 	if _, err := c.Folder(t.Context(), "/big", 50, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	c.Close()
 	calls := d.count()
 	time.Sleep(150 * time.Millisecond)

@@ -23,6 +23,7 @@ func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error)
 		shared.ModifiedAt = time.Now()
 		return c.save(ctx, shared)
 	}
+
 	item, err := share(ctx, c, "stat "+path, func(ctx context.Context) (yandex.Item, error) {
 		return c.o.Upstream.Stat(ctx, path)
 	})
@@ -32,6 +33,7 @@ func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error)
 	if err != nil {
 		return store.File{}, err
 	}
+
 	found, ok := entry(item, file.Place)
 	if !ok {
 		return store.File{}, noFolder
@@ -39,6 +41,7 @@ func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error)
 	if !found.IsFolder {
 		return store.File{}, notAFolder
 	}
+
 	return c.save(ctx, found)
 }
 
@@ -58,10 +61,12 @@ func (c *Catalog) list(ctx context.Context, folder store.File, limit, offset int
 	if err != nil {
 		return Listing{}, err
 	}
+
 	known := listedAt.Unix() > 0
 	if known && time.Since(listedAt) < c.o.TTL {
 		return c.recorded(ctx, folder, limit, offset)
 	}
+
 	listing, err := c.ask(ctx, folder, known, limit, offset)
 	switch code := fault.CodeOf(err); {
 	case err == nil:
@@ -78,6 +83,7 @@ func (c *Catalog) list(ctx context.Context, folder store.File, limit, offset int
 		listing, err = c.recorded(ctx, folder, limit, offset)
 		listing.Stale = true
 	}
+
 	return listing, err
 }
 
@@ -102,6 +108,7 @@ func (c *Catalog) ask(ctx context.Context, folder store.File, known bool, limit,
 		}
 		big = total > upstreamPage
 	}
+
 	if !big {
 		first, err := c.firstPage(ctx, folder.Path)
 		if err != nil {
@@ -110,12 +117,14 @@ func (c *Catalog) ask(ctx context.Context, folder store.File, known bool, limit,
 		if first.Total <= upstreamPage {
 			return c.recorded(ctx, folder, limit, offset)
 		}
+
 		c.refreshLater(folder.Path)
 		if end := min(offset+limit, first.Total); offset < end && end <= len(first.Items) {
 			first.Items, first.Offset = first.Items[offset:end], offset
 			return c.part(ctx, folder, first)
 		}
 	}
+
 	c.refreshLater(folder.Path)
 	page, err := share(ctx, c, fmt.Sprint("page ", limit, " ", offset, " ", folder.Path), func(ctx context.Context) (yandex.Page, error) {
 		return c.o.Upstream.List(ctx, folder.Path, limit, offset)
@@ -123,6 +132,7 @@ func (c *Catalog) ask(ctx context.Context, folder store.File, known bool, limit,
 	if err != nil {
 		return Listing{}, err
 	}
+
 	return c.part(ctx, folder, page)
 }
 
@@ -154,6 +164,7 @@ func (c *Catalog) entries(page yandex.Page) []store.File {
 		}
 		seen[file.Path] = true
 	}
+
 	if skipped := len(page.Items) - len(files); skipped > 0 {
 		c.o.Log.Warn("entries of the shared folder are left out: their paths are too long, or are none", "entries", skipped)
 	}
@@ -167,6 +178,7 @@ func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.C
 		defer cancel()
 		return fn(ctx)
 	})
+
 	select {
 	case <-ctx.Done():
 		var zero T

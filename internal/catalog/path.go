@@ -25,6 +25,7 @@ func checkPath(p string) error {
 	case p != "/" && path.Clean(p) != p:
 		wrong = `a path has no empty part, no "." and no ".."`
 	}
+
 	// path.Clean keeps no "..", save one that goes above the top.
 	if wrong == "" {
 		return nil

@@ -28,10 +28,12 @@ func (c *Catalog) refresh(ctx context.Context, path string) ([]string, error) {
 	folders, err, _ := c.flight.Do("refresh "+path, func() (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, refreshTime)
 		defer cancel()
+
 		files, err := c.readWhole(ctx, path)
 		if err != nil {
 			return nil, err
 		}
+
 		var folders []string
 		for _, file := range files {
 			if file.IsFolder {
@@ -40,6 +42,7 @@ func (c *Catalog) refresh(ctx context.Context, path string) ([]string, error) {
 		}
 		return folders, c.o.Store.ReplaceListing(ctx, path, files)
 	})
+
 	paths, _ := folders.([]string)
 	return paths, err
 }
@@ -57,6 +60,7 @@ func (c *Catalog) readWhole(ctx context.Context, path string) ([]store.File, err
 			if len(all.Items) > 0 && page.Total != all.Total {
 				break
 			}
+
 			all.Total = page.Total
 			all.Items = append(all.Items, page.Items...)
 			if len(all.Items) >= all.Total {
@@ -66,11 +70,13 @@ func (c *Catalog) readWhole(ctx context.Context, path string) ([]store.File, err
 				break
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
+
 	return nil, errRestless
 }

@@ -20,22 +20,27 @@ const (
 
 // Search finds entries by a part of their name among those that are known. When the tree was not read for a while it is
 // read in the background; indexing says that this happens for the first time, so that more may be found soon.
-func (c *Catalog) Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error) {
+func (c *Catalog) Search(
+	ctx context.Context, words string, limit, offset int,
+) (files []store.File, indexing bool, err error) {
 	words = strings.TrimSpace(words)
 	if words == "" || len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
 		return nil, false, fault.New(fault.Validation, "give 1 to 255 bytes of a name to look for").WithField("q")
 	}
+
 	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
 	crawledAt, err := c.o.Store.ListedAt(ctx, wholeTree)
 	if err != nil {
 		return nil, false, err
 	}
+
 	if time.Since(crawledAt) > crawlEvery {
 		ended := c.crawlLater()
 		if crawledAt.Unix() <= 0 {
 			indexing = !endsSoon(ctx, ended)
 		}
 	}
+
 	files, err = c.o.Store.SearchFiles(ctx, words, limit, offset)
 	return files, indexing, err
 }
@@ -65,6 +70,7 @@ func (c *Catalog) crawlLater() <-chan struct{} {
 			c.o.Log.Warn("the shared folder could not be read for the search", "error", err)
 		}
 	})
+
 	return ended
 }
 
@@ -83,13 +89,16 @@ func (c *Catalog) crawl(ctx context.Context) error {
 				return err
 			})
 		}
+
 		if err := group.Wait(); err != nil {
 			return err
 		}
+
 		level = nil
 		for _, paths := range below {
 			level = append(level, paths...)
 		}
 	}
+
 	return c.o.Store.MarkListed(ctx, wholeTree)
 }

@@ -104,22 +104,29 @@ func (d *disk) List(_ context.Context, p string, limit, offset int) (yandex.Page
 	if err := d.begin(); err != nil {
 		return yandex.Page{}, err
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if item, ok := d.items[p]; !ok || !item.Folder {
 		return yandex.Page{}, fault.New(fault.FileNotFound, "no such file or folder")
 	}
+
 	var children []yandex.Item
 	for full, item := range d.items {
 		if full != "/" && path.Dir(full) == p {
 			children = append(children, item)
 		}
 	}
-	slices.SortFunc(children, func(a, b yandex.Item) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+
+	slices.SortFunc(
+		children, func(a, b yandex.Item) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
+	)
 	page := yandex.Page{Total: len(children), Offset: offset}
 	if offset < len(children) {
 		page.Items = children[offset:min(offset+limit, len(children))]
 	}
+
 	return page, nil
 }
 

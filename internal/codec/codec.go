@@ -1,5 +1,6 @@
 // Package codec encrypts what Temporal keeps of a workflow: inputs, results, signals, heartbeats, summaries, and the
-// messages of failures. Search attributes, ids, type names and the types of failures stay readable: Temporal needs them.
+// messages of failures. Search attributes, ids, type names and the types of failures stay readable: Temporal needs
+// them.
 package codec
 
 import (
@@ -43,14 +44,17 @@ func New(keys []Key, encrypt bool) (*Codec, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no encryption keys")
 	}
+
 	c := &Codec{keys: map[string]cipher.AEAD{}}
 	if encrypt {
 		c.first = keys[0].ID
 	}
+
 	for _, key := range keys {
 		if len(key.Secret) != KeySize {
 			return nil, fmt.Errorf("encryption key %q has %d bytes instead of %d", key.ID, len(key.Secret), KeySize)
 		}
+
 		block, err := aes.NewCipher(key.Secret)
 		if err != nil {
 			return nil, err
@@ -60,6 +64,7 @@ func New(keys []Key, encrypt bool) (*Codec, error) {
 			return nil, err
 		}
 	}
+
 	return c, nil
 }
 
@@ -69,6 +74,7 @@ func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 		if c.first == "" || isEncrypted(p) {
 			return p, nil
 		}
+
 		plain, err := proto.Marshal(p)
 		if err != nil {
 			return nil, err
@@ -86,15 +92,18 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 		if !isEncrypted(p) {
 			return p, nil
 		}
+
 		id := string(p.GetMetadata()[MetadataKeyID])
 		key, ok := c.keys[id]
 		if !ok {
 			return nil, fmt.Errorf("%w: %q", ErrUnknownKey, id)
 		}
+
 		plain, err := key.Open(nil, nil, p.GetData(), bound(id))
 		if err != nil {
 			return nil, fmt.Errorf("the payload was not encrypted with key %q, or was changed since", id)
 		}
+
 		decoded := &commonpb.Payload{}
 		if err := proto.Unmarshal(plain, decoded); err != nil {
 			return nil, errors.New("what was encrypted is no payload")
@@ -110,7 +119,9 @@ func isEncrypted(p *commonpb.Payload) bool {
 	return string(p.GetMetadata()[converter.MetadataEncoding]) == Encoding
 }
 
-func each(payloads []*commonpb.Payload, change func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
+func each(
+	payloads []*commonpb.Payload, change func(*commonpb.Payload) (*commonpb.Payload, error),
+) ([]*commonpb.Payload, error) {
 	changed := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		var err error

@@ -54,10 +54,12 @@ func TestRoundTrip(t *testing.T) {
 	if bytes.Equal(first.Data, second.Data) {
 		t.Error("the same twice: the nonce is not random")
 	}
+
 	again, err := c.Encode([]*commonpb.Payload{first})
 	if err != nil || !proto.Equal(again[0], first) {
 		t.Errorf("encrypted twice: %v, %v", again, err)
 	}
+
 	decoded, err := c.Decode([]*commonpb.Payload{first, plain(), second})
 	if err != nil || slices.ContainsFunc(decoded, func(p *commonpb.Payload) bool { return !proto.Equal(p, plain()) }) {
 		t.Errorf("decoded %v, %v", decoded, err)
@@ -73,6 +75,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, decoded, err)
 		}
 	}
+
 	if id := string(encode(t, newCodec(t, true, key("b"), key("a"))).Metadata[MetadataKeyID]); id != "b" {
 		t.Errorf("encrypted with %q", id)
 	}
@@ -90,10 +93,12 @@ func TestRefusals(t *testing.T) {
 		_, err := c.Decode([]*commonpb.Payload{p})
 		return err
 	}
+
 	unknown := change(func(p *commonpb.Payload) { p.Metadata[MetadataKeyID] = []byte("2025") })
 	if !errors.Is(unknown, ErrUnknownKey) || !strings.Contains(unknown.Error(), `"2025"`) {
 		t.Errorf("an unknown key gave %v", unknown)
 	}
+
 	for name, err := range map[string]error{
 		"another key's id": change(func(p *commonpb.Payload) { p.Metadata[MetadataKeyID] = []byte("b") }),
 		"a changed byte":   change(func(p *commonpb.Payload) { p.Data[20] ^= 1 }),
@@ -103,6 +108,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s gave %v", name, err)
 		}
 	}
+
 	// The same secret under another id: the id is bound.
 	twin := newCodec(t, true, Key{ID: "b", Secret: key("a").Secret})
 	p := encode(t, c)
@@ -127,6 +133,7 @@ func TestFailures(t *testing.T) {
 	if text := failure.String(); strings.Contains(text, "planted") || !strings.Contains(text, "CODE") {
 		t.Errorf("the failure is %s", text)
 	}
+
 	var read *temporal.ApplicationError
 	if !errors.As(o.FailureConverter.FailureToError(failure), &read) || read.Message() != "planted message" || read.Type() != "CODE" {
 		t.Errorf("read back: %v", read)
@@ -143,15 +150,18 @@ func TestStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var text string
 	if err := ours.DataConverter.FromPayloads(theirs, &text); !errors.Is(err, ErrUnknownKey) {
 		t.Errorf("outside of workflows: %v", err)
 	}
+
 	inWorkflow := ours.DataConverter.(converter.ContextAware).WithWorkflowContext(nil)
 	plain, err := converter.GetDefaultDataConverter().ToPayloads("text")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var number int
 	if err := inWorkflow.FromPayloads(plain, &number); err == nil {
 		t.Error("a text was read as a number")
@@ -161,5 +171,6 @@ func TestStrict(t *testing.T) {
 			t.Errorf("in workflows: %v", cause)
 		}
 	}()
+
 	_ = inWorkflow.FromPayloads(theirs, &text)
 }

@@ -62,7 +62,8 @@ func (s strict) FromPayloads(p *commonpb.Payloads, into ...any) error {
 
 func insist(err error) error {
 	if errors.Is(err, ErrUnknownKey) {
-		panic(fmt.Sprintf("%v: configure it on every worker before the first process encrypts with it", err)) // blocks the task, and only that
+		text := fmt.Sprintf("%v: configure it on every worker before the first process encrypts with it", err)
+		panic(text) // blocks the task, and only that
 	}
 	return err
 }

@@ -260,16 +260,20 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 			problems = append(problems, err)
 			continue
 		}
+
 		if setting.file != nil {
 			*setting.file, _ = lookup(setting.Name + "_FILE")
 		}
+
 		if !given {
 			value = setting.Default
 		}
+
 		if err := checkSample(value, demo); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", setting.Name, err))
 			continue
 		}
+
 		if err := setting.set(value); err != nil {
 			shown := fmt.Sprintf("%q: ", value)
 			if setting.Secret {
@@ -278,14 +282,28 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 			problems = append(problems, fmt.Errorf("%s: %s%w", setting.Name, shown, err))
 		}
 	}
+
 	for _, setting := range settings {
 		if setting.guarded != nil && !c.mayCarrySecrets(*setting.guarded) {
-			problems = append(problems, fmt.Errorf("%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS", setting.Name))
+			problems = append(
+				problems,
+				fmt.Errorf(
+					"%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS",
+					setting.Name,
+				),
+			)
 		}
 	}
+
 	if sameHost(c.TON.ToncenterURL, c.TON.SecondURL) {
-		problems = append(problems, errors.New("STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host"))
+		problems = append(
+			problems,
+			errors.New(
+				"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
+			),
+		)
 	}
+
 	return c, errors.Join(problems...)
 }
 
@@ -299,7 +317,8 @@ func sameHost(a, b string) bool {
 	return err == nil && strings.EqualFold(first.Host, second.Host)
 }
 
-// mayCarrySecrets says whether a key may travel to an address: nobody on the way can read it, or the operator trusts the way.
+// mayCarrySecrets says whether a key may travel to an address: nobody on the way can read it, or the operator trusts
+// the way.
 func (c Config) mayCarrySecrets(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" { // an empty one leads nowhere, and one that cannot be read was reported before
@@ -309,8 +328,8 @@ func (c Config) mayCarrySecrets(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
 }
 
-// read gives a setting's value, from its file when the variable itself is empty. Compose passes a variable that is not filled in as an
-// empty one, so that empty means: not given.
+// read gives a setting's value, from its file when the variable itself is empty. Compose passes a variable that is not
+// filled in as an empty one, so that empty means: not given.
 func read(lookup func(string) (string, bool), setting Setting) (value string, given bool, err error) {
 	value, _ = lookup(setting.Name)
 	file, _ := lookup(setting.Name + "_FILE")
@@ -322,5 +341,6 @@ func read(lookup func(string) (string, bool), setting Setting) (value string, gi
 		}
 		value = strings.TrimSpace(string(content))
 	}
+
 	return value, value != "", nil
 }

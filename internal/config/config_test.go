@@ -60,6 +60,7 @@ func TestSecondSourceIsAnother(t *testing.T) {
 			t.Errorf("%q gave %v", url, err)
 		}
 	}
+
 	env["STAGECOACH_TONCENTER_2_URL"] = ""
 	if c, err := load(env); err != nil || c.TON.SecondURL != "" || c.Transactions.SecondFrom != 50_000_000_000 || c.Transactions.SecondWait != 2*time.Minute {
 		t.Errorf("by default %+v, %+v, %v", c.TON, c.Transactions, err)
@@ -107,7 +108,8 @@ func TestWrongValues(t *testing.T) {
 func TestSecretsGoEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_QBITTORRENT_URL",
+		"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL",
+		"STAGECOACH_QBITTORRENT_URL",
 		"STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
 	} {
 		for value, allowed := range map[string]bool{
@@ -145,11 +147,13 @@ func TestPayloadKeys(t *testing.T) {
 	if err != nil || len(c.Payloads.Keys) != 0 || !c.Payloads.Encrypt || c.API.WebUIOrigin != "" {
 		t.Errorf("without keys: %+v, %v", c.Payloads, err)
 	}
+
 	env["STAGECOACH_PAYLOAD_KEYS"], env["STAGECOACH_WEB_UI_URL"] = "new:"+key+",\nold:"+key+"\n", "https://temporal.example:8233/namespaces"
 	c, err = load(env)
 	if err != nil || len(c.Payloads.Keys) != 2 || c.Payloads.Keys[0].ID != "new" || len(c.Payloads.Keys[1].Secret) != 32 || c.API.WebUIOrigin != "https://temporal.example:8233" {
 		t.Errorf("two keys: %+v, %q, %v", c.Payloads, c.API.WebUIOrigin, err)
 	}
+
 	env["STAGECOACH_PAYLOAD_KEYS"] = "a:" + key + ",a:" + key
 	if _, err = load(env); err == nil || !strings.Contains(err.Error(), "entry 2") || strings.Contains(err.Error(), key) {
 		t.Errorf("an id twice: %v", err)
@@ -162,12 +166,14 @@ func TestSecretFromFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("1:from-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	env := good()
 	delete(env, "STAGECOACH_TELEGRAM_TOKEN")
 	env["STAGECOACH_TELEGRAM_TOKEN_FILE"] = path
 	if c, err := load(env); err != nil || c.Telegram.Token != "1:from-a-file" {
 		t.Errorf("got %q, %v", c.Telegram.Token, err)
 	}
+
 	env["STAGECOACH_TELEGRAM_TOKEN_FILE"] = path + "-missing"
 	if _, err := load(env); err == nil || !strings.Contains(err.Error(), "STAGECOACH_TELEGRAM_TOKEN_FILE") {
 		t.Errorf("a missing file gave %v", err)
@@ -186,7 +192,8 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestTransactions reads what the workload that moves money is told, and leaves the key's file to one who looks who may open it.
+// TestTransactions reads what the workload that moves money is told, and leaves the key's file to one who looks who may
+// open it.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	env := good()
@@ -195,12 +202,14 @@ func TestTransactions(t *testing.T) {
 		c.Transactions.StuckAfter != 30*time.Minute || c.Transactions.Refund || c.Transactions.WholeHistory || len(c.Transactions.Allow) != 0 {
 		t.Errorf("defaults %+v, %v", c.Transactions, err)
 	}
+
 	maps.Copy(env, map[string]string{
 		"STAGECOACH_TON_KEY_FILE":     "/nowhere/planted",
 		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_token=b=",
 		"STAGECOACH_TX_ALLOW":         "UQa, 0:b",
 		"STAGECOACH_TX_PAYMENT_LIMIT": "1,000.5",
 	})
+
 	c, err = load(env)
 	if err != nil || c.TON.KeyFile != "/nowhere/planted" || c.Fragment.Cookies != "stel_ssid=a; stel_token=b=" ||
 		!slices.Equal(c.Transactions.Allow, []string{"UQa", "0:b"}) || c.Transactions.PaymentLimit != 1_000_500_000_000 {

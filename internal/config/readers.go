@@ -22,7 +22,9 @@ func text(into *string, name, def, doc string) Setting {
 
 // listener reads the address of a listener that may be off.
 func listener(into *string, name, def, doc string) Setting {
-	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error { *into = strings.TrimPrefix(v, "off"); return nil }}
+	return Setting{
+		Name: name, Default: def, Doc: doc, set: func(v string) error { *into = strings.TrimPrefix(v, "off"); return nil },
+	}
 }
 
 func secret(into *string, name, doc string) Setting {
@@ -188,6 +190,7 @@ func queues(into *[]string, name, doc string) Setting {
 		}
 		return nil
 	}
+
 	return s
 }
 
@@ -228,9 +231,11 @@ func keysInto(into *[][]byte) func(string) error {
 			}
 			keys = append(keys, key)
 		}
+
 		if len(keys) == 0 {
 			return keyInto(new([]byte))(v)
 		}
+
 		*into = keys
 		return nil
 	}
@@ -242,7 +247,9 @@ func isSeparator(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 func adminTokenInto(into *string) func(string) error {
 	return func(v string) error {
 		if v != "" && utf8.RuneCountInString(v) < adminTokenLength {
-			return fmt.Errorf("must have at least %d characters: make one with `head -c 24 /dev/urandom | base64`", adminTokenLength)
+			return fmt.Errorf(
+				"must have at least %d characters: make one with `head -c 24 /dev/urandom | base64`", adminTokenLength,
+			)
 		}
 		*into = v
 		return nil
@@ -256,13 +263,18 @@ func payloadKeysInto(into *[]PayloadKey) func(string) error {
 			id, text, _ := strings.Cut(pair, ":")
 			var key []byte
 			if id == "" || len(id) > 64 || keyInto(&key)(text) != nil {
-				return fmt.Errorf("entry %d must be an id of up to 64 bytes, a colon and 32 bytes in base64: make them with `head -c 32 /dev/urandom | base64`", i+1)
+				return fmt.Errorf(
+					"entry %d must be an id of up to 64 bytes, a colon and 32 bytes in base64: make them with `head -c 32 /dev/urandom | base64`",
+					i+1,
+				)
 			}
 			if slices.ContainsFunc(*into, func(k PayloadKey) bool { return k.ID == id }) {
 				return fmt.Errorf("entry %d has the id of one before it", i+1)
 			}
+
 			*into = append(*into, PayloadKey{ID: id, Secret: key})
 		}
+
 		return nil
 	}
 }

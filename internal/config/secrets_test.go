@@ -70,12 +70,14 @@ func TestEncryptionKeys(t *testing.T) {
 	if err != nil || len(c.EncryptionKeys) != 1 {
 		t.Fatalf("one key gave %v", err)
 	}
+
 	eights := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{8}, 32))
 	env["STAGECOACH_ENCRYPTION_KEY"] = eights + ",\n" + sevens
 	c, err = load(env)
 	if err != nil || len(c.EncryptionKeys) != 2 || c.EncryptionKeys[0][0] != 8 || c.EncryptionKeys[1][0] != 7 {
 		t.Errorf("two keys gave %d, %v", len(c.EncryptionKeys), err)
 	}
+
 	env["STAGECOACH_ENCRYPTION_KEY"] = sevens + ",planted"
 	if _, err := load(env); err == nil || !strings.Contains(err.Error(), "key 2") || strings.Contains(err.Error(), "planted") {
 		t.Errorf("a wrong second key gave %v", err)
@@ -89,11 +91,13 @@ func TestEmptyValuesDoNotShadowFiles(t *testing.T) {
 	if err := os.WriteFile(path, []byte("1:from-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	env := good()
 	env["STAGECOACH_TELEGRAM_TOKEN"], env["STAGECOACH_TELEGRAM_TOKEN_FILE"] = "", path
 	if c, err := load(env); err != nil || c.Telegram.Token != "1:from-a-file" {
 		t.Errorf("an empty value and a file gave %q, %v", c.Telegram.Token, err)
 	}
+
 	env = good()
 	env["STAGECOACH_TELEGRAM_TOKEN_FILE"], env["STAGECOACH_YANDEX_REFRESH_TOKEN_FILE"] = "", ""
 	if c, err := load(env); err != nil || c.Telegram.Token != "1:planted" {

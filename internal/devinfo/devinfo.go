@@ -43,9 +43,11 @@ func Read(state string) (info Info, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, fmt.Errorf("there is no %s", name)
 	}
+
 	if err == nil {
 		err = json.Unmarshal(data, &info)
 	}
+
 	if err != nil {
 		return Info{}, fmt.Errorf("%s: %w", name, err)
 	}

@@ -21,12 +21,13 @@ const (
 	MetricsMoved       Code = "METRICS_MOVED" // to a listener of their own
 	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout     Code = "REQUEST_TIMEOUT"
-	RateLimited        Code = "RATE_LIMITED"             // with RetryAfter
-	QuotaExceeded      Code = "QUOTA_EXCEEDED"           // details: limit, maximum
-	StreamsFull        Code = "STREAMS_FULL"             // this process has as many event streams as it takes; with RetryAfter
-	CursorGone         Code = "CURSOR_GONE"              // details: oldest, the id to begin with
-	OwnAccess          Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
-	LastAdmin          Code = "LAST_ADMIN"               // one has to be left
+	RateLimited        Code = "RATE_LIMITED"   // with RetryAfter
+	QuotaExceeded      Code = "QUOTA_EXCEEDED" // details: limit, maximum
+	// this process has as many event streams as it takes; with RetryAfter
+	StreamsFull Code = "STREAMS_FULL"
+	CursorGone  Code = "CURSOR_GONE"              // details: oldest, the id to begin with
+	OwnAccess   Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
+	LastAdmin   Code = "LAST_ADMIN"               // one has to be left
 )
 
 // Why a task does not do what somebody wants of it.

@@ -1,5 +1,6 @@
-// Package feed follows the record's events once for the whole process and hands them to any number of followers: what the record is
-// asked does not depend on how many there are. Only a follower that is behind asks for itself, few of them at a time.
+// Package feed follows the record's events once for the whole process and hands them to any number of followers: what
+// the record is asked does not depend on how many there are. Only a follower that is behind asks for itself, few of
+// them at a time.
 package feed
 
 import (
@@ -110,6 +111,7 @@ func (f *Feed) Run(ctx context.Context) {
 	ctx = store.Reserved(ctx) // one reader, whatever the users do
 	var beside sync.WaitGroup
 	defer beside.Wait()
+
 	beside.Go(func() { f.keepLeases(ctx) })
 	beside.Go(func() { f.keepWaking(ctx) })
 
@@ -122,6 +124,7 @@ func (f *Feed) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			f.o.Log.Warn("events cannot be read", "error", err)
 		}
+
 		if more && err == nil {
 			continue
 		}
@@ -153,6 +156,7 @@ func (f *Feed) through() store.Cursor {
 func (f *Feed) add(b batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	f.number++
 	b.number = f.number
 	f.batches = append(f.batches, b)
@@ -164,6 +168,7 @@ func (f *Feed) add(b batch) {
 		f.batches[0] = batch{}
 		f.batches = f.batches[1:]
 	}
+
 	select {
 	case f.news <- struct{}{}:
 	default: // those who wake are told already

@@ -14,9 +14,9 @@ const (
 	floorFresh   = time.Minute
 )
 
-// Follow makes a follower for a user, who is known by a token: from a place in the stream, or, with nil, from now on. Who makes it
-// lets it leave. QUOTA_EXCEEDED: the user has as many as one may have; STREAMS_FULL: the process has; CURSOR_GONE: what followed the
-// place may be deleted, or is too much.
+// Follow makes a follower for a user, who is known by a token: from a place in the stream, or, with nil, from now on.
+// Who makes it lets it leave. QUOTA_EXCEEDED: the user has as many as one may have; STREAMS_FULL: the process has;
+// CURSOR_GONE: what followed the place may be deleted, or is too much.
 func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *store.Cursor) (*Follower, error) {
 	w := &Follower{feed: f, user: user, token: token}
 	streams, err := f.enrol(w)
@@ -27,6 +27,7 @@ func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *
 	if err = f.lease(ctx, user, streams); err == nil {
 		w.cursor, err = f.begin(ctx, from)
 	}
+
 	if err != nil {
 		w.Leave()
 		return nil, err
@@ -46,13 +47,16 @@ func (f *Feed) begin(ctx context.Context, from *store.Cursor) (store.Cursor, err
 func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	total := f.o.Total
 	if w.user.IsAdmin() {
 		total += adminReserve
 	}
+
 	if f.o.Total > 0 && len(f.followers) >= total {
 		return 0, fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
 	}
+
 	of := f.users[w.user.ID]
 	if of != nil && f.o.PerUser > 0 && of.followers >= f.o.PerUser && !w.user.IsAdmin() {
 		return 0, f.tooMany()
@@ -62,6 +66,7 @@ func (f *Feed) enrol(w *Follower) (streams int, err error) {
 		of = &person{turn: make(chan struct{}, 1)}
 		f.users[w.user.ID], f.asked = of, nil
 	}
+
 	of.followers++
 	of.admin = w.user.IsAdmin()
 	f.followers[w] = true
@@ -72,7 +77,9 @@ func (f *Feed) enrol(w *Follower) (streams int, err error) {
 }
 
 func (f *Feed) tooMany() error {
-	return fault.New(fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser).With("limit", "streams").With("maximum", f.o.PerUser)
+	return fault.New(
+		fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser,
+	).With("limit", "streams").With("maximum", f.o.PerUser)
 }
 
 // Leave ends a follower.
@@ -80,6 +87,7 @@ func (w *Follower) Leave() {
 	f := w.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	f.ended.Store(true)
 	delete(f.followers, w)
 	w.group.members--
@@ -89,6 +97,7 @@ func (w *Follower) Leave() {
 		delete(f.users, w.user.ID)
 		f.asked = nil
 	}
+
 	f.count()
 }
 
@@ -110,6 +119,7 @@ func (f *Feed) check(ctx context.Context, from store.Cursor) error {
 	if err != nil {
 		return err
 	}
+
 	f.mu.Lock()
 	fresh := f.begun && !from.Before(f.start) && !f.through().Before(from)
 	f.mu.Unlock()
@@ -121,27 +131,34 @@ func (f *Feed) check(ctx context.Context, from store.Cursor) error {
 	if err != nil {
 		return err
 	}
+
 	oldest := back
 	if oldest.Before(deleted) {
 		oldest = deleted
 	}
+
 	if from.Before(deleted) || from.Before(refused) {
-		return fault.New(fault.CursorGone, "events after this one are deleted, or are too many: begin at details.oldest").With("oldest", oldest.String())
+		return fault.New(
+			fault.CursorGone, "events after this one are deleted, or are too many: begin at details.oldest",
+		).With("oldest", oldest.String())
 	}
 
 	end, err := f.o.Store.EventsEnd(ctx)
 	if err == nil && !from.Before(end) {
-		err = fault.New(fault.CursorGone, "this id is of another record: begin at details.oldest").With("oldest", oldest.String())
+		err = fault.New(
+			fault.CursorGone, "this id is of another record: begin at details.oldest",
+		).With("oldest", oldest.String())
 	}
 	return err
 }
 
-// back gives the place that is told to those who come from too far back, and the one before which they are refused: what is told holds
-// for a while.
+// back gives the place that is told to those who come from too far back, and the one before which they are refused:
+// what is told holds for a while.
 func (f *Feed) back(ctx context.Context) (told, refused store.Cursor, err error) {
 	if f.o.CatchUp == 0 {
 		return store.Cursor{}, store.Cursor{}, nil
 	}
+
 	f.mu.Lock()
 	known := f.floor
 	f.mu.Unlock()
@@ -153,12 +170,15 @@ func (f *Feed) back(ctx context.Context) (told, refused store.Cursor, err error)
 	if err != nil {
 		return told, refused, err
 	}
+
 	refused = known.back
 	if known.at.IsZero() {
 		refused = told
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	f.floor = floor{at: time.Now(), back: told, before: refused}
 	return told, refused, nil
 }

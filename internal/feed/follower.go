@@ -21,7 +21,8 @@ type Follower struct {
 
 	group *group // that it is woken with
 
-	// What was found out before it joined says nothing about it, or is out of date: batches up to this number, looks at the access.
+	// What was found out before it joined says nothing about it, or is out of date: batches up to this number, looks at
+	// the access.
 	joined, looks int
 
 	dismissed error // guarded by the feed's lock
@@ -30,11 +31,13 @@ type Follower struct {
 // Cursor is the place up to which the follower has seen what it may see.
 func (w *Follower) Cursor() store.Cursor { return w.cursor }
 
-// Next gives the texts of events that the follower may see, and moves its cursor past them and past what it may not see. There are none when it
-// saw nothing for as long as the patience lasts, or when the cursor has moved a page. Others read the same text: it must not be changed.
+// Next gives the texts of events that the follower may see, and moves its cursor past them and past what it may not
+// see. There are none when it saw nothing for as long as the patience lasts, or when the cursor has moved a page.
+// Others read the same text: it must not be changed.
 func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+
 	for {
 		b, place, changed, err := w.look()
 		switch {
@@ -73,6 +76,7 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	f := w.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	switch {
 	case w.dismissed != nil:
 		return batch{}, atEnd, nil, w.dismissed
@@ -87,6 +91,7 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	if holder, known := f.access[w.token]; known && f.looks > w.looks {
 		w.user = holder.User
 	}
+
 	next := f.batches[sort.Search(len(f.batches), func(i int) bool { return w.cursor.Before(f.batches[i].through) })]
 	if next.number <= w.joined || !next.asked[w.user.ID] {
 		return batch{}, behind, nil, nil
@@ -94,13 +99,15 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	return next, within, nil, nil
 }
 
-// take gives what the follower may see of a batch: a part of the batch's own text, unless what it may not see lies between.
+// take gives what the follower may see of a batch: a part of the batch's own text, unless what it may not see lies
+// between.
 func (w *Follower) take(b batch) (text []byte) {
 	begin, end := 0, 0 // of the part
 	for _, event := range b.events {
 		if !w.cursor.Before(event.Cursor()) || !b.audience.Sees(w.user, event.StreamedEvent) {
 			continue
 		}
+
 		switch {
 		case text == nil:
 			begin, end = event.begin, event.end
@@ -113,12 +120,13 @@ func (w *Follower) take(b batch) (text []byte) {
 			text = append(text, b.text[event.begin:event.end]...)
 		}
 	}
+
 	w.cursor = b.through
 	return text
 }
 
-// catchUp reads a page of the record for this follower alone. Few do so at a time, of one user only one, and so many pages a second:
-// the others' statements do not wait for those who are behind.
+// catchUp reads a page of the record for this follower alone. Few do so at a time, of one user only one, and so many
+// pages a second: the others' statements do not wait for those who are behind.
 func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	f := w.feed
 	f.mu.Lock()
@@ -129,6 +137,7 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer leave()
+
 	if err := f.rate.Wait(ctx); err != nil {
 		return nil, err
 	}
@@ -137,14 +146,17 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	holders, err := f.o.Store.Holders(ctx, []string{w.token})
 	if err != nil {
 		return nil, err
 	}
+
 	holder, known := holders[w.token]
 	if err := f.permit(holder, known); err != nil {
 		return nil, err
 	}
+
 	audience, err := f.o.Store.AudienceOf(ctx, found, []int64{holder.User.ID})
 	if err != nil {
 		return nil, err
@@ -155,6 +167,7 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	if err := b.render(found, f.o.Render); err != nil {
 		return nil, err
 	}
+
 	if len(found) > 0 {
 		if last := found[len(found)-1].Cursor(); len(found) == page || through.Before(last) {
 			b.through = last
@@ -171,6 +184,7 @@ func enter(ctx context.Context, places ...chan struct{}) (leave func(), err erro
 			<-place
 		}
 	}
+
 	for _, place := range places {
 		select {
 		case place <- struct{}{}:
@@ -180,5 +194,6 @@ func enter(ctx context.Context, places ...chan struct{}) (leave func(), err erro
 			return nil, ctx.Err()
 		}
 	}
+
 	return leave, nil
 }

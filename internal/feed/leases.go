@@ -13,15 +13,17 @@ const (
 	renewTime  = 5 * time.Second // that PostgreSQL may take
 )
 
-// lease asks for one more stream of a user, who has so many in this process then, where users are limited. The quota is that of all
-// processes together.
+// lease asks for one more stream of a user, who has so many in this process then, where users are limited. The quota is
+// that of all processes together.
 func (f *Feed) lease(ctx context.Context, user store.User, streams int) error {
 	if f.o.PerUser == 0 || user.IsAdmin() {
 		return nil
 	}
+
 	// A renewal tells the numbers that it has read before: one that is asked for meanwhile would be lost.
 	f.leasing.RLock()
 	defer f.leasing.RUnlock()
+
 	granted, err := f.o.Store.LeaseStreams(ctx, f.process, user.ID, streams, f.o.PerUser)
 	if err == nil && !granted {
 		err = f.tooMany()
@@ -29,13 +31,15 @@ func (f *Feed) lease(ctx context.Context, user store.User, streams int) error {
 	return err
 }
 
-// keepLeases tells the record how many streams of users this process has: soon after some have ended, and again and again, until ctx
-// ends. Then it gives all back. When PostgreSQL cannot be reached for long they lapse, and nobody is dismissed for that.
+// keepLeases tells the record how many streams of users this process has: soon after some have ended, and again and
+// again, until ctx ends. Then it gives all back. When PostgreSQL cannot be reached for long they lapse, and nobody is
+// dismissed for that.
 func (f *Feed) keepLeases(ctx context.Context) {
 	if f.o.PerUser == 0 {
 		return
 	}
 	defer func() { _ = f.renew(context.WithoutCancel(ctx), true) }() // else they lapse
+
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
 
@@ -45,6 +49,7 @@ func (f *Feed) keepLeases(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+
 		if !f.ended.Swap(false) && time.Since(renewed) < renewEvery {
 			continue
 		}
@@ -52,6 +57,7 @@ func (f *Feed) keepLeases(ctx context.Context) {
 			f.ended.Store(true) // once more, in a second
 			continue
 		}
+
 		renewed = time.Now()
 	}
 }

@@ -31,18 +31,22 @@ func newProcesses(t *testing.T) *processes {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	db := testdb.Connect(t, url)
 	ada, err := s.CreateUser(t.Context(), store.User{Name: "Ada", Status: store.UserActive}, "Ada")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &processes{T: t, store: s, db: db, ada: ada}
 }
 
 // process makes a feed in which a user may have so many streams. It keeps its leases only when it runs, until stop.
 func (p *processes) process(perUser int) (f *feed.Feed, run func() (stop func())) {
-	f = feed.New(feed.Options{Store: p.store, PerUser: perUser, Total: 100, Permit: func(store.Holder) error { return nil }})
+	f = feed.New(feed.Options{
+		Store: p.store, PerUser: perUser, Total: 100, Permit: func(store.Holder) error { return nil },
+	})
 	return f, func() func() {
 		ctx, cancel := context.WithCancel(p.Context())
 		done := make(chan struct{})
@@ -64,6 +68,7 @@ func (p *processes) follow(f *feed.Feed, user store.User) *feed.Follower {
 	case refusal != nil && refusal.Code == fault.QuotaExceeded && refusal.Details["limit"] == "streams":
 		return nil
 	}
+
 	p.Error(err)
 	return nil
 }
@@ -78,8 +83,8 @@ func (p *processes) eventually(f *feed.Feed, what string) {
 	}
 }
 
-// TestStreamsAreLimitedOverAllProcesses opens streams of one user in two processes: one that ends makes room in both, what a killed process
-// had lapses, and what a stopped one had is given back. Administrators have no limit.
+// TestStreamsAreLimitedOverAllProcesses opens streams of one user in two processes: one that ends makes room in both,
+// what a killed process had lapses, and what a stopped one had is given back. Administrators have no limit.
 func TestStreamsAreLimitedOverAllProcesses(t *testing.T) {
 	t.Parallel()
 	p := newProcesses(t)
@@ -96,6 +101,7 @@ func TestStreamsAreLimitedOverAllProcesses(t *testing.T) {
 			t.Fatal("a fourth stream is open")
 		}
 	}
+
 	boss := store.User{ID: p.ada.ID + 1, Role: store.RoleAdmin, Status: store.UserActive}
 	for range 5 {
 		if p.follow(late, boss) == nil {
@@ -111,12 +117,14 @@ func TestStreamsAreLimitedOverAllProcesses(t *testing.T) {
 	if _, err := p.db.Exec(t.Context(), `UPDATE stream_leases SET expires_at = now()`); err != nil { // half a minute later
 		t.Fatal(err)
 	}
+
 	p.eventually(lives, "what a killed process had has lapsed")
 	p.eventually(lives, "what a killed process had has lapsed")
 	p.eventually(lives, "what a killed process had has lapsed")
 	if p.follow(late, p.ada) != nil {
 		t.Error("a fourth stream is open")
 	}
+
 	stop()
 	p.eventually(late, "what a stopped process had is given back")
 }
@@ -129,6 +137,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	run()
 	p.follow(lives, p.ada)
 	p.follow(lives, p.ada)
+
 	for _, happens := range []string{`UPDATE stream_leases SET expires_at = now() + interval '15 seconds'`, `DELETE FROM stream_leases`} {
 		if _, err := p.db.Exec(t.Context(), happens); err != nil {
 			t.Fatal(err)
@@ -149,6 +158,7 @@ func TestRacingStreamsKeepToTheLimit(t *testing.T) {
 	const maximum = 4
 	p := newProcesses(t)
 	var feeds []*feed.Feed
+
 	for range 2 {
 		f, run := p.process(maximum)
 		run()
@@ -163,6 +173,7 @@ func TestRacingStreamsKeepToTheLimit(t *testing.T) {
 		open += by
 		most = max(most, open)
 	}
+
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
@@ -176,6 +187,7 @@ func TestRacingStreamsKeepToTheLimit(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if most > maximum || most == 0 {
 		t.Errorf("%d streams were open at once, want %d at most", most, maximum)

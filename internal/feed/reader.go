@@ -27,6 +27,7 @@ func (r *reader) tick(ctx context.Context) (more bool, err error) {
 		r.feed.lags(time.Since(r.read).Seconds())
 		return false, err
 	}
+
 	r.read = time.Now()
 
 	if len(events) > 0 || time.Since(r.looked) > accessEvery {
@@ -35,6 +36,7 @@ func (r *reader) tick(ctx context.Context) (more bool, err error) {
 		}
 		r.looked = time.Now()
 	}
+
 	if len(events) > 0 {
 		if err := r.feed.publish(ctx, events); err != nil {
 			return false, err
@@ -56,8 +58,10 @@ func (r *reader) events(ctx context.Context) ([]store.StreamedEvent, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	f.begun, f.start = true, start
 	f.wakeAll()
 	return nil, nil
@@ -92,6 +96,7 @@ func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error 
 			f.asked[id] = true
 		}
 	}
+
 	asked := f.asked
 	f.mu.Unlock()
 
@@ -99,10 +104,12 @@ func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error 
 	if err != nil {
 		return err
 	}
+
 	b := batch{through: events[len(events)-1].Cursor(), audience: audience, asked: asked}
 	if err := b.render(events, f.o.Render); err != nil {
 		return err
 	}
+
 	f.add(b)
 	return nil
 }
@@ -124,14 +131,15 @@ func (b *batch) render(events []store.StreamedEvent, render func(store.StreamedE
 // size is about how many bytes a batch takes.
 func (b *batch) size() int { return cap(b.text) + overhead*len(b.events) }
 
-// lookAtAccess dismisses the followers whose token has nobody any more or whose user may not follow. It does so before the events are
-// published that were read before it: who was blocked does not see what comes after.
+// lookAtAccess dismisses the followers whose token has nobody any more or whose user may not follow. It does so before
+// the events are published that were read before it: who was blocked does not see what comes after.
 func (f *Feed) lookAtAccess(ctx context.Context) error {
 	f.mu.Lock()
 	tokens := map[string]bool{}
 	for follower := range f.followers {
 		tokens[follower.token] = true
 	}
+
 	f.mu.Unlock()
 	if len(tokens) == 0 {
 		return nil
@@ -141,8 +149,10 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	f.access = holders
 	f.looks++
 	for follower := range f.followers {
@@ -152,6 +162,7 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 			follower.group.wake()
 		}
 	}
+
 	return nil
 }
 

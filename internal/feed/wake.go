@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A thousand followers that wake up at once keep all processors busy for tens of milliseconds, and whoever asks the API for something
-// else waits for them. So they wake up in groups, with pauses between.
+// A thousand followers that wake up at once keep all processors busy for tens of milliseconds, and whoever asks the API
+// for something else waits for them. So they wake up in groups, with pauses between.
 const (
 	groupSize  = 25
 	groupPause = 5 * time.Millisecond
@@ -65,6 +65,7 @@ func (f *Feed) wakeInTurn(ctx context.Context) {
 
 	pause := time.NewTicker(min(groupPause, wakeSpread/time.Duration(len(groups))))
 	defer pause.Stop()
+
 	for _, g := range groups {
 		f.mu.Lock()
 		g.wake()

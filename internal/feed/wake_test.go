@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestFollowersWakeUpInGroups lets two hundred followers wait for an event: they get it one group after the other, and all of them the same
-// bytes. One follower gets it as soon as it was read.
+// TestFollowersWakeUpInGroups lets two hundred followers wait for an event: they get it one group after the other, and
+// all of them the same bytes. One follower gets it as soon as it was read.
 func TestFollowersWakeUpInGroups(t *testing.T) {
 	t.Parallel()
 	const followers, least = 200, 25 * time.Millisecond // eight groups, five milliseconds between two
@@ -24,6 +24,7 @@ func TestFollowersWakeUpInGroups(t *testing.T) {
 		at   time.Time
 		text []byte
 	}
+
 	arrivals := make([]arrival, followers)
 	var ready, all sync.WaitGroup
 	for i := range followers {
@@ -40,6 +41,7 @@ func TestFollowersWakeUpInGroups(t *testing.T) {
 			arrivals[i] = arrival{time.Now(), text}
 		})
 	}
+
 	ready.Wait()
 	time.Sleep(100 * time.Millisecond) // so that they wait
 	p.write(boss, 1)
@@ -53,13 +55,16 @@ func TestFollowersWakeUpInGroups(t *testing.T) {
 		if &a.text[0] != &arrivals[0].text[0] {
 			t.Error("the event was rendered for each")
 		}
+
 		if a.at.Before(first) {
 			first = a.at
 		}
+
 		if a.at.After(last) {
 			last = a.at
 		}
 	}
+
 	if took := last.Sub(first); took < least {
 		t.Errorf("all %d woke up within %s", followers, took)
 	}
@@ -88,6 +93,7 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 	if got := next(his); got != "1 2 " {
 		t.Errorf("he sees %q", got)
 	}
+
 	p.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
 		SELECT 'delivery', '9', n, CASE WHEN n IN (12, 13, 15, 18) THEN $1::bigint END, 'x', 'y' FROM generate_series(11, 19) n`, p.ada.ID)
 	if got := next(his); got != "11 12 13 14 15 16 17 18 19 " {
@@ -104,9 +110,11 @@ func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 		Store: p.store, Permit: func(store.Holder) error { return nil },
 		Render: func(e store.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
 	}
+
 	if change != nil {
 		change(&o)
 	}
+
 	f := feed.New(o)
 	ctx, cancel := context.WithCancel(p.Context())
 	done := make(chan struct{})
@@ -118,7 +126,9 @@ func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 // boss is an administrator.
 func (p *processes) boss() store.User {
 	p.Helper()
-	boss, err := p.store.CreateUser(p.Context(), store.User{Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive}, "Boss")
+	boss, err := p.store.CreateUser(
+		p.Context(), store.User{Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive}, "Boss",
+	)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -128,7 +138,10 @@ func (p *processes) boss() store.User {
 // write adds events of an owner in one transaction.
 func (p *processes) write(owner store.User, seqs ...int64) {
 	p.Helper()
-	p.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`, owner.ID, seqs)
+	p.exec(
+		`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`,
+		owner.ID, seqs,
+	)
 }
 
 func (p *processes) exec(sql string, args ...any) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCost fetches the largest file there may be, of known and of unknown size: what is allocated for it, in use or not, is less than
-// 32 MiB. It does not run beside other tests, whose memory it would count.
+// TestCost fetches the largest file there may be, of known and of unknown size: what is allocated for it, in use or
+// not, is less than 32 MiB. It does not run beside other tests, whose memory it would count.
 func TestCost(t *testing.T) {
 	const size = 10 << 20
 	chunk := make([]byte, 32<<10)
@@ -22,6 +22,7 @@ func TestCost(t *testing.T) {
 		}
 	}))
 	defer site.Close()
+
 	for _, path := range []string{"/known", "/unknown"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -1,6 +1,6 @@
 // Package fetch gets small files from addresses that people give. It asks nobody but the Internet for them, unless told
-// otherwise: what a name leads to is looked at when the connection is made, after every redirect too, so that a name which
-// changes its meaning gains nothing. Its errors hold no address. A call that its caller cancelled returns
+// otherwise: what a name leads to is looked at when the connection is made, after every redirect too, so that a name
+// which changes its meaning gains nothing. Its errors hold no address. A call that its caller cancelled returns
 // context.Canceled, every other failure is a *fault.Error.
 package fetch
 
@@ -61,6 +61,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 		}
 		return nil
 	}}
+
 	return &Fetcher{o: o, http: &http.Client{
 		Transport: &http.Transport{ // no proxy: it would make the connections, and look at no address
 			DialContext:            dialer.DialContext,
@@ -86,19 +87,23 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
+
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fault.New(fault.SourceRefused, "the address cannot be used")
 	}
+
 	request.Header.Set("User-Agent", "stagecoach")
 	response, err := f.http.Do(request)
 	if err != nil {
 		return nil, asFault(ctx, err)
 	}
 	defer response.Body.Close()
+
 	if err := f.check(response); err != nil {
 		return nil, err
 	}
+
 	content, err := read(response.Body, f.o.MaxSize+1)
 	if err != nil {
 		return nil, asFault(ctx, err)
@@ -106,14 +111,15 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	if int64(len(content)) > f.o.MaxSize {
 		return nil, f.tooBig()
 	}
+
 	return content, nil
 }
 
 // piece is how much of a file is read at a time.
 const piece = 256 << 10
 
-// read reads at most so many bytes. It takes twice the memory of the content and no more, whereas a buffer that grows leaves all its
-// smaller forms behind.
+// read reads at most so many bytes. It takes twice the memory of the content and no more, whereas a buffer that grows
+// leaves all its smaller forms behind.
 func read(body io.Reader, most int64) ([]byte, error) {
 	var pieces [][]byte
 	next := make([]byte, 0, piece)
@@ -161,6 +167,7 @@ func asFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+
 	inner := harmless(err)
 	switch {
 	case errors.Is(err, errForbidden):
@@ -172,19 +179,21 @@ func asFault(ctx context.Context, err error) error {
 	}
 }
 
-// harmless gives what of an error a log may hold: the innermost one where its text is a constant, else its type. Those around it, and
-// the texts of what the other side has said, hold addresses.
+// harmless gives what of an error a log may hold: the innermost one where its text is a constant, else its type. Those
+// around it, and the texts of what the other side has said, hold addresses.
 func harmless(err error) error {
 	inner := err
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {
 		inner = next
 	}
+
 	if _, dns := errors.AsType[*net.DNSError](err); dns {
 		return errors.New("the name cannot be looked up")
 	}
 	if _, system := inner.(syscall.Errno); system || slices.Contains(constant, inner) {
 		return inner
 	}
+
 	return fmt.Errorf("a %T", inner)
 }
 

@@ -40,6 +40,7 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
+
 	if Public(netip.Addr{}) {
 		t.Error("no address at all is public")
 	}
@@ -65,12 +66,14 @@ func TestNoPrivateAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1.2.3", "169.254.169.254", "10.0.0.1"} {
 		_, err := New(Options{Timeout: 5 * time.Second}).Fetch(t.Context(), "http://"+host+":"+port+"/?key=secret")
 		if f := fault.As(err); f == nil || f.Code != fault.SourceForbidden || f.Retryable {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
+
 	if asked.Load() > 0 {
 		t.Errorf("%d requests", asked.Load())
 	}
@@ -84,6 +87,7 @@ func TestRedirects(t *testing.T) {
 		if r.Header.Get("Referer") != "" {
 			t.Errorf("the address before was told: %s", r.Header.Get("Referer"))
 		}
+
 		switch r.URL.Path {
 		case "/once":
 			http.Redirect(w, r, "/file", http.StatusFound)
@@ -98,17 +102,22 @@ func TestRedirects(t *testing.T) {
 			fmt.Fprint(w, "content")
 		}
 	})
+
 	there = strings.Replace(address, "127.0.0.1", "127.0.0.2", 1)
-	f := newFetcher(Options{Timeout: 5 * time.Second}, func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") })
+	f := newFetcher(
+		Options{Timeout: 5 * time.Second}, func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") },
+	)
 	if got, err := f.Fetch(t.Context(), address+"/once?key=secret"); err != nil || string(got) != "content" {
 		t.Errorf("once: %q, %v", got, err)
 	}
+
 	for path, want := range map[string]fault.Code{"/inside": fault.SourceForbidden, "/loop": fault.SourceRefused, "/magnet": fault.SourceRefused} {
 		_, err := f.Fetch(t.Context(), address+path+"?key=secret")
 		if fault.CodeOf(err) != want || told(err, "secret") {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
+
 	if asked.Load() > 2+1+maxRedirects+1+1 {
 		t.Errorf("%d requests", asked.Load())
 	}
@@ -126,11 +135,13 @@ func TestRedirectLimit(t *testing.T) {
 			http.Redirect(w, r, fmt.Sprint("/", left-1), http.StatusFound)
 		}
 	})
+
 	f := New(Options{Timeout: 5 * time.Second, AllowPrivate: true})
 
 	if _, err := f.Fetch(t.Context(), fmt.Sprint(address, "/", maxRedirects)); err != nil {
 		t.Errorf("%d redirects: %v", maxRedirects, err)
 	}
+
 	_, err := f.Fetch(t.Context(), fmt.Sprint(address, "/", maxRedirects+1))
 	if got := fault.As(err); got == nil || got.Code != fault.SourceRefused || !errors.Is(got.Cause, errRedirects) {
 		t.Errorf("%d redirects: %+v", maxRedirects+1, got)
@@ -143,6 +154,7 @@ func TestHarmless(t *testing.T) {
 	around := func(err error) error {
 		return &url.Error{Op: "Get", URL: "http://secret/", Err: &net.OpError{Op: "dial", Err: err}}
 	}
+
 	for _, c := range []struct {
 		err  error
 		want string
@@ -211,6 +223,7 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(499)
 		}
 	})
+
 	f := New(Options{MaxSize: 100, Timeout: 5 * time.Second, AllowPrivate: true})
 	for path, want := range map[string]struct {
 		code  fault.Code
@@ -230,6 +243,7 @@ func TestAnswers(t *testing.T) {
 			}
 			continue
 		}
+
 		got := fault.As(err)
 		if told(err, "secret") {
 			t.Errorf("%s: %v tells of the address", path, err)
@@ -238,10 +252,14 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}
-	_, err := New(Options{Timeout: 100 * time.Millisecond, AllowPrivate: true}).Fetch(t.Context(), address+"/silent?key=secret")
+
+	_, err := New(Options{Timeout: 100 * time.Millisecond, AllowPrivate: true}).Fetch(
+		t.Context(), address+"/silent?key=secret",
+	)
 	if f := fault.As(err); f == nil || f.Code != fault.SourceUnavailable || !f.Retryable || told(err, "secret") {
 		t.Errorf("silence: %v", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := f.Fetch(ctx, address+"/silent"); !errors.Is(err, context.Canceled) {

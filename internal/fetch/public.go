@@ -2,8 +2,8 @@ package fetch
 
 import "net/netip"
 
-// Public says whether an address is one of the Internet's: neither this machine's nor its network's own, nor one that only
-// leads there by another form of it.
+// Public says whether an address is one of the Internet's: neither this machine's nor its network's own, nor one that
+// only leads there by another form of it.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && (a.Zone() != "" || !internet6.Contains(a)) {

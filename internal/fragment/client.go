@@ -72,6 +72,7 @@ func ParseCookies(text string) (Cookies, error) {
 			cookies[name] = value
 		}
 	}
+
 	for _, name := range sessionCookies {
 		if cookies[name] == "" {
 			return nil, fmt.Errorf("the cookie %s is missing", name)
@@ -113,6 +114,7 @@ func New(o Options) *Client {
 		"address": o.Wallet.Address.Raw(), "chain": strconv.Itoa(int(o.Wallet.Network)),
 		"walletStateInit": o.Wallet.StateInit, "publicKey": o.Wallet.PublicKey,
 	})
+
 	return &Client{
 		o: o, account: string(account),
 		http: &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: &http.Transport{
@@ -150,10 +152,12 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	var answer struct {
 		Price string `json:"cur_price"`
 	}
+
 	count := strconv.Itoa(stars)
 	if err := c.call(ctx, "updateStarsPrices", url.Values{"stars": {count}, "quantity": {count}}, &answer); err != nil {
 		return 0, err
 	}
+
 	price, ok := readPrice(answer.Price)
 	if !ok {
 		return 0, protocolFault("a price that cannot be read")
@@ -189,12 +193,14 @@ func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Requ
 		ID     anything `json:"req_id"`
 		Amount anything `json:"amount"`
 	}
+
 	err := c.call(ctx, "initBuyStarsRequest", url.Values{
 		"recipient": {recipient.ID}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"},
 	}, &answer)
 	if err != nil {
 		return Request{}, err
 	}
+
 	amount, err := money.ParseTON(string(answer.Amount))
 	if err != nil || amount <= 0 || answer.ID == "" {
 		return Request{}, protocolFault("a request without an id or an amount")
@@ -230,10 +236,12 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 			ID anything `json:"id"`
 		} `json:"confirm_params"`
 	}
+
 	show := "0"
 	if c.o.ShowSender {
 		show = "1"
 	}
+
 	err := c.call(ctx, "getBuyStarsLink", url.Values{
 		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {requestID}, "show_sender": {show},
 	}, &answer)
@@ -243,12 +251,14 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 	if len(answer.Transaction.Messages) != 1 {
 		return Link{}, protocolFault("a link with other than one payment")
 	}
+
 	message := answer.Transaction.Messages[0]
 	link := Link{}
 	until, err := strconv.ParseUint(string(answer.Transaction.ValidUntil), 10, 32)
 	if err != nil || until == 0 {
 		return Link{}, protocolFault("a link without an end")
 	}
+
 	link.ValidUntil = time.Unix(int64(until), 0).UTC()
 	if link.To, link.Bounce, err = ton.ParseAddress(message.Address); err != nil {
 		return Link{}, protocolFault("a link without an address")
@@ -256,17 +266,20 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 	if link.Amount, err = money.ParseNano(strings.ReplaceAll(string(message.Amount), ",", "")); err != nil || link.Amount <= 0 {
 		return Link{}, protocolFault("a link without an amount")
 	}
+
 	if from := answer.Transaction.From; from != "" {
 		if payer, _, err := ton.ParseAddress(from); err != nil || payer != c.o.Wallet.Address {
 			return Link{}, protocolFault("a link for another wallet")
 		}
 	}
+
 	if link.Body, err = decodeBase64(message.Payload); err != nil || len(link.Body) == 0 {
 		return Link{}, protocolFault("a link without a payload")
 	}
 	if _, err := ton.BodyHash(link.Body); err != nil {
 		return Link{}, protocolFault("a link whose payload is no cell")
 	}
+
 	link.Stars = starsIn(link.Body)
 	if answer.ConfirmMethod == "confirmReq" {
 		link.ConfirmID = string(answer.ConfirmParams.ID)
@@ -323,10 +336,15 @@ func (c *Client) State(ctx context.Context, mode string) (State, error) {
 		Mode       string `json:"mode"`
 		NeedUpdate bool   `json:"need_update"`
 	}
-	err := c.call(ctx, "updateStarsBuyState", url.Values{"mode": {mode}, "lv": {"false"}, "dh": {strconv.FormatUint(uint64(rand.Uint32()), 10)}}, &answer)
+
+	err := c.call(
+		ctx, "updateStarsBuyState",
+		url.Values{"mode": {mode}, "lv": {"false"}, "dh": {strconv.FormatUint(uint64(rand.Uint32()), 10)}}, &answer,
+	)
 	if err == nil && answer.Mode == "" {
 		err = protocolFault("a purchase without a state")
 	}
+
 	return State{Mode: answer.Mode, NeedUpdate: answer.NeedUpdate}, err
 }
 

@@ -42,6 +42,7 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &rig{t: t}
 	if w.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		t.Fatal(err)
@@ -49,23 +50,31 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	if w.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: w.wallet.PublicKey(), Balance: 1000 * int64(money.TON)}); err != nil {
 		t.Fatal(err)
 	}
+
 	chainURL := serve(t, w.chain)
 	if w.shop, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}); err != nil {
 		t.Fatal(err)
 	}
+
 	shopURL := serve(t, w.shop)
 	t.Cleanup(func() { _ = errors.Join(w.shop.Close(), w.chain.Close()) })
-	w.center = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(w.ahead) }})
+	w.center = toncenter.New(toncenter.Options{
+		URL: chainURL, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(w.ahead) },
+	})
+
 	o := Options{URL: shopURL, Cookies: cookies(t), Wallet: w.account(), RequestsPerSecond: 1e6}
 	if change != nil {
 		change(&o)
 	}
+
 	w.Client = New(o)
 	return w
 }
 
 func (w *rig) account() Account {
-	return Account{Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet}
+	return Account{
+		Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet,
+	}
 }
 
 func serve(t *testing.T, h http.Handler) string {
@@ -94,10 +103,12 @@ func (w *rig) link(username string, stars int) Link {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	request, err := w.Init(w.t.Context(), recipient, stars)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	link, err := w.Link(w.t.Context(), request.ID)
 	if err != nil {
 		w.t.Fatal(err)
@@ -105,16 +116,20 @@ func (w *rig) link(username string, stars int) Link {
 	if link.Amount != request.Amount || link.Stars != stars {
 		w.t.Fatalf("%+v for %+v", link, request)
 	}
+
 	return link
 }
 
 // pay sends the payment of a link and gives the hash of our transaction.
 func (w *rig) pay(link Link) string {
 	w.t.Helper()
-	signed, err := w.wallet.Sign(w.seqno, link.ValidUntil, ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce})
+	signed, err := w.wallet.Sign(
+		w.seqno, link.ValidUntil, ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	w.seqno++
 	if receipt, err := w.center.Broadcast(w.t.Context(), signed.BoC); err != nil || receipt.Outcome != toncenter.Accepted {
 		w.t.Fatalf("%+v %v", receipt, err)
@@ -122,6 +137,7 @@ func (w *rig) pay(link Link) string {
 	if err := w.Confirm(w.t.Context(), link.ConfirmID, signed.BoC); err != nil {
 		w.t.Fatal(err)
 	}
+
 	found, err := w.center.TransactionsByMessage(w.t.Context(), signed.Hash)
 	if err != nil || len(found) != 1 || !found[0].Sent(link.To, link.Amount, signed.BodyHash) {
 		w.t.Fatalf("%+v %v", found, err)
@@ -147,6 +163,7 @@ func TestPurchase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		link := w.link("@Durov", stars)
 		if link.Amount != price || link.To != toAddress(t, w.chain.Shop()) || link.Bounce || link.ConfirmID == "" || time.Until(link.ValidUntil) < time.Minute {
 			t.Errorf("%+v at %s", link, price)
@@ -154,6 +171,7 @@ func TestPurchase(t *testing.T) {
 		if s := w.state("processing"); s.Done() || s.Mode != "processing" {
 			t.Errorf("before the payment: %+v", s)
 		}
+
 		hash := w.pay(link)
 		if s := w.state("processing"); s.Done() || s.Mode != "done" || !s.NeedUpdate {
 			t.Errorf("asked as if it was not done: %+v", s)
@@ -161,12 +179,20 @@ func TestPurchase(t *testing.T) {
 		if s := w.state("done"); !s.Done() {
 			t.Errorf("%+v", s)
 		}
-		want = append(want, tonsim.Purchase{Username: "durov", Stars: int64(stars), Payment: tonsim.Payment{Hash: hash, PaidNano: int64(link.Amount)}})
+
+		want = append(
+			want,
+			tonsim.Purchase{
+				Username: "durov", Stars: int64(stars), Payment: tonsim.Payment{Hash: hash, PaidNano: int64(link.Amount)},
+			},
+		)
 	}
+
 	got, strays, err := w.shop.Purchases(t.Context())
 	for i := range got {
 		got[i].At = time.Time{}
 	}
+
 	if err != nil || !slices.Equal(got, want) || len(strays) != 0 {
 		t.Errorf("%+v, strays %+v, %v; want %+v", got, strays, err, want)
 	}
@@ -190,10 +216,12 @@ func TestBodyIsPassedOnAsItIs(t *testing.T) {
 	if !ok || !strings.HasPrefix(strings.ReplaceAll(text, ",", ""), "10000 Telegram Stars \n\nRef#") {
 		t.Fatalf("%q %t", text, ok)
 	}
+
 	again, err := ton.CommentBody(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	link.Body = again
 	w.pay(link)
 	bought, strays, err := w.shop.Purchases(t.Context())
@@ -210,6 +238,7 @@ func TestLatePaymentBuysNothing(t *testing.T) {
 	if err := w.chain.Steer(tonsim.Steering{AdvanceMS: w.ahead.Milliseconds()}); err != nil {
 		t.Fatal(err)
 	}
+
 	link.ValidUntil = link.ValidUntil.Add(time.Hour) // which is exactly what an order must not do
 	w.pay(link)
 	bought, strays, err := w.shop.Purchases(t.Context())
@@ -230,18 +259,22 @@ func TestPriceMoves(t *testing.T) {
 	if err := w.shop.Set(settings); err != nil {
 		t.Fatal(err)
 	}
+
 	price, err := w.Price(t.Context(), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	recipient, err := w.Search(t.Context(), "durov", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	request, err := w.Init(t.Context(), recipient, 1000)
 	if err != nil || request.Amount != price*110/100 {
 		t.Errorf("%+v after %s, %v", request, price, err)
 	}
+
 	link, err := w.Link(t.Context(), request.ID)
 	if err != nil || link.Amount <= request.Amount*119/100 || link.Amount > request.Amount*121/100 {
 		t.Errorf("%+v after %+v, %v", link, request, err)
@@ -312,7 +345,10 @@ func TestUnknownSentenceHidesTheName(t *testing.T) {
 	if f.Code != fault.FragmentRefused || strings.Contains(strings.ToLower(f.Cause.Error()), "durov") || !strings.Contains(f.Cause.Error(), "cannot be served today") {
 		t.Errorf("%v", f.Cause)
 	}
-	wantFault(t, "a name like a sentence", textFault("Session expired", "session"), fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold)
+	wantFault(
+		t, "a name like a sentence", textFault("Session expired", "session"), fault.FragmentUnauthorized,
+		"Authorization failed: Session expired", Hold,
+	)
 }
 
 func wantFault(t *testing.T, what string, err error, code fault.Code, text string, class Class) {
@@ -321,6 +357,7 @@ func wantFault(t *testing.T, what string, err error, code fault.Code, text strin
 	if f == nil || f.Code != code || f.Message != text || ClassOf(err) != class || f.Retryable != (class == Retryable || class == UnknownClass) {
 		t.Errorf("%s: %v (%s), want %s %q %s", what, err, ClassOf(err), code, text, class)
 	}
+
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		for _, shown := range []string{e.Error(), fmt.Sprintf("%+v", e), fmt.Sprintf("%#v", e)} {
 			if strings.Contains(shown, "s3cr3t") || strings.Contains(shown, "://") || strings.Contains(strings.ToLower(shown), "durov") || strings.Contains(shown, "hash=") {
@@ -346,6 +383,7 @@ func TestPageFailures(t *testing.T) {
 			t.Errorf("%s: afterwards: %v", kind, err)
 		}
 	}
+
 	nowhere := New(Options{URL: "http://127.0.0.1:1"})
 	if _, err := nowhere.Price(t.Context(), 50); fault.CodeOf(err) != fault.FragmentUnreachable {
 		t.Errorf("%v", err)
@@ -378,14 +416,17 @@ func TestKindsOfUsers(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
+
 	if err := w.shop.SetUser("some_one", "verify"); err != nil {
 		t.Fatal(err)
 	}
+
 	recipient, _ := w.Search(t.Context(), "some_one", 50)
 	request, err := w.Init(t.Context(), recipient, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = w.Link(t.Context(), request.ID)
 	wantFault(t, "verify", err, fault.FragmentVerify, "Authorization failed: Fragment asks for verification", Hold)
 	if _, err := w.Init(t.Context(), recipient, 49); fault.CodeOf(err) != fault.FragmentRefused {
@@ -402,18 +443,23 @@ func TestSession(t *testing.T) {
 	if err := w.shop.Set(settings); err != nil {
 		t.Fatal(err)
 	}
+
 	for method, call := range calls(w) {
 		open := method == "searchStarsRecipient" || method == "updateStarsPrices"
 		if err := call(t.Context()); open != (err == nil) || !open && ClassOf(err) != Hold {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
+
 	settings.SessionFailed = ""
 	if err := w.shop.Set(settings); err != nil {
 		t.Fatal(err)
 	}
+
 	w.link("durov", 50)
-	other := newRig(t, func(o *Options) { o.Cookies = Cookies{"stel_ssid": "a", "stel_token": "b", "stel_ton_token": "c"} })
+	other := newRig(
+		t, func(o *Options) { o.Cookies = Cookies{"stel_ssid": "a", "stel_token": "b", "stel_ton_token": "c"} },
+	)
 	if err := calls(other)["initBuyStarsRequest"](t.Context()); ClassOf(err) != Hold {
 		t.Errorf("a wrong token: %v", err)
 	}
@@ -434,16 +480,19 @@ func TestHashIsRenewed(t *testing.T) {
 	if _, err := w.Price(t.Context(), 50); err != nil {
 		t.Fatal(err)
 	}
+
 	answer, err := http.Post(w.o.URL+"/_/hash/renew", "", nil)
 	if err != nil || answer.StatusCode != http.StatusNoContent {
 		t.Fatalf("%v %v", answer, err)
 	}
+
 	_ = answer.Body.Close()
 	for range 2 {
 		if _, err := w.Price(t.Context(), 50); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	const want = "page updateStarsPrices updateStarsPrices page updateStarsPrices updateStarsPrices"
 	if got := strings.Join(told, " "); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -461,12 +510,14 @@ func site(t *testing.T, status int, body string) *Client {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
+
 	t.Cleanup(server.Close)
 	key, _ := ton.ParseKey(strings.Repeat("5e", 32))
 	wallet, err := ton.NewWallet(key, ton.Mainnet)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return New(Options{URL: server.URL, RequestsPerSecond: 1e6, Wallet: Account{Address: wallet.Address()}})
 }
 
@@ -477,14 +528,17 @@ func TestOddLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	payload := base64.StdEncoding.EncodeToString(good)
 	other := "0:" + strings.Repeat("1", 64)
 	link := func(until, from, messages string) string {
 		return fmt.Sprintf(`{"ok":true,"transaction":{"validUntil":%s,"from":%q,"messages":[%s]}}`, until, from, messages)
 	}
+
 	message := func(address, amount, payload string) string {
 		return fmt.Sprintf(`{"address":%q,"amount":%s,"payload":%q}`, address, amount, payload)
 	}
+
 	fine := message(to, `"460,900,000"`, payload)
 	for name, body := range map[string]string{
 		"nothing": `{}`, "no transaction": `{"ok":true}`, "no payment": link("1900000000", "", ""), "two payments": link("1900000000", "", fine+","+fine),
@@ -501,11 +555,16 @@ func TestOddLinks(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
+
 	got, err := site(t, 200, link("1900000000", "", fine)).Link(t.Context(), "x")
 	if err != nil || got.Amount != 460_900_000 || got.Bounce || got.Stars != 50 || got.ConfirmID != "" || got.ValidUntil.Unix() != 1_900_000_000 {
 		t.Errorf("%+v %v", got, err)
 	}
-	fine = message("EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClpA", "460900000", base64.RawURLEncoding.EncodeToString(good))
+
+	fine = message(
+		"EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClpA", "460900000", base64.RawURLEncoding.EncodeToString(good),
+	)
+
 	got, err = site(t, 200, link(`"1900000000"`, "", fine)).Link(t.Context(), "x")
 	if err != nil || got.Amount != 460_900_000 || !got.Bounce || !slices.Equal(got.Body, good) {
 		t.Errorf("%+v %v", got, err)
@@ -556,6 +615,7 @@ func TestOddAnswers(t *testing.T) {
 			t.Errorf("%s: the cause shows a name: %v", name, f.Cause)
 		}
 	}
+
 	for body, want := range map[string]money.Nano{`{"req_id":"a","amount":"1,234.5"}`: 1234*money.TON + money.TON/2, `{"req_id":7,"amount":0.4609}`: 460_900_000} {
 		if got, err := site(t, 200, body).Init(t.Context(), Recipient{ID: "x"}, 50); err != nil || got.Amount != want || got.ID == "" {
 			t.Errorf("%s: %+v %v", body, got, err)
@@ -572,8 +632,11 @@ func TestCookies(t *testing.T) {
 	if got := fmt.Sprintf("%v %+v", Options{Cookies: c}, &Options{Cookies: c}); strings.Contains(got, "s3cr3t") {
 		t.Errorf("cookies show: %s", got)
 	}
+
 	for _, missing := range sessionCookies {
-		kept := slices.DeleteFunc(strings.Split(session, "; "), func(part string) bool { return strings.HasPrefix(part, missing+"=") })
+		kept := slices.DeleteFunc(
+			strings.Split(session, "; "), func(part string) bool { return strings.HasPrefix(part, missing+"=") },
+		)
 		if _, err := ParseCookies(strings.Join(kept, ";")); err == nil || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("without %s: %v", missing, err)
 		}

@@ -90,8 +90,8 @@ func Away(err error) bool {
 	}
 }
 
-// textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if anybody: the
-// sentence may repeat it.
+// textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if
+// anybody: the sentence may repeat it.
 func textFault(text, name string) *fault.Error {
 	plain := strings.ToLower(html.UnescapeString(text))
 	plain = strings.ReplaceAll(plain, "’", "'")
@@ -125,6 +125,7 @@ func statusFault(status int, answer []byte) *fault.Error {
 			return known
 		}
 	}
+
 	switch {
 	case status == http.StatusUnauthorized:
 		return row(fault.FragmentUnauthorized).fault()
@@ -144,10 +145,12 @@ func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+
 	code := fault.FragmentUnreachable
 	if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
 		code = fault.FragmentTimeout
 	}
+
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok { // its own text repeats the address, which has the page's hash in it
 		text = u.Err.Error()

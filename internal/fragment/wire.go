@@ -29,14 +29,15 @@ func (c *Client) call(ctx context.Context, method string, form url.Values, into 
 	return err
 }
 
-// twice makes one call. When Fragment refuses it for a reason that an old page hash would explain, and the page has another one by now,
-// it is made again.
+// twice makes one call. When Fragment refuses it for a reason that an old page hash would explain, and the page has
+// another one by now, it is made again.
 func (c *Client) twice(ctx context.Context, method string, form url.Values, into any) error {
 	form.Set("method", method)
 	hash, err := c.pageHash(ctx, "")
 	if err != nil {
 		return err
 	}
+
 	err = c.post(ctx, method, hash, form, into)
 	switch fault.CodeOf(err) {
 	case fault.FragmentUnauthorized, fault.FragmentRefused, fault.FragmentProtocol:
@@ -44,6 +45,7 @@ func (c *Client) twice(ctx context.Context, method string, form url.Values, into
 			return c.post(ctx, method, fresh, form, into)
 		}
 	}
+
 	return err
 }
 
@@ -57,16 +59,20 @@ func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 	if known != "" && known != refused {
 		return known, nil
 	}
+
 	page, err := c.send(ctx, "page", http.MethodGet, c.o.URL+starsPage, "")
 	if err != nil {
 		return "", err
 	}
+
 	found := apiHash.FindSubmatch(page)
 	if found == nil {
 		return "", protocolFault("a page without a hash")
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.hash = string(found[1])
 	return c.hash, nil
 }
@@ -76,10 +82,12 @@ func (c *Client) post(ctx context.Context, method, hash string, form url.Values,
 	if err != nil {
 		return err
 	}
+
 	var common struct {
 		Error      anything `json:"error"`
 		NeedVerify bool     `json:"need_verify"`
 	}
+
 	switch err := json.Unmarshal(answer, &common); {
 	case err != nil:
 		return protocolFault("no JSON")
@@ -88,6 +96,7 @@ func (c *Client) post(ctx context.Context, method, hash string, form url.Values,
 	case common.NeedVerify:
 		return row(fault.FragmentVerify).fault()
 	}
+
 	if err := json.Unmarshal(answer, into); err != nil {
 		return protocolFault("JSON of another shape")
 	}
@@ -99,30 +108,37 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}
+
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
+
 	if c.o.OnLatency != nil {
 		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
 	}
+
 	request, err := http.NewRequestWithContext(callCtx, method, address, strings.NewReader(form))
 	if err != nil {
 		return nil, protocolFault("an address that cannot be used")
 	}
+
 	request.Header.Set("User-Agent", userAgent)
 	if header := c.o.Cookies.header(); header != "" {
 		request.Header.Set("Cookie", header)
 	}
+
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
 		request.Header.Set("X-Requested-With", "XMLHttpRequest")
 		request.Header.Set("Origin", c.o.URL)
 		request.Header.Set("Referer", c.o.URL+starsPage)
 	}
+
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, transportFault(ctx, err)
 	}
 	defer response.Body.Close()
+
 	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
 	case err != nil && !errors.Is(err, outbound.ErrTooLong):
@@ -132,5 +148,6 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 	case err != nil:
 		return nil, protocolFault("an answer that is too long")
 	}
+
 	return answer, nil
 }

@@ -15,8 +15,8 @@ type DeliveryView struct {
 	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
 }
 
-// DeliveryEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action acknowledge is
-// for one that is known to be delivered, though the record does not have it.
+// DeliveryEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action
+// acknowledge is for one that is known to be delivered, though the record does not have it.
 type DeliveryEnd struct {
 	JobID  int64          `json:"job_id"`
 	Action DeliveryAction `json:"action"`

@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// deliveryAllowed is the lifecycle written down by hand, one line per step: state, action, who, then the state it leads to.
-// Whatever is not here is refused.
+// deliveryAllowed is the lifecycle written down by hand, one line per step: state, action, who, then the state it leads
+// to. Whatever is not here is refused.
 var deliveryAllowed = map[string]string{
 	" enqueue owner": "QUEUED",
 
@@ -46,7 +46,8 @@ var deliveryAllowed = map[string]string{
 	"STREAMING cancel system":           "CANCELLED",
 }
 
-// TestDeliveryEveryCase asks the table about every state × action × role × number of failed tries × standing of the user.
+// TestDeliveryEveryCase asks the table about every state × action × role × number of failed tries × standing of the
+// user.
 func TestDeliveryEveryCase(t *testing.T) {
 	t.Parallel()
 	states := append([]DeliveryState{""}, DeliveryStates...)
@@ -56,6 +57,7 @@ func TestDeliveryEveryCase(t *testing.T) {
 			actions = append(actions, rule.Action)
 		}
 	}
+
 	cases := 0
 	for _, state := range states {
 		for _, action := range actions {
@@ -76,10 +78,13 @@ func TestDeliveryEveryCase(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases", cases)
 }
 
-func deliveryExpected(state DeliveryState, action DeliveryAction, role Role, attempt int, status string) (string, fault.Code) {
+func deliveryExpected(
+	state DeliveryState, action DeliveryAction, role Role, attempt int, status string,
+) (string, fault.Code) {
 	to, ok := deliveryAllowed[fmt.Sprintf("%s %s %s", state, action, role)]
 	if !ok {
 		for _, other := range []Role{Owner, Admin, System} {
@@ -89,6 +94,7 @@ func deliveryExpected(state DeliveryState, action DeliveryAction, role Role, att
 		}
 		return "", fault.InvalidTransition
 	}
+
 	switch {
 	case action == "start_download" && attempt >= 3:
 		return "", fault.TooManyAttempts
@@ -97,6 +103,7 @@ func deliveryExpected(state DeliveryState, action DeliveryAction, role Role, att
 	case (action == "start_download" || action == "enqueue") && status != "ACTIVE":
 		return "", fault.UserNotActive
 	}
+
 	return to, ""
 }
 

@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// downloadAllowed is the lifecycle written down by hand, one line per step: status, action, who, then the status it leads to.
-// Whatever is not here is refused.
+// downloadAllowed is the lifecycle written down by hand, one line per step: status, action, who, then the status it
+// leads to. Whatever is not here is refused.
 var downloadAllowed = map[string]string{
 	" enqueue owner": "queued",
 
@@ -24,12 +24,14 @@ var downloadAllowed = map[string]string{
 	"downloading cancel system":   "canceled",
 }
 
-// TestDownloadEveryCase asks the table about every status × action × role × standing of the user × medium in its place or not.
+// TestDownloadEveryCase asks the table about every status × action × role × standing of the user × medium in its place
+// or not.
 func TestDownloadEveryCase(t *testing.T) {
 	t.Parallel()
 	statuses := append([]DownloadState{"", "lost"}, DownloadStates...)
 	actions := []DownloadAction{"enqueue", "begin", "complete", "fail", "cancel", "no_such_action"}
 	cases := 0
+
 	for _, status := range statuses {
 		for _, action := range actions {
 			for _, role := range []Role{Owner, Admin, System, "stranger"} {
@@ -40,13 +42,17 @@ func TestDownloadEveryCase(t *testing.T) {
 						rule, err := Download.Decide(status, DownloadRequest{Action: action, Roles: []Role{role}},
 							DownloadFacts{UserActive: user == "ACTIVE", MediaReady: path != ""})
 						if string(rule.To) != want || fault.CodeOf(err) != code {
-							t.Errorf("%s %s by %s, user %s, path %q: got %q, %v; want %q, %q", status, action, role, user, path, rule.To, err, want, code)
+							t.Errorf(
+								"%s %s by %s, user %s, path %q: got %q, %v; want %q, %q", status, action, role, user, path, rule.To, err, want,
+								code,
+							)
 						}
 					}
 				}
 			}
 		}
 	}
+
 	t.Logf("%d cases", cases)
 }
 
@@ -60,6 +66,7 @@ func downloadExpected(status DownloadState, action DownloadAction, role Role, us
 		}
 		return "", fault.InvalidTransition
 	}
+
 	switch {
 	case action == "enqueue" && user != "ACTIVE":
 		return "", fault.UserNotActive
@@ -69,7 +76,8 @@ func downloadExpected(status DownloadState, action DownloadAction, role Role, us
 	return to, ""
 }
 
-// TestDownloadTerminalStatusesAreFrozen makes sure that nothing at all leads out of an end, and that no step skips downloading.
+// TestDownloadTerminalStatusesAreFrozen makes sure that nothing at all leads out of an end, and that no step skips
+// downloading.
 func TestDownloadTerminalStatusesAreFrozen(t *testing.T) {
 	t.Parallel()
 	everybody := []Role{Owner, Admin, System}
@@ -82,6 +90,7 @@ func TestDownloadTerminalStatusesAreFrozen(t *testing.T) {
 			t.Errorf("%s still allows %v", status, actions)
 		}
 	}
+
 	for _, rule := range Download.Allowed(DownloadQueued, everybody, job) {
 		if rule.To == DownloadCompleted {
 			t.Errorf("%s completes a queued job", rule.Action)

@@ -36,7 +36,8 @@ type Rule[S, A ~string, F any] struct {
 	To     S
 	Who    []Role
 	Guards []Guard[F]
-	Event  string     // the type of the event that the transition leaves; empty: the action is let through and changes nothing
+	// the type of the event that the transition leaves; empty: the action is let through and changes nothing
+	Event  string
 	Denied fault.Code // told to a caller who is none of Who; empty: INSUFFICIENT_ACCESS
 	Effect string     // what else happens, for the documentation
 }
@@ -64,8 +65,8 @@ type Request[S, A ~string] struct {
 }
 
 // Decide gives the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
-// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them. Of several rules that
-// are possible, the first one for the caller's roles tells the refusal.
+// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them. Of
+// several rules that are possible, the first one for the caller's roles tells the refusal.
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
 	forCaller := false
@@ -81,6 +82,7 @@ func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F
 			refusal, forCaller = err, rule.isFor(req.Roles)
 		}
 	}
+
 	if refusal == nil {
 		refusal = t.impossible(from, req, facts)
 	}
@@ -120,7 +122,8 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 	return targets
 }
 
-// Leaves reports whether some rule leads from one state to another and leaves this event: what has been decided already is checked by it.
+// Leaves reports whether some rule leads from one state to another and leaves this event: what has been decided already
+// is checked by it.
 func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
 	return slices.ContainsFunc(t.Rules, func(r Rule[S, A, F]) bool {
 		return event != "" && r.Event == event && r.To == to && r.leaves(from)
@@ -147,7 +150,8 @@ func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
 	return states
 }
 
-// impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else actions.
+// impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else
+// actions.
 func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
 	requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))
 	if req.To != "" {
@@ -176,6 +180,7 @@ func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
 		}
 		return fault.New(code, "%s to %s is for: %s", r.Action, r.To, joinRoles(r.Who))
 	}
+
 	for _, guard := range r.Guards {
 		if !guard.Holds(facts) {
 			return fault.New(guard.Code, "%s needs: %s", r.Action, guard.Name)

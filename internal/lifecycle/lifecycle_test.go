@@ -11,12 +11,18 @@ import (
 // door is a small machine of the tests' own: knocking opens it for guests, forcing for anyone but the owner.
 var door = Table[string, string, bool]{
 	Entity: "door",
-	States: []State[string]{{State: "shut", Means: "nobody passes", LeftBy: "a guest"}, {State: "open", Means: "all pass"}, {State: "broken", Means: "no door", Terminal: true}},
+	States: []State[string]{
+		{State: "shut", Means: "nobody passes", LeftBy: "a guest"},
+		{State: "open", Means: "all pass"},
+		{State: "broken", Means: "no door", Terminal: true},
+	},
 	Rules: []Rule[string, string, bool]{
 		{Action: "build", To: "shut", Who: []Role{Owner}, Event: "built"},
 		{
 			Action: "knock", From: []string{"shut"}, To: "open", Who: []Role{"guest"}, Event: "opened",
-			Guards: []Guard[bool]{{Name: "somebody is at home", Code: "NOBODY_HOME", Holds: func(atHome bool) bool { return atHome }}},
+			Guards: []Guard[bool]{
+				{Name: "somebody is at home", Code: "NOBODY_HOME", Holds: func(atHome bool) bool { return atHome }},
+			},
 		},
 		{Action: "force", From: []string{"shut", "open"}, To: "broken", Who: []Role{"guest"}, Denied: "OWN_DOOR", Event: "broken"},
 		{Action: "turn", From: []string{"shut"}, To: "open", Who: []Role{Owner}, Event: "turned"},
@@ -53,13 +59,14 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWhichRefusal has several rules that are possible: who none of them is for is refused by the first, everybody else by
-// the first one that is for them.
+// TestWhichRefusal has several rules that are possible: who none of them is for is refused by the first, everybody else
+// by the first one that is for them.
 func TestWhichRefusal(t *testing.T) {
 	t.Parallel()
 	never := func(code fault.Code) []Guard[bool] {
 		return []Guard[bool]{{Name: "never", Code: code, Holds: func(bool) bool { return false }}}
 	}
+
 	table := Table[string, string, bool]{Rules: []Rule[string, string, bool]{
 		{Action: "go", From: []string{"here"}, To: "there", Who: []Role{Owner}, Guards: never("OWNERS_FIRST"), Denied: "OWNERS"},
 		{Action: "go", From: []string{"here"}, To: "there", Who: []Role{Admin}, Guards: never("ADMINS"), Denied: "NO_ADMIN"},

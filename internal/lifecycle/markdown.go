@@ -27,11 +27,13 @@ func (t Table[S, A, F]) Diagram() string {
 	for _, arrow := range arrows {
 		fmt.Fprintf(&b, "  %s: %s\n", arrow, strings.Join(actions[arrow], ", "))
 	}
+
 	for _, stage := range t.States {
 		if stage.Terminal {
 			fmt.Fprintf(&b, "  %s --> [*]\n", stage.State)
 		}
 	}
+
 	b.WriteString("```\n")
 	return b.String()
 }
@@ -59,9 +61,11 @@ func (t Table[S, A, F]) Markdown() string {
 		if rule.Event != "" {
 			event = "`" + rule.Event + "`"
 		}
+
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s | %s |\n", rule.Action,
 			strings.Join(rule.sources(), ", "), rule.To, joinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
 	}
+
 	return b.String()
 }
 

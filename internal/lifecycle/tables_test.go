@@ -16,7 +16,10 @@ func TestTables(t *testing.T) {
 			checkTable(t, Task, TaskStates, []Role{Creator, Assignee, Anyone, Others, System}, taskAllFacts())
 		},
 		WorkloadDownload: func(t *testing.T) {
-			checkTable(t, Download, DownloadStates, []Role{Owner, Admin, System}, []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}})
+			checkTable(
+				t, Download, DownloadStates, []Role{Owner, Admin, System},
+				[]DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}},
+			)
 		},
 		WorkloadTransaction: func(t *testing.T) {
 			checkTable(t, Transaction, TransactionStates, []Role{Admin, System}, transactionAllFacts())
@@ -49,18 +52,23 @@ func taskAllFacts() (all []TaskFacts) {
 		if bits&2 > 0 {
 			f.AssigneeID = &holder
 		}
+
 		if bits&4 > 0 {
 			f.OpenBlockers = []int64{2}
 		}
+
 		if bits&8 > 0 {
 			f.Comment = "because"
 		}
+
 		all = append(all, f)
 	}
+
 	return all
 }
 
-// checkTable gets what the table does not say itself: the recorded states, the roles that callers can have, and all facts.
+// checkTable gets what the table does not say itself: the recorded states, the roles that callers can have, and all
+// facts.
 func checkTable[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, roles []Role, facts []F) {
 	t.Helper()
 	checkStates(t, table, states)
@@ -81,6 +89,7 @@ func checkStates[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 			t.Errorf("%s is not explained", state.State)
 		}
 	}
+
 	if !slices.Equal(documented, states) {
 		t.Errorf("documented %v, recorded %v", documented, states)
 	}
@@ -96,16 +105,19 @@ func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states 
 		if slices.ContainsFunc(rule.Who, func(role Role) bool { return !slices.Contains(roles, role) }) {
 			t.Errorf("%s is for %v: nobody has one of these roles", rule.Action, rule.Who)
 		}
+
 		for i, from := range rule.From {
 			if !slices.Contains(states, from) || slices.Contains(rule.From[:i], from) {
 				t.Errorf("%s from %s: no such state, or twice", rule.Action, from)
 			}
 		}
+
 		for _, guard := range rule.Guards {
 			if guard.Name == "" || guard.Code == "" || guard.Holds == nil {
 				t.Errorf("%s has a guard that says nothing: %+v", rule.Action, guard)
 			}
 		}
+
 		if rule.Event == "" && !slices.Equal(rule.From, []S{rule.To}) {
 			t.Errorf("%s leads to %s without an event", rule.Action, rule.To)
 		}
@@ -120,6 +132,7 @@ func checkNoOverlap[S, A ~string, F any](t *testing.T, table Table[S, A, F]) {
 		from, to S
 		role     Role
 	}
+
 	seen := map[step]bool{}
 	for _, rule := range table.Rules {
 		for _, from := range rule.From {
@@ -134,8 +147,8 @@ func checkNoOverlap[S, A ~string, F any](t *testing.T, table Table[S, A, F]) {
 	}
 }
 
-// checkWays follows the rules: each state is reached from the beginning, each one that is not an end leads to an end, and
-// an end leads nowhere else.
+// checkWays follows the rules: each state is reached from the beginning, each one that is not an end leads to an end,
+// and an end leads nowhere else.
 func checkWays[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
 	t.Helper()
 	next := map[S][]S{}
@@ -182,7 +195,9 @@ func checkEveryRuleApplies[S, A ~string, F any](t *testing.T, table Table[S, A, 
 		from := append(slices.Clone(rule.From), "")[0]
 		applies := func(role Role, fact F) bool {
 			got, err := table.Decide(from, Request[S, A]{Action: rule.Action, To: rule.To, Roles: []Role{role}}, fact)
-			return err == nil && slices.Equal(got.From, rule.From) && slices.Equal(got.Who, rule.Who) && got.Event == rule.Event && got.Effect == rule.Effect
+			return err == nil && slices.Equal(
+				got.From, rule.From,
+			) && slices.Equal(got.Who, rule.Who) && got.Event == rule.Event && got.Effect == rule.Effect
 		}
 		if !slices.ContainsFunc(rule.Who, func(role Role) bool {
 			return slices.ContainsFunc(facts, func(fact F) bool { return applies(role, fact) })
@@ -200,6 +215,7 @@ func checkOffers[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 	for _, rule := range table.Rules {
 		roles, actions = append(roles, rule.Who...), append(actions, rule.Action)
 	}
+
 	slices.Sort(roles)
 	slices.Sort(actions)
 	roles, actions = slices.Compact(roles), slices.Compact(actions)
@@ -228,7 +244,8 @@ func checkOffers[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 	}
 }
 
-// TestEvents keeps the types of events, which the record, the API and its clients know. Those of a task stand with its cases.
+// TestEvents keeps the types of events, which the record, the API and its clients know. Those of a task stand with its
+// cases.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	checkEvents(t, Delivery, map[DeliveryAction]string{
@@ -251,6 +268,7 @@ func checkEvents[S, A ~string, F any](t *testing.T, table Table[S, A, F], events
 			t.Errorf("%s: no rule for %s", table.Entity, action)
 		}
 	}
+
 	for _, rule := range table.Rules {
 		if want, known := events[rule.Action]; !known || rule.Event != want {
 			t.Errorf("%s: %s leaves %q, want %q", table.Entity, rule.Action, rule.Event, want)

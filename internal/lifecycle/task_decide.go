@@ -25,13 +25,14 @@ type (
 	TaskRequest = Request[TaskState, TaskAction]
 )
 
-// DecideTask returns the rule that lets an ask through. held reports that it changes nothing, because the caller claims the
-// task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller), lost
-// claim, then those of the table.
+// DecideTask returns the rule that lets an ask through. held reports that it changes nothing, because the caller claims
+// the task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller),
+// lost claim, then those of the table.
 func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err error) {
 	if !facts.VisibleTo(ask.Caller) {
 		return TaskRule{}, false, fault.New(fault.TaskNotFound, "there is no such task")
 	}
+
 	if ask.Action == TaskActionClaim {
 		if lost := facts.LostClaim(ask.Caller.ID); lost != nil {
 			return TaskRule{}, false, lost
@@ -50,6 +51,7 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 		facts.Comment = anyComment
 		step, err = Task.Decide(facts.State, wanted, facts)
 	}
+
 	return step, err == nil && step.Event == "", err
 }
 
@@ -74,10 +76,12 @@ func (f TaskFacts) RolesOf(c TaskCaller) []Role {
 	if c.System {
 		return systemOnly
 	}
+
 	roles := []Role{Anyone}
 	if f.CreatorID == c.ID {
 		roles = append(roles, Creator)
 	}
+
 	if f.HeldBy(c.ID) {
 		return append(roles, Assignee)
 	}

@@ -72,8 +72,8 @@ type question struct {
 	commented bool
 }
 
-// TestTaskEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or done
-// × public or private × with and without a comment.
+// TestTaskEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or
+// done × public or private × with and without a comment.
 func TestTaskEveryCase(t *testing.T) {
 	t.Parallel()
 	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}}
@@ -81,6 +81,7 @@ func TestTaskEveryCase(t *testing.T) {
 	for _, target := range statuses {
 		asks = append(asks, [2]string{"status", target})
 	}
+
 	cases, allowed := 0, 0
 	for _, status := range statuses {
 		for _, holder := range []string{"", "assignee", "creator"} {
@@ -97,6 +98,7 @@ func TestTaskEveryCase(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases, %d allowed", cases, allowed)
 }
 
@@ -118,22 +120,29 @@ func (q question) check(t *testing.T) (allowed bool) {
 		id := people[q.holder].ID
 		facts.AssigneeID = &id
 	}
+
 	if q.blocked {
 		facts.OpenBlockers = []int64{7}
 	}
+
 	ask := TaskAsk{Action: TaskAction(q.action), To: TaskState(q.target), Caller: people[q.who], Comment: " \n"}
 	if q.commented {
 		ask.Comment = "because"
 	}
+
 	wantTo, wantEvent, wantHeld, wantCode := q.expected()
 	step, held, err := DecideTask(facts, ask)
 	if string(step.To) != wantTo || step.Event != wantEvent || held != wantHeld || fault.CodeOf(err) != wantCode {
-		t.Errorf("%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld, wantCode)
+		t.Errorf(
+			"%+v: got %q %q held=%v %v; want %q %q held=%v %q", q, step.To, step.Event, held, err, wantTo, wantEvent, wantHeld,
+			wantCode,
+		)
 	}
 	if err != nil {
 		q.checkDetails(t, fault.As(err))
 		return false
 	}
+
 	if !held {
 		q.checkAssignee(t, facts.AssigneeAfter(step, ask.Caller.ID))
 	}
@@ -166,6 +175,7 @@ func (q question) expected() (to, event string, held bool, code fault.Code) {
 	case step.begins && q.blocked:
 		return "", "", false, "UNRESOLVED_BLOCKERS"
 	}
+
 	return step.to, step.event, false, ""
 }
 
@@ -194,6 +204,7 @@ func (q question) mayTake(who string) bool {
 	case "creator system":
 		return q.who == "creator" || q.who == "system"
 	}
+
 	panic("nobody knows " + who)
 }
 
@@ -231,6 +242,7 @@ func (q question) checkAssignee(t *testing.T, got *int64) {
 	case q.target == "NEW":
 		want = 0
 	}
+
 	if got == nil && want != 0 || got != nil && *got != want {
 		t.Errorf("%+v: the assignee is %v, want %d", q, got, want)
 	}
@@ -257,6 +269,7 @@ func TestTaskOffers(t *testing.T) {
 	free := TaskFacts{State: TaskNew, CreatorID: creatorID, Public: true}
 	waiting := free
 	waiting.OpenBlockers = []int64{7}
+
 	for name, c := range map[string]struct {
 		facts TaskFacts
 		who   int64

@@ -11,7 +11,8 @@ import (
 
 var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// TransactionInput is what an update brings. Outcome is for resolve only. An operator at the temporal CLI may leave out the actor.
+// TransactionInput is what an update brings. Outcome is for resolve only. An operator at the temporal CLI may leave out
+// the actor.
 type TransactionInput struct {
 	Actor   int64            `json:"actor,omitempty"` // a user id
 	Outcome TransactionState `json:"outcome,omitempty"`
@@ -20,7 +21,9 @@ type TransactionInput struct {
 }
 
 // TransactionUpdates lists the actions that come as updates.
-var TransactionUpdates = []TransactionAction{TransactionActionRetry, TransactionActionResolve, TransactionActionWriteOff}
+var TransactionUpdates = []TransactionAction{
+	TransactionActionRetry, TransactionActionResolve, TransactionActionWriteOff,
+}
 
 func CheckTransactionInput(action TransactionAction, in TransactionInput) error {
 	outcomes := TransactionOutcomes

@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to, then who.
-// Whatever is not here is refused.
+// transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to,
+// then who. Whatever is not here is refused.
 var transactionAllowed = map[string][]Role{
 	" detect pending":               {System},
 	"pending lock processing":       {System},
@@ -50,10 +50,13 @@ func TestTransactionEveryCase(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases", cases)
 }
 
-func transactionExpected(from TransactionState, action TransactionAction, to TransactionState, role Role, f TransactionFacts) fault.Code {
+func transactionExpected(
+	from TransactionState, action TransactionAction, to TransactionState, role Role, f TransactionFacts,
+) fault.Code {
 	who, ok := transactionAllowed[fmt.Sprintf("%s %s %s", from, action, to)]
 	switch {
 	case !ok:
@@ -80,9 +83,16 @@ func transactionExpected(from TransactionState, action TransactionAction, to Tra
 func transactionAllFacts() (all []TransactionFacts) {
 	for _, class := range []ErrorClass{"", Retryable, NonRetryable, UnknownError} {
 		for bits := range 64 {
-			all = append(all, TransactionFacts{Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0, Disputed: bits&32 > 0})
+			all = append(
+				all,
+				TransactionFacts{
+					Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0,
+					Disputed: bits&32 > 0,
+				},
+			)
 		}
 	}
+
 	return all
 }
 

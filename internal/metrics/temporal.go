@@ -13,20 +13,29 @@ var latencies = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 90
 
 // Temporal gives what the SDK counts into: all of its metrics (temporal_…) join the registry. Call it once.
 func (m *Metrics) Temporal() (client.MetricsHandler, error) {
-	exporter, err := otelprom.New(otelprom.WithRegisterer(m.Registry), otelprom.WithoutScopeInfo(), otelprom.WithoutTargetInfo())
+	exporter, err := otelprom.New(
+		otelprom.WithRegisterer(m.Registry), otelprom.WithoutScopeInfo(), otelprom.WithoutTargetInfo(),
+	)
 	if err != nil {
 		return nil, err
 	}
+
 	// The same for all that we run.
 	less := attribute.NewDenyKeysFilter("namespace", "client_name")
 	view := func(kind metric.InstrumentKind, aggregation metric.Aggregation) metric.View {
-		return metric.NewView(metric.Instrument{Name: "*", Kind: kind}, metric.Stream{AttributeFilter: less, Aggregation: aggregation})
+		return metric.NewView(
+			metric.Instrument{Name: "*", Kind: kind}, metric.Stream{AttributeFilter: less, Aggregation: aggregation},
+		)
 	}
+
 	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(
 		view(metric.InstrumentKindCounter, nil),
 		view(metric.InstrumentKindGauge, nil),
-		view(metric.InstrumentKindHistogram, metric.AggregationExplicitBucketHistogram{Boundaries: latencies, NoMinMax: true}),
+		view(
+			metric.InstrumentKindHistogram, metric.AggregationExplicitBucketHistogram{Boundaries: latencies, NoMinMax: true},
+		),
 	))
+
 	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("temporal"), UseMonotonicCounters: true,
 	}), nil

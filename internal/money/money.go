@@ -41,10 +41,12 @@ func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	if min(int64(n), times, by) < 0 {
 		return 0, ErrOverflow
 	}
+
 	high, low := bits.Mul64(uint64(n), uint64(times))
 	if high >= uint64(by) { // by zero too
 		return 0, ErrOverflow
 	}
+
 	quotient, _ := bits.Div64(high, low, uint64(by))
 	if quotient > math.MaxInt64 {
 		return 0, ErrOverflow

@@ -32,6 +32,7 @@ func TestParseTON(t *testing.T) {
 			t.Errorf("%q: %d %v, want %d", text, int64(got), err, int64(want))
 		}
 	}
+
 	for _, text := range []string{
 		"", ".", ".5", "1.", "-1", "+1", "1e9", "0x1", "1_000", "1,2", "1,2345", ",123", "1,234,", "1234,567", "1.0000000001",
 		"1.2,3", "9223372036.854775808", "٣", " 1", "1 ",
@@ -51,6 +52,7 @@ func TestArithmetic(t *testing.T) {
 				t.Fatalf("%d %s %d: %d %v, want %s", a, op, b, int64(got), err, want)
 			}
 		}
+
 		sum, err := Nano(a).Add(Nano(b))
 		same("+", sum, err, new(big.Int).Add(big.NewInt(a), big.NewInt(b)))
 		difference, err := Nano(a).Sub(Nano(b))
@@ -100,6 +102,7 @@ func TestAddSubLimits(t *testing.T) {
 			t.Errorf("%d + %d: %d %v", bad[0], bad[1], got, err)
 		}
 	}
+
 	for _, bad := range [][2]Nano{{least, 1}, {-2, most}, {most, -1}, {0, least}, {least, most}} {
 		if got, err := bad[0].Sub(bad[1]); !errors.Is(err, ErrOverflow) {
 			t.Errorf("%d - %d: %d %v", bad[0], bad[1], got, err)

@@ -9,7 +9,8 @@ import (
 // ErrTooLong is the failure to read an answer that is longer than any that makes sense.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAnswer reads a whole answer of at most limit bytes. What it has read of one that does not end is freed with its error.
+// ReadAnswer reads a whole answer of at most limit bytes. What it has read of one that does not end is freed with its
+// error.
 func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(answer, limit+1))
 	if err != nil {
@@ -21,7 +22,8 @@ func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Bounded bounds the answers that a library reads by itself: reading more than limit bytes of one fails with ErrTooLong.
+// Bounded bounds the answers that a library reads by itself: reading more than limit bytes of one fails with
+// ErrTooLong.
 func Bounded(answer *http.Response, limit int64) *http.Response {
 	answer.Body = &boundedBody{ReadCloser: answer.Body, left: limit}
 	return answer

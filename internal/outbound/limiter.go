@@ -9,12 +9,15 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Reserve takes one request out of an allowance that several processes share, and gives how long to wait before it. A request that
-// could not go within patience is refused with RATE_LIMITED; every other error says that the allowance cannot be asked now.
-type Reserve func(ctx context.Context, perSecond float64, burst int, patience time.Duration) (wait time.Duration, err error)
+// Reserve takes one request out of an allowance that several processes share, and gives how long to wait before it. A
+// request that could not go within patience is refused with RATE_LIMITED; every other error says that the allowance
+// cannot be asked now.
+type Reserve func(ctx context.Context, perSecond float64, burst int, patience time.Duration) (
+	wait time.Duration, err error,
+)
 
-// Limiter lets requests go at a rate. With a Reserve the rate holds over all processes that share it; while that cannot be asked,
-// and without one, it holds within this process.
+// Limiter lets requests go at a rate. With a Reserve the rate holds over all processes that share it; while that cannot
+// be asked, and without one, it holds within this process.
 type Limiter struct {
 	perSecond float64
 	burst     int
@@ -22,10 +25,13 @@ type Limiter struct {
 	own       *rate.Limiter
 }
 
-// NewLimiter makes a Limiter. After a pause the requests of one second, one at least, may go at once. reserve may be nil.
+// NewLimiter makes a Limiter. After a pause the requests of one second, one at least, may go at once. reserve may be
+// nil.
 func NewLimiter(perSecond float64, reserve Reserve) *Limiter {
 	burst := max(1, int(perSecond))
-	return &Limiter{perSecond: perSecond, burst: burst, reserve: reserve, own: rate.NewLimiter(rate.Limit(perSecond), burst)}
+	return &Limiter{
+		perSecond: perSecond, burst: burst, reserve: reserve, own: rate.NewLimiter(rate.Limit(perSecond), burst),
+	}
 }
 
 const (
@@ -43,8 +49,10 @@ func (l *Limiter) Wait(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = max(0, min(patience, time.Until(deadline)))
 	}
+
 	asking, cancel := context.WithTimeout(ctx, reserveTimeout)
 	defer cancel()
+
 	wait, err := l.reserve(asking, l.perSecond, l.burst, patience)
 
 	switch {
@@ -55,6 +63,7 @@ func (l *Limiter) Wait(ctx context.Context) error {
 	case err != nil:
 		return l.own.Wait(ctx)
 	}
+
 	return sleep(ctx, wait)
 }
 
@@ -62,8 +71,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
+
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// TestLimiter waits as long as the shared allowance says, gives up when that is too long, and keeps to the rate by itself while the
-// allowance cannot be asked.
+// TestLimiter waits as long as the shared allowance says, gives up when that is too long, and keeps to the rate by
+// itself while the allowance cannot be asked.
 func TestLimiter(t *testing.T) {
 	t.Parallel()
 
@@ -42,6 +42,7 @@ func TestLimiter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if took := time.Since(began); took < 190*time.Millisecond {
 		t.Errorf("%d requests went within %s without the shared allowance", perSecond+2, took)
 	}

@@ -29,7 +29,9 @@ import (
 // oneToken is a store with a token that has to be renewed.
 type oneToken struct{ token oauth2.Token }
 
-func (s oneToken) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (oauth2.Token, error) {
+func (s oneToken) UpdateToken(
+	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
+) (oauth2.Token, error) {
 	_, err := fn(ctx, s.token)
 	return s.token, err
 }
@@ -47,18 +49,23 @@ var calls = map[string]func(ctx context.Context, url string) error{
 		return err
 	},
 	"toncenter, a broadcast": func(ctx context.Context, url string) error {
-		_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Broadcast(ctx, []byte("planted"))
+		_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Broadcast(
+			ctx, []byte("planted"),
+		)
 		return err
 	},
 	"fragment": func(ctx context.Context, url string) error {
 		shop := fragment.New(fragment.Options{
-			URL: url, Cookies: fragment.Cookies{"stel_ssid": "planted"}, RequestsPerSecond: 1e6, Wallet: fragment.Account{Address: ton.Address{}},
+			URL: url, Cookies: fragment.Cookies{"stel_ssid": "planted"}, RequestsPerSecond: 1e6,
+			Wallet: fragment.Account{Address: ton.Address{}},
 		})
 		_, err := shop.Price(ctx, 50)
 		return err
 	},
 	"yandex": func(ctx context.Context, url string) error {
-		_, err := yandex.New(yandex.Options{APIURL: url, Root: "disk:/", Tokens: accessToken("planted")}).Open(ctx, "/file", 0)
+		_, err := yandex.New(yandex.Options{
+			APIURL: url, Root: "disk:/", Tokens: accessToken("planted"),
+		}).Open(ctx, "/file", 0)
 		return err
 	},
 	"yandex, a token": func(ctx context.Context, url string) error {
@@ -69,7 +76,8 @@ var calls = map[string]func(ctx context.Context, url string) error{
 	},
 	"telegram": func(ctx context.Context, url string) error {
 		bot, err := telegram.New(telegram.Options{
-			Token: "1000000:planted-planted-planted-planted-pla", APIURL: url, RequestsPerSecond: 1e6, ConnectTimeout: time.Minute,
+			Token: "1000000:planted-planted-planted-planted-pla", APIURL: url, RequestsPerSecond: 1e6,
+			ConnectTimeout: time.Minute,
 		})
 		if err != nil {
 			return err
@@ -78,12 +86,15 @@ var calls = map[string]func(ctx context.Context, url string) error{
 		return err
 	},
 	"qbittorrent": func(ctx context.Context, url string) error {
-		_, err := qbittorrent.New(qbittorrent.Options{URL: url, Username: "admin", Password: "planted", ActiveCategory: "a"}).List(ctx)
+		_, err := qbittorrent.New(qbittorrent.Options{
+			URL: url, Username: "admin", Password: "planted", ActiveCategory: "a",
+		}).List(ctx)
 		return err
 	},
 }
 
-// TestSecretsFollowNoRedirect answers each client with a redirect that keeps method and body: whoever is named there is asked nothing.
+// TestSecretsFollowNoRedirect answers each client with a redirect that keeps method and body: whoever is named there is
+// asked nothing.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	t.Parallel()
 
@@ -96,6 +107,7 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 				_, _ = w.Write([]byte(`{}`))
 			}))
 			defer elsewhere.Close()
+
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
@@ -121,6 +133,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		code  fault.Code
 		retry bool
 	}
+
 	wants := map[string]want{
 		"toncenter":              {fault.ChainProtocol, true},
 		"toncenter, a broadcast": {fault.ChainProtocol, true},
@@ -130,6 +143,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		"telegram":               {fault.TelegramUnavailable, true},
 		"qbittorrent":            {fault.ProviderUnavailable, true},
 	}
+
 	for name, ask := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,6 +154,7 @@ func TestAnswersAreBounded(t *testing.T) {
 					_, _ = w.Write([]byte("Ok."))
 					return
 				}
+
 				piece := []byte(`[{"name":"` + strings.Repeat("a", 1<<20))
 				for {
 					n, err := w.Write(piece)

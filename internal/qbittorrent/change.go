@@ -20,8 +20,8 @@ type NewTorrent struct {
 	SavePath string // in qBittorrent's file system
 }
 
-// Add hands a torrent over, into the active category. PROVIDER_REJECTED when qBittorrent has it already, cannot read it, or
-// has not finished its own start: it does not say which.
+// Add hands a torrent over, into the active category. PROVIDER_REJECTED when qBittorrent has it already, cannot read
+// it, or has not finished its own start: it does not say which.
 func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	// Nothing is left to qBittorrent's own settings: neither where the files go, nor when it is removed.
 	options := func() map[string]string {
@@ -31,6 +31,7 @@ func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 			"ratioLimit": "-1", "seedingTimeLimit": "-1", "inactiveSeedingTimeLimit": "-1",
 		}
 	}
+
 	return c.call(ctx, func() (err error) {
 		var answer *qbt.TorrentAddResponse
 		if n.File != nil {
@@ -45,20 +46,24 @@ func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	})
 }
 
-// Adopt gives a torrent of ours one more tag, lets it go on, and makes it active again. What was done long ago may have lost its
-// files, which qBittorrent does not notice by itself: they are looked at anew, and what is gone is downloaded again.
+// Adopt gives a torrent of ours one more tag, lets it go on, and makes it active again. What was done long ago may have
+// lost its files, which qBittorrent does not notice by itself: they are looked at anew, and what is gone is downloaded
+// again.
 func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 	if !c.Ours(t) {
 		return foreign()
 	}
+
 	old := t.State == Lost || t.State == Complete && t.Category == c.o.DoneCategory
 	err := c.call(ctx, func() error { return c.qbt.AddTagsCtx(ctx, []string{t.ID}, tag) })
 	if err == nil && (old || t.State != Complete && t.State != Active) {
 		err = c.Resume(ctx, t)
 	}
+
 	if err == nil && old { // before anybody watches it, and again when this is done twice
 		err = c.recheck(ctx, t)
 	}
+
 	if err == nil {
 		err = c.Activate(ctx, t)
 	}
@@ -66,13 +71,14 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 }
 
 const (
-	refresh     = 5 * time.Second // qBittorrent shows a change within 1.5 s, unless its administrator wants to see it later
+	// qBittorrent shows a change within 1.5 s, unless its administrator wants to see it later
+	refresh     = 5 * time.Second
 	refreshLook = 200 * time.Millisecond
 )
 
-// recheck lets qBittorrent look at a torrent's files anew. Until its next refresh it shows the state from before, by which a watcher
-// would take a torrent without files for complete: recheck returns when another state shows, or when refresh is over, after which
-// what is complete is so.
+// recheck lets qBittorrent look at a torrent's files anew. Until its next refresh it shows the state from before, by
+// which a watcher would take a torrent without files for complete: recheck returns when another state shows, or when
+// refresh is over, after which what is complete is so.
 func (c *Client) recheck(ctx context.Context, t Torrent) error {
 	if err := c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) }); err != nil {
 		return err
@@ -85,7 +91,9 @@ func (c *Client) recheck(ctx context.Context, t Torrent) error {
 		case <-time.After(refreshLook):
 		}
 
-		listed, err := c.torrents(ctx, qbt.TorrentFilterOptions{Hashes: []string{t.ID}}, func(found Torrent) bool { return found.ID == t.ID })
+		listed, err := c.torrents(
+			ctx, qbt.TorrentFilterOptions{Hashes: []string{t.ID}}, func(found Torrent) bool { return found.ID == t.ID },
+		)
 		if err != nil {
 			return err
 		}
@@ -93,6 +101,7 @@ func (c *Client) recheck(ctx context.Context, t Torrent) error {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -134,13 +143,16 @@ func (c *Client) setCategory(ctx context.Context, ids []string, category string)
 	if len(ids) == 0 {
 		return nil
 	}
+
 	set := func() error {
 		return c.call(ctx, func() error { return c.qbt.SetCategoryCtx(ctx, ids, category) })
 	}
+
 	err := set()
 	if fault.CodeOf(err) != fault.ProviderRejected {
 		return err
 	}
+
 	made := c.call(ctx, func() error { return c.qbt.CreateCategoryCtx(ctx, category, "") })
 	if made != nil && fault.CodeOf(made) != fault.ProviderRejected { // it may be there by now
 		return made
@@ -165,6 +177,7 @@ func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 		if err != nil {
 			return err
 		}
+
 		ours := c.ids(tagged)
 		if len(ours) == len(tagged) {
 			unused = append(unused, tag)
@@ -177,6 +190,7 @@ func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 			return err
 		}
 	}
+
 	if len(unused) == 0 {
 		return nil
 	}
@@ -223,19 +237,23 @@ type freeSpace struct {
 func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	c.space.mutex.Lock()
 	defer c.space.mutex.Unlock()
+
 	err := c.call(ctx, func() error {
 		data, raw, err := c.qbt.SyncMainDataCtxWithRaw(ctx, c.space.rid)
 		if err != nil {
 			return err
 		}
+
 		server, _ := raw["server_state"].(map[string]any)
 		if free, told := server["free_space_on_disk"].(float64); told {
 			c.space.bytes = int64(free)
 		} else if data.FullUpdate {
 			return errors.New("the free space is not told")
 		}
+
 		c.space.rid = data.Rid
 		return nil
 	})
+
 	return c.space.bytes, err
 }

@@ -1,8 +1,8 @@
 // Package qbittorrent is the service's window on qBittorrent: its own two categories, active and done, and nothing
 // beside them. It never retries on its own, because Temporal counts the tries; the one exception is a session that
 // qBittorrent has forgotten, which is renewed once. Its errors hold no link, name or path. A call that its caller
-// cancelled returns context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE, PROVIDER_UNAUTHORIZED
-// (both may be tried again) or PROVIDER_REJECTED.
+// cancelled returns context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE,
+// PROVIDER_UNAUTHORIZED (both may be tried again) or PROVIDER_REJECTED.
 package qbittorrent
 
 import (
@@ -60,6 +60,7 @@ func New(o Options) *Client {
 		},
 		login: newLogin(),
 	}
+
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
 	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes its time
@@ -93,11 +94,13 @@ func torrentOf(t qbt.Torrent) Torrent {
 		State: stateOf(t), Shown: string(t.State), Progress: t.Progress, Size: max(t.Size, 0), Speed: max(t.DlSpeed, 0),
 		ContentPath: t.ContentPath,
 	}
+
 	for tag := range strings.SplitSeq(t.Tags, ",") {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			torrent.Tags = append(torrent.Tags, tag)
 		}
 	}
+
 	if t.ETA >= 0 && t.ETA < unknownETA {
 		torrent.ETA = &t.ETA
 	}
@@ -123,12 +126,15 @@ func (c *Client) Tags(ctx context.Context) (tags []string, err error) {
 }
 
 // torrents asks for torrents and keeps those that are meant: what a version does not know of a filter it ignores.
-func (c *Client) torrents(ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool) (found []Torrent, err error) {
+func (c *Client) torrents(
+	ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool,
+) (found []Torrent, err error) {
 	var listed []qbt.Torrent
 	err = c.call(ctx, func() (err error) {
 		listed, err = c.qbt.GetTorrentsCtx(ctx, filter)
 		return err
 	})
+
 	for _, t := range listed {
 		if torrent := torrentOf(t); meant(torrent) {
 			found = append(found, torrent)
@@ -137,29 +143,35 @@ func (c *Client) torrents(ctx context.Context, filter qbt.TorrentFilterOptions, 
 	return found, err
 }
 
-// Find looks for a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent keeps it
-// under one of them. nil: it is not there.
+// Find looks for a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent
+// keeps it under one of them. nil: it is not there.
 func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error) {
-	tagged, err := c.torrents(ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) && c.Ours(t) })
+	tagged, err := c.torrents(
+		ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) && c.Ours(t) },
+	)
 	if err != nil || len(tagged) > 0 {
 		return first(tagged), err
 	}
 	return c.byID(ctx, v1, v2)
 }
 
-// FindContent looks for a torrent with an infohash, under whatever id qBittorrent keeps it: a hybrid one that is known by
-// its other hash is found in our categories only. nil: it is not there.
+// FindContent looks for a torrent with an infohash, under whatever id qBittorrent keeps it: a hybrid one that is known
+// by its other hash is found in our categories only. nil: it is not there.
 func (c *Client) FindContent(ctx context.Context, v1, v2 string) (*Torrent, error) {
 	found, err := c.byID(ctx, v1, v2)
 	if found != nil || err != nil {
 		return found, err
 	}
+
 	for _, category := range []string{c.o.ActiveCategory, c.o.DoneCategory} {
-		listed, err := c.torrents(ctx, qbt.TorrentFilterOptions{Category: category}, func(t Torrent) bool { return t.is(v1, v2) })
+		listed, err := c.torrents(
+			ctx, qbt.TorrentFilterOptions{Category: category}, func(t Torrent) bool { return t.is(v1, v2) },
+		)
 		if err != nil || len(listed) > 0 {
 			return first(listed), err
 		}
 	}
+
 	return nil, nil
 }
 
@@ -168,13 +180,18 @@ func (c *Client) byID(ctx context.Context, v1, v2 string) (*Torrent, error) {
 	if v2 != "" {
 		ids = append(ids, v2[:idLength])
 	}
+
 	if v1 != "" {
 		ids = append(ids, v1)
 	}
+
 	if len(ids) == 0 { // no ids would mean all torrents
 		return nil, nil
 	}
-	found, err := c.torrents(ctx, qbt.TorrentFilterOptions{Hashes: ids}, func(t Torrent) bool { return slices.Contains(ids, t.ID) })
+
+	found, err := c.torrents(
+		ctx, qbt.TorrentFilterOptions{Hashes: ids}, func(t Torrent) bool { return slices.Contains(ids, t.ID) },
+	)
 	return first(found), err
 }
 

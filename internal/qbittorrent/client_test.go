@@ -61,7 +61,8 @@ func standIn(t *testing.T, o torrentsim.QBittorrentOptions) (*torrentsim.QBittor
 	return q, server.URL
 }
 
-// each runs a test against the stand-in in each version that it plays, and against the real program where it is installed.
+// each runs a test against the stand-in in each version that it plays, and against the real program where it is
+// installed.
 func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebSeed)) {
 	t.Helper()
 	t.Parallel()
@@ -69,6 +70,7 @@ func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebS
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = seed.Close() })
 	for _, version := range []string{"4.5.2", "5.0.4", "5.2.0"} {
 		t.Run(version, func(t *testing.T) {
@@ -76,22 +78,26 @@ func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebS
 			test(t, New(options(url)), seed)
 		})
 	}
+
 	t.Run("real", func(t *testing.T) {
 		c, _ := realClient(t)
 		test(t, c, seed)
 	})
 }
 
-// realClient gives a client of the real program, with categories of the test's own, and the folder of what is downloaded.
+// realClient gives a client of the real program, with categories of the test's own, and the folder of what is
+// downloaded.
 func realClient(t *testing.T) (c *Client, downloads string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs qBittorrent")
 	}
+
 	q, err := realServer()
 	if err != nil {
 		t.Skip(err)
 	}
+
 	o := options(q.URL)
 	o.Username, o.Password = q.Username, q.Password
 	o.ActiveCategory, o.DoneCategory = t.Name()[:8]+"-active", t.Name()[:8]+"-done"
@@ -100,7 +106,9 @@ func realClient(t *testing.T) (c *Client, downloads string) {
 
 func made(t *testing.T, seed *torrentsim.WebSeed, kind torrentsim.TorrentKind) *torrentsim.SeededTorrent {
 	t.Helper()
-	torrent, err := seed.Add(torrentsim.TorrentSpec{Name: strings.NewReplacer("/", "-", ".", "-").Replace(t.Name()) + ".bin", Size: 100_000, Kind: kind})
+	torrent, err := seed.Add(torrentsim.TorrentSpec{
+		Name: strings.NewReplacer("/", "-", ".", "-").Replace(t.Name()) + ".bin", Size: 100_000, Kind: kind,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,23 +162,30 @@ func TestLife(t *testing.T) {
 		if err != nil || !strings.HasPrefix(version, "v") {
 			t.Fatal(version, err)
 		}
+
 		base, err := c.DefaultSavePath(ctx)
 		if err != nil || base == "" {
 			t.Fatal(base, err)
 		}
+
 		for range 2 {
 			if free, err := c.FreeSpace(ctx); err != nil || free == 0 {
 				t.Fatal(free, err)
 			}
 		}
+
 		file, path := content.File, base+"/job-1"
 		must(t, c.Add(ctx, NewTorrent{File: file, Tag: "job-1", SavePath: path}))
 		wantCode(t, c.Add(ctx, NewTorrent{File: file, Tag: "job-2", SavePath: path}), fault.ProviderRejected, false)
-		wantCode(t, c.Add(ctx, NewTorrent{File: []byte("not a torrent"), Tag: "job-2", SavePath: path}), fault.ProviderRejected, false)
+		wantCode(
+			t, c.Add(ctx, NewTorrent{File: []byte("not a torrent"), Tag: "job-2", SavePath: path}), fault.ProviderRejected,
+			false,
+		)
 		done := await(t, c, "job-1", "complete", is(Complete))
 		if done.ContentPath != path+"/"+content.Name || done.V1 != content.InfohashV1 || done.Category != c.o.ActiveCategory || done.Size != content.Size || done.Progress != 1 {
 			t.Errorf("%+v", done)
 		}
+
 		listed, err := c.List(ctx)
 		if err != nil || len(listed) != 1 || !listed[0].HasTag("job-1") || listed[0].HasTag("job-2") || !c.Ours(listed[0]) {
 			t.Errorf("%+v, %v", listed, err)
@@ -181,30 +196,35 @@ func TestLife(t *testing.T) {
 		if listed, err = c.List(ctx); err != nil || len(listed) != 0 {
 			t.Errorf("%+v, %v", listed, err)
 		}
+
 		found, err := c.FindContent(ctx, content.InfohashV1, "")
 		if err != nil || found == nil || found.Category != c.o.DoneCategory {
 			t.Fatalf("%+v, %v", found, err)
 		}
+
 		must(t, c.Adopt(ctx, *found, "job-2"))
 		if found, err = c.Find(ctx, "job-2", "", ""); err != nil || found == nil || !found.HasTag("job-1") || found.Category != c.o.ActiveCategory {
 			t.Fatalf("%+v, %v", found, err)
 		}
+
 		must(t, c.Resume(ctx, *found))
 		must(t, c.DeleteTags(ctx, "job-2", "job-77"))
 		if again, err := c.Find(ctx, "job-2", "", ""); err != nil || again != nil {
 			t.Errorf("%+v, %v", again, err)
 		}
+
 		must(t, c.Delete(ctx, *found, false))
 		must(t, c.Delete(ctx, *found, false)) // once more: it is gone, as wanted
 		if gone, err := c.FindContent(ctx, content.InfohashV1, content.InfohashV2); err != nil || gone != nil {
 			t.Errorf("%+v, %v", gone, err)
 		}
+
 		must(t, c.DeleteTags(ctx, "job-1"))
 	})
 }
 
-// TestFilesGone adopts a torrent whose files somebody has deleted, of which qBittorrent knows nothing: it does not show the torrent as
-// complete any more once it is adopted.
+// TestFilesGone adopts a torrent whose files somebody has deleted, of which qBittorrent knows nothing: it does not show
+// the torrent as complete any more once it is adopted.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	adopt := func(t *testing.T, c *Client, done Torrent, lose func()) {
@@ -217,6 +237,7 @@ func TestFilesGone(t *testing.T) {
 		if err != nil || found == nil || found.State != Complete {
 			t.Fatalf("%+v, %v", found, err)
 		}
+
 		must(t, c.Adopt(t.Context(), *found, "job-72"))
 		if found, err = c.Find(t.Context(), "job-72", "", ""); err != nil || found == nil || found.State == Complete || !c.Active(*found) {
 			t.Errorf("adopted without its files: %+v, %v", found, err)
@@ -225,11 +246,24 @@ func TestFilesGone(t *testing.T) {
 
 	t.Run("stand-in", func(t *testing.T) {
 		t.Parallel()
-		q, url := standIn(t, torrentsim.QBittorrentOptions{Refresh: time.Second, Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
+		q, url := standIn(
+			t, torrentsim.QBittorrentOptions{Refresh: time.Second, Plan: torrentsim.TorrentPlan{Duration: time.Hour}},
+		)
+
 		c, whole, gone := New(options(url)), 1.0, true
-		must(t, c.Add(t.Context(), NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("a", 40), Tag: "job-71", SavePath: "/books/job-1"}))
+		must(
+			t,
+			c.Add(
+				t.Context(),
+				NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("a", 40), Tag: "job-71", SavePath: "/books/job-1"},
+			),
+		)
+
 		must(t, q.Change("job-71", torrentsim.TorrentChange{Progress: &whole}))
-		adopt(t, c, await(t, c, "job-71", "complete", is(Complete)), func() { must(t, q.Change("job-71", torrentsim.TorrentChange{Gone: &gone})) })
+		adopt(
+			t, c, await(t, c, "job-71", "complete", is(Complete)),
+			func() { must(t, q.Change("job-71", torrentsim.TorrentChange{Gone: &gone})) },
+		)
 	})
 
 	t.Run("real", func(t *testing.T) {
@@ -249,6 +283,7 @@ func TestFilesGone(t *testing.T) {
 		if file, err := os.Stat(again.ContentPath); err != nil || file.Size() != content.Size {
 			t.Errorf("complete without its file: %v", err)
 		}
+
 		must(t, c.Delete(t.Context(), again, false))
 		must(t, c.DeleteTags(t.Context(), "job-71", "job-72"))
 	})
@@ -271,13 +306,16 @@ func TestHashes(t *testing.T) {
 					t.Errorf("by %v: %+v, %v", hashes, found, err)
 				}
 			}
+
 			found, err := c.Find(ctx, "job-none", "", content.InfohashV2)
 			if err != nil || found == nil {
 				t.Fatalf("%+v, %v", found, err)
 			}
+
 			must(t, c.Delete(ctx, *found, false))
 			must(t, c.DeleteTags(ctx, tag))
 		}
+
 		if found, err := c.Find(ctx, "job-none", "", ""); err != nil || found != nil {
 			t.Errorf("found %+v, %v, by nothing", found, err)
 		}
@@ -287,7 +325,13 @@ func TestHashes(t *testing.T) {
 // TestMagnet follows a link whose torrent shows a second hash with its metadata.
 func TestMagnet(t *testing.T) {
 	t.Parallel()
-	q, url := standIn(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Hour, Duration: torrentsim.Never, Hybrid: true}})
+	q, url := standIn(
+		t,
+		torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{
+			Meta: time.Hour, Duration: torrentsim.Never, Hybrid: true,
+		}},
+	)
+
 	c, ctx := New(options(url)), t.Context()
 	hash := strings.Repeat("ab", 20)
 	must(t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + hash, Tag: "job-1", SavePath: "/b"}))
@@ -297,7 +341,11 @@ func TestMagnet(t *testing.T) {
 	if before.ID == after.ID || after.V1 != hash || after.V2 == "" {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	wantCode(t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + hash, Tag: "job-2", SavePath: "/b"}), fault.ProviderRejected, false)
+
+	wantCode(
+		t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + hash, Tag: "job-2", SavePath: "/b"}),
+		fault.ProviderRejected, false,
+	)
 	if found, err := c.FindContent(ctx, hash, ""); err != nil || found == nil || found.ID != after.ID {
 		t.Errorf("%+v, %v", found, err)
 	}
@@ -309,7 +357,9 @@ func TestOnlyOurs(t *testing.T) {
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	c, ctx := New(options(url)), t.Context()
 	hash := strings.Repeat("ab", 20)
-	must(t, q.Put(torrentsim.Torrent{InfohashV1: hash, Name: "private", Size: 5, Tags: []string{"job-1"}, Category: "films"}))
+	must(
+		t, q.Put(torrentsim.Torrent{InfohashV1: hash, Name: "private", Size: 5, Tags: []string{"job-1"}, Category: "films"}),
+	)
 	theirs, err := c.Find(ctx, "job-1", hash, "")
 	must(t, err)
 	if theirs == nil || c.Ours(*theirs) {
@@ -318,6 +368,7 @@ func TestOnlyOurs(t *testing.T) {
 	if found, err := c.Find(ctx, "job-1", "", ""); err != nil || found != nil { // another installation's job 1
 		t.Errorf("%+v, %v", found, err)
 	}
+
 	must(t, c.DeleteTags(ctx, "job-1"))
 	for name, err := range map[string]error{
 		"adopt": c.Adopt(ctx, *theirs, "job-2"), "resume": c.Resume(ctx, *theirs), "delete": c.Delete(ctx, *theirs, false),
@@ -326,18 +377,22 @@ func TestOnlyOurs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	must(t, c.Stop(ctx, []Torrent{*theirs}))
 	must(t, c.Finish(ctx, []Torrent{*theirs}))
 	must(t, c.Activate(ctx, *theirs))
 	if got := q.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 || len(q.Deletions()) > 0 {
 		t.Errorf("%+v", got)
 	}
+
 	listed, err := c.List(ctx)
 	if err != nil || len(listed) > 0 {
 		t.Errorf("%+v, %v", listed, err)
 	}
 
-	must(t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("cd", 20), Tag: "job-1", SavePath: "/b"}))
+	must(
+		t, c.Add(ctx, NewTorrent{Magnet: "magnet:?xt=urn:btih:" + strings.Repeat("cd", 20), Tag: "job-1", SavePath: "/b"}),
+	)
 	must(t, c.DeleteTags(ctx, "job-1", "job-2"))
 	if got := q.Torrents(); len(got) != 2 || len(got[0].Tags) != 1 || len(got[1].Tags) != 0 || len(q.Tags()) != 1 {
 		t.Errorf("%+v, tags %v", got, q.Tags())
@@ -361,6 +416,7 @@ func TestWrongPassword(t *testing.T) {
 		}
 		return n
 	}
+
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -368,6 +424,7 @@ func TestWrongPassword(t *testing.T) {
 			wantCode(t, err, fault.ProviderUnauthorized, true)
 		})
 	}
+
 	all.Wait()
 	for i, pause := range []time.Duration{0, 30 * time.Second, 31 * time.Second, 9 * time.Minute, time.Minute, 23 * time.Hour, 2 * time.Hour} {
 		now = now.Add(pause)
@@ -377,6 +434,7 @@ func TestWrongPassword(t *testing.T) {
 			t.Errorf("after %d pauses: %d logins, want %d", i, logins(), want)
 		}
 	}
+
 	if _, err := New(options(url)).List(t.Context()); err != nil {
 		t.Errorf("others are shut out too: %v", err)
 	}
@@ -391,9 +449,12 @@ func TestSessionForgotten(t *testing.T) {
 		if _, err := c.List(ctx); err != nil || c.Sessions() != int64(restarts+1) {
 			t.Errorf("after %d restarts: %v, %d sessions", restarts, err, c.Sessions())
 		}
-		must(t, c.Add(ctx, NewTorrent{Magnet: fmt.Sprintf("magnet:?xt=urn:btih:%040d", restarts), Tag: "job-1", SavePath: "/b"}))
+		must(
+			t, c.Add(ctx, NewTorrent{Magnet: fmt.Sprintf("magnet:?xt=urn:btih:%040d", restarts), Tag: "job-1", SavePath: "/b"}),
+		)
 		must(t, q.Restart(0))
 	}
+
 	if got := len(q.Torrents()); got != 3 {
 		t.Errorf("%d torrents", got)
 	}
@@ -411,11 +472,13 @@ func TestOneSession(t *testing.T) {
 				}
 			})
 		}
+
 		all.Wait()
 		if got := c.Sessions(); got != sessions {
 			t.Errorf("%d sessions, want %d", got, sessions)
 		}
 	}
+
 	each(t, func(t *testing.T, c *Client, _ *torrentsim.WebSeed) { many(t, c, 1) })
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	c := New(options(url))
@@ -432,6 +495,7 @@ func TestFailures(t *testing.T) {
 	add := func(c *Client) error {
 		return c.Add(t.Context(), NewTorrent{Magnet: magnet, Tag: "job-1", SavePath: "/secret-path"})
 	}
+
 	for name, c := range map[string]struct {
 		fault sim.Fault
 		code  fault.Code
@@ -460,6 +524,7 @@ func TestFailures(t *testing.T) {
 			err := add(New(o))
 			wantCode(t, err, c.code, c.retry)
 			f := fault.As(err)
+
 			for _, secret := range []string{"secret", url, strings.Repeat("ab", 20), "adminadmin", "/api/v2"} {
 				if strings.Contains(fmt.Sprint(err, f.Cause), secret) {
 					t.Errorf("%q is told: %v, %v", secret, err, f.Cause)
@@ -467,19 +532,26 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("nobody there", func(t *testing.T) {
 		t.Parallel()
 		wantCode(t, add(New(options("http://127.0.0.1:1"))), fault.ProviderUnavailable, true)
 	})
 	t.Run("something else there", func(t *testing.T) {
 		t.Parallel()
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>Ok.") }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(
+				w, "<html>Ok.",
+			)
+		}))
 		defer server.Close()
+
 		_, err := New(options(server.URL)).List(t.Context())
 		if code := fault.CodeOf(err); code != fault.ProviderUnavailable && code != fault.ProviderUnauthorized {
 			t.Errorf("got %v", err)
 		}
 	})
+
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
 		q, url := standIn(t, torrentsim.QBittorrentOptions{})
@@ -490,6 +562,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+
 	t.Run("the answer is lost", func(t *testing.T) {
 		t.Parallel()
 		q, url := standIn(t, torrentsim.QBittorrentOptions{})
@@ -516,12 +589,14 @@ func TestStates(t *testing.T) {
 		Lost:     "missingFiles",
 		Unknown:  "unknown somethingNew",
 	}
+
 	for want, names := range meanings {
 		for name := range strings.FieldsSeq(names) {
 			torrent := qbt.Torrent{State: qbt.TorrentState(name), Progress: 1, ContentPath: "/a"}
 			if got := stateOf(torrent); got != want {
 				t.Errorf("%s means %s, want %s", name, got, want)
 			}
+
 			unfinished := []qbt.Torrent{torrent, torrent, torrent}
 			unfinished[0].Progress, unfinished[1].AmountLeft, unfinished[2].ContentPath = 0.999, 1, ""
 			for _, u := range unfinished {
@@ -531,6 +606,7 @@ func TestStates(t *testing.T) {
 			}
 		}
 	}
+
 	for eta, known := range map[int64]bool{8640000: false, -1: false, 0: true, 77: true} {
 		if got := torrentOf(qbt.Torrent{ETA: eta}).ETA; (got != nil) != known {
 			t.Errorf("ETA %d: %v", eta, got)

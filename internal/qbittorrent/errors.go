@@ -28,6 +28,7 @@ func asFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+
 	var status statusError
 	refusal := false
 	inner := err
@@ -38,6 +39,7 @@ func asFault(ctx context.Context, err error) error {
 		}
 		refusal = refusal || e == errLoginRefused || e == qbt.ErrBadCredentials || e == qbt.ErrIPBanned
 	})
+
 	cause := errors.New(links.ReplaceAllString(inner.Error(), "…"))
 	switch {
 	case refusal, status == http.StatusUnauthorized:
@@ -56,6 +58,7 @@ func walk(err error, visit func(error)) {
 	if err == nil {
 		return
 	}
+
 	visit(err)
 	switch wrapper := err.(type) {
 	case interface{ WrappedErrors() []error }:

@@ -27,13 +27,16 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.onLatency != nil {
 		defer func(began time.Time) { w.onLatency(r.Context(), path.Base(r.URL.Path), time.Since(began)) }(time.Now())
 	}
+
 	if strings.HasSuffix(r.URL.Path, "/auth/login") {
 		return w.login.try(r, w.next)
 	}
+
 	response, err := w.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
+
 	response = outbound.Bounded(response, maxAnswer)
 	if strings.HasSuffix(r.URL.Path, "/torrents/add") && response.StatusCode == http.StatusOK {
 		return addAnswer(response)
@@ -43,6 +46,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.login.forget(r)
 		return response, nil
 	}
+
 	if response.StatusCode >= 400 {
 		_ = response.Body.Close() // the status says all
 		return nil, statusError(response.StatusCode)
@@ -107,6 +111,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	case <-l.turn:
 		defer func() { l.turn <- struct{}{} }()
 	}
+
 	if session := l.session.Load(); session != nil { // somebody else was faster
 		again := *session
 		again.Body, again.Request = io.NopCloser(strings.NewReader(admission)), r
@@ -115,10 +120,12 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	if l.now().Before(l.closed) {
 		return nil, errLoginRefused
 	}
+
 	response, err := next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
+
 	text, err := readShort(response)
 	switch {
 	case err != nil:
@@ -130,6 +137,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	case response.StatusCode >= 400:
 		return nil, statusError(response.StatusCode)
 	}
+
 	l.refusals = 0
 	l.admitted.Add(1)
 	began := *response

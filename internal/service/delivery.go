@@ -60,21 +60,26 @@ func (c *Deliveries) CheckFile(file store.File) error {
 	default:
 		return nil
 	}
+
 	return refusal.WithField("file_id")
 }
 
 // Request asks for a file to be delivered to the user's chat. The same nonce again gives the job that is there and
 // created = false, whatever became of file and user meanwhile. A job that is recorded is not lost: if Temporal cannot
 // be reached now, the reconciler starts it.
-func (c *Deliveries) Request(ctx context.Context, user store.User, fileID int64, nonce, source string) (job store.Job, created bool, err error) {
+func (c *Deliveries) Request(
+	ctx context.Context, user store.User, fileID int64, nonce, source string,
+) (job store.Job, created bool, err error) {
 	key := DeliveryKey(user.ID, fileID, nonce)
 	job, err = c.Store.JobByKey(ctx, key)
 	if fault.CodeOf(err) == fault.DeliveryNotFound {
 		job, created, err = c.create(ctx, user, fileID, key, source)
 	}
+
 	if err != nil {
 		return store.Job{}, false, err
 	}
+
 	if job.WorkflowStartedAt == nil && !lifecycle.Delivery.Terminal(job.State) {
 		if err := c.Start(ctx, job.ID, job.WorkflowID(), job.UserID); err != nil {
 			c.Log.Warn("delivery is recorded, its workflow will be started later", "job", job.ID, "error", err)
@@ -84,11 +89,14 @@ func (c *Deliveries) Request(ctx context.Context, user store.User, fileID int64,
 }
 
 // create records a new job, unless the file, the user or the rules are against it.
-func (c *Deliveries) create(ctx context.Context, user store.User, fileID int64, key, source string) (store.Job, bool, error) {
+func (c *Deliveries) create(
+	ctx context.Context, user store.User, fileID int64, key, source string,
+) (store.Job, bool, error) {
 	file, err := c.Store.FileByID(ctx, fileID)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.FileNotFound {
 		err = refusal.WithField("file_id")
 	}
+
 	if err != nil {
 		return store.Job{}, false, err
 	}
@@ -98,16 +106,19 @@ func (c *Deliveries) create(ctx context.Context, user store.User, fileID int64, 
 	if user.TelegramID == nil {
 		return store.Job{}, false, fault.New(fault.NoTelegramChat, "this user has no Telegram chat to deliver to")
 	}
+
 	job := store.Job{
 		IdempotencyKey: key, UserID: user.ID, UserStatus: user.Status,
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
+
 	rule, err := lifecycle.Delivery.Decide("", lifecycle.DeliveryRequest{
 		Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
 	}, job.Facts())
 	if err != nil {
 		return store.Job{}, false, err
 	}
+
 	job, created, err := c.Store.CreateJob(ctx, job, store.Event{Type: rule.Event, To: string(rule.To)})
 	if created && c.OnEnqueued != nil {
 		c.OnEnqueued(source)
@@ -133,6 +144,7 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
 		return temporalio.Unreachable(err)
 	}
+
 	return c.Store.MarkJobStarted(ctx, jobID)
 }
 
@@ -163,10 +175,12 @@ func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (
 	if err != nil {
 		return store.Job{}, err
 	}
+
 	request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Delivery.Decide(job.State, request, job.Facts()); err != nil {
 		return store.Job{}, err
 	}
+
 	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		// No workflow: it ended this moment, or was never started. The record tells which.
@@ -199,6 +213,7 @@ func (c *Deliveries) Stop(ctx context.Context, job store.Job) error {
 	if err != nil {
 		return temporalio.Unreachable(err)
 	}
+
 	return c.Store.RequestJobCancel(ctx, job.ID)
 }
 
@@ -211,7 +226,9 @@ func (c *Deliveries) Find(ctx context.Context, user store.User, jobID int64) (st
 	return job, err
 }
 
-func (c *Deliveries) cancelWithoutWorkflow(ctx context.Context, jobID int64, request lifecycle.DeliveryRequest) (store.Job, error) {
+func (c *Deliveries) cancelWithoutWorkflow(
+	ctx context.Context, jobID int64, request lifecycle.DeliveryRequest,
+) (store.Job, error) {
 	return c.Store.ChangeJob(ctx, jobID, func(walk *store.JobWalk) error {
 		walk.Row.LastError = string(fault.CancelledByUser)
 		return walk.Take(store.JobStep{Action: request.Action, Roles: request.Roles})
@@ -224,7 +241,8 @@ type DeliveryLimits struct {
 	JobTimeout time.Duration // in workers' hands, over all attempts
 }
 
-// Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has paused it.
+// Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has
+// paused it.
 func (l DeliveryLimits) Deadline(job store.Job) *time.Time {
 	var at time.Time
 	switch {
@@ -239,6 +257,7 @@ func (l DeliveryLimits) Deadline(job store.Job) *time.Time {
 	default:
 		at = job.UpdatedAt.Add(l.TTL)
 	}
+
 	at = at.UTC()
 	return &at
 }

@@ -19,16 +19,18 @@ import (
 // lossesPage is how many silent jobs are read at a time.
 const lossesPage = 1000
 
-// reportLosses reports the workers that were lost with a delivery, although no other worker has taken it yet. A row whose
-// heartbeat is older than its time-out is only suspicious: Temporal is asked about that one activity. Temporal alone begins
-// the next attempt, by the retry policy; what is written here is for people. The record counts the attempt once: whoever
-// comes first of this report and the next claim finds the job held, and the other finds it QUEUED or under another claim.
+// reportLosses reports the workers that were lost with a delivery, although no other worker has taken it yet. A row
+// whose heartbeat is older than its time-out is only suspicious: Temporal is asked about that one activity. Temporal
+// alone begins the next attempt, by the retry policy; what is written here is for people. The record counts the attempt
+// once: whoever comes first of this report and the next claim finds the job held, and the other finds it QUEUED or
+// under another claim.
 func (c *Deliveries) reportLosses(ctx context.Context) error {
 	for after := int64(0); ; {
 		page, err := c.Store.SilentJobs(ctx, c.Heartbeat, after, lossesPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
+
 		for _, job := range page {
 			temporalio.Progressed(ctx)
 			if err := c.reportLoss(ctx, job); err != nil {
@@ -52,20 +54,23 @@ func (c *Deliveries) reportLoss(ctx context.Context, job store.SilentJob) error 
 	if attempt == nil {
 		return nil
 	}
+
 	written, changed, err := c.Lose(ctx, job, c.Heartbeat, c.receiptIn(attempt), nextOf(attempt))
 	if err != nil || !changed {
 		return err
 	}
+
 	c.Log.Info("a lost worker was reported", "job", job.ID, "state", written.State, "attempt", written.Attempt)
 
-	if lifecycle.Delivery.Terminal(written.State) { // its workflow reads the end from the record, instead of waiting for a worker
+	// its workflow reads the end from the record, instead of waiting for a worker
+	if lifecycle.Delivery.Terminal(written.State) {
 		return c.End(ctx, job.WorkflowID())
 	}
 	return c.Tell(ctx, job.WorkflowID(), AttemptOf(written))
 }
 
-// abandonedAttempt finds the activity of a held job that no worker has, in Temporal's view: it waits for its next attempt,
-// or for an operator who has paused it. nil: there is none.
+// abandonedAttempt finds the activity of a held job that no worker has, in Temporal's view: it waits for its next
+// attempt, or for an operator who has paused it. nil: there is none.
 func abandonedAttempt(pending []*workflowpb.PendingActivityInfo) *workflowpb.PendingActivityInfo {
 	for _, activity := range pending {
 		switch activity.State {

@@ -19,8 +19,8 @@ func (s DeliverySteps) Do(action lifecycle.DeliveryAction, comment fault.Code) e
 	return s.Take(store.JobStep{Action: action, Comment: string(comment)})
 }
 
-// Requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after it begins,
-// nil where nobody knows.
+// Requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after
+// it begins, nil where nobody knows.
 func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time) error {
 	if err := s.Do(lifecycle.DeliveryActionRequeue, code); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time
 	return nil
 }
 
-// HandOver puts the job back without counting the try. An operator who caused that is the reason. Once the last bytes were let
-// go it is too late for that.
+// HandOver puts the job back without counting the try. An operator who caused that is the reason. Once the last bytes
+// were let go it is too late for that.
 func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 	if s.Row.AckPendingAt != nil {
 		return UnknownOutcome()
@@ -39,6 +39,7 @@ func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 	if err := s.Do(lifecycle.DeliveryActionHandOver, reason); err != nil {
 		return err
 	}
+
 	s.Row.Busy += max(0, s.Row.HeartbeatAt.Sub(*s.Row.ClaimedAt))
 	s.Row.NextAttemptAt = next
 	if reason != "" {
@@ -47,8 +48,8 @@ func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 	return nil
 }
 
-// TakeOver puts a job back that the attempt before still holds. Where Temporal counts from the beginning an operator has reset the
-// activity or the workflow, and the attempt was not lost.
+// TakeOver puts a job back that the attempt before still holds. Where Temporal counts from the beginning an operator
+// has reset the activity or the workflow, and the attempt was not lost.
 func (s DeliverySteps) TakeOver(reset bool) error {
 	if reset {
 		return s.HandOver(fault.ResetByOperator, nil)
@@ -75,7 +76,8 @@ func isOperators(reason fault.Code) bool {
 	return reason == fault.PausedByOperator || reason == fault.ResetByOperator
 }
 
-// SettleLost decides about a job whose worker was lost after the last bytes were let go: only a receipt proves a delivery. 0: none.
+// SettleLost decides about a job whose worker was lost after the last bytes were let go: only a receipt proves a
+// delivery. 0: none.
 func (s DeliverySteps) SettleLost(receipt int64) error {
 	if receipt == 0 {
 		return UnknownOutcome()
@@ -103,15 +105,18 @@ func (s DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code
 	if s.Row.AckPendingAt != nil {
 		action, reason = lifecycle.DeliveryActionFail, fault.OutcomeUnknown
 	}
+
 	held := s.Row.State != lifecycle.DeliveryQueued
 	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and nobody took it again
 		if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil) != nil {
 			action, reason = lifecycle.DeliveryActionFail, fault.WorkerLost
 		}
 	}
+
 	if held && action == lifecycle.DeliveryActionFail {
 		s.endTry(reason, s.Row.Now)
 	}
+
 	s.Row.LastError = string(reason)
 	return s.Do(action, reason)
 }
@@ -143,8 +148,8 @@ func UnknownOutcome() *fault.Error {
 	return fault.New(fault.OutcomeUnknown, "the file was sent but no answer came: it may have arrived")
 }
 
-// Finish ends a live job other than by delivery, or as delivered when it is known to be. A job that has its end already keeps it: the
-// answer says which, so that a repeated or late call changes nothing.
+// Finish ends a live job other than by delivery, or as delivered when it is known to be. A job that has its end already
+// keeps it: the answer says which, so that a repeated or late call changes nothing.
 func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	ended := false
 	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *store.JobWalk) error {
@@ -168,10 +173,13 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 	return lifecycle.DeliveryOutcome{State: job.State, Reason: fault.Code(job.LastError)}, nil
 }
 
-// Lose puts a job back into the queue whose worker was lost in this claim, or ends it where no attempt is left or the last bytes were
-// out. It takes the claim away, so that a worker that was only frozen can write and send nothing when it wakes. receipt is Telegram's,
-// as the last heartbeat had it (0: none); next is when the next attempt begins. A job whose heartbeat is younger than age is not lost.
-func (c *Deliveries) Lose(ctx context.Context, silent store.SilentJob, age time.Duration, receipt int64, next *time.Time) (job store.Job, changed bool, err error) {
+// Lose puts a job back into the queue whose worker was lost in this claim, or ends it where no attempt is left or the
+// last bytes were out. It takes the claim away, so that a worker that was only frozen can write and send nothing when
+// it wakes. receipt is Telegram's, as the last heartbeat had it (0: none); next is when the next attempt begins. A job
+// whose heartbeat is younger than age is not lost.
+func (c *Deliveries) Lose(
+	ctx context.Context, silent store.SilentJob, age time.Duration, receipt int64, next *time.Time,
+) (job store.Job, changed bool, err error) {
 	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *store.JobWalk) error {
 		job := walk.Row
 		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= age &&

@@ -60,10 +60,12 @@ type DownloadAsk struct {
 // MaxSource is how many characters the name of a source may have.
 const MaxSource = 100
 
-// Start asks for a download. What the same key has made before, or one for the same user, book and medium that is active, is given
-// instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached now, the reconciler starts it. Where there is no
-// qBittorrent it is PROVIDER_UNAVAILABLE.
-func (c *Downloads) Start(ctx context.Context, user store.User, ask DownloadAsk) (job store.Download, created bool, err error) {
+// Start asks for a download. What the same key has made before, or one for the same user, book and medium that is
+// active, is given instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached
+// now, the reconciler starts it. Where there is no qBittorrent it is PROVIDER_UNAVAILABLE.
+func (c *Downloads) Start(
+	ctx context.Context, user store.User, ask DownloadAsk,
+) (job store.Download, created bool, err error) {
 	origin, err := ask.check()
 	if err != nil {
 		return store.Download{}, false, err
@@ -71,22 +73,30 @@ func (c *Downloads) Start(ctx context.Context, user store.User, ask DownloadAsk)
 	if c.Off {
 		return store.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
 	}
+
 	wanted := store.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
 		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
 	}
-	rule, err := lifecycle.Download.Decide("", lifecycle.DownloadRequest{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}, wanted.Facts())
+
+	rule, err := lifecycle.Download.Decide(
+		"", lifecycle.DownloadRequest{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}},
+		wanted.Facts(),
+	)
 	if err != nil {
 		return store.Download{}, false, err
 	}
+
 	job, created, err = c.Store.CreateDownload(ctx, wanted, store.Event{Type: rule.Event, To: string(rule.To)})
 	if err != nil {
 		return store.Download{}, false, err
 	}
+
 	if created && c.OnStarted != nil {
 		c.OnStarted(job.MediaType)
 	}
+
 	if job.WorkflowStartedAt == nil && !lifecycle.Download.Terminal(job.State) {
 		if err := c.Launch(ctx, job); err != nil {
 			c.Log.Warn("download is recorded, its workflow will be started later", "download", job.ID, "error", err)
@@ -99,10 +109,15 @@ func (c *Downloads) Start(ctx context.Context, user store.User, ask DownloadAsk)
 func (a DownloadAsk) check() (torrent.Source, error) {
 	switch {
 	case !slices.Contains(store.MediaTypes, a.MediaType):
-		return torrent.Source{}, fault.New(fault.Validation, "media_type is one of %s", strings.Join(store.MediaTypes, ", ")).WithField("media_type")
+		return torrent.Source{}, fault.New(
+			fault.Validation, "media_type is one of %s", strings.Join(store.MediaTypes, ", "),
+		).WithField("media_type")
 	case utf8.RuneCountInString(a.Source) > MaxSource || strings.ContainsFunc(a.Source, unicode.IsControl):
-		return torrent.Source{}, fault.New(fault.Validation, "a source is one line of at most %d characters", MaxSource).WithField("source")
+		return torrent.Source{}, fault.New(
+			fault.Validation, "a source is one line of at most %d characters", MaxSource,
+		).WithField("source")
 	}
+
 	return torrent.ParseSource(a.SourceURL)
 }
 
@@ -136,23 +151,26 @@ func (c *Downloads) Restart(ctx context.Context, job store.Download) error {
 // launchPatience is how long Launch waits for the end of the workflow before.
 const launchPatience = 5 * time.Second
 
-// Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the same
-// user, book and medium, may be about to end: its id is waited for a little.
+// Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the
+// same user, book and medium, may be about to end: its id is waited for a little.
 func (c *Downloads) Launch(ctx context.Context, job store.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
+
 	for {
 		_, err := c.Temporal.ExecuteWorkflow(ctx, downloadStart(job), lifecycle.DownloadType, job.ID)
 		taken, isTaken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
 		if err != nil && !isTaken {
 			return temporalio.Unreachable(err)
 		}
+
 		driven := job.ID
 		if isTaken {
 			if driven, err = c.drivenBy(ctx, job.WorkflowID(), taken.RunId); err != nil {
 				return temporalio.Unreachable(err)
 			}
 		}
+
 		if driven == job.ID {
 			return c.Store.MarkDownloadStarted(ctx, job.ID)
 		}
@@ -174,16 +192,17 @@ func (c *Downloads) drivenBy(ctx context.Context, workflowID, runID string) (job
 	return jobID, cmp.Or(c.Payloads, converter.GetDefaultDataConverter()).FromPayloads(input, &jobID)
 }
 
-// Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs that
-// hold it. It answers with the job once that is confirmed. When that is not possible now it is PROVIDER_UNAVAILABLE, with the
-// reason's code in the details: the wish is recorded and tried until it is confirmed, the answer holds the job as it is.
-// When patience runs out before, the job in the answer is still active, with CancelRequestedAt set. A job that is over,
-// or ends otherwise meanwhile, is INVALID_TRANSITION.
+// Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs
+// that hold it. It answers with the job once that is confirmed. When that is not possible now it is
+// PROVIDER_UNAVAILABLE, with the reason's code in the details: the wish is recorded and tried until it is confirmed,
+// the answer holds the job as it is. When patience runs out before, the job in the answer is still active, with
+// CancelRequestedAt set. A job that is over, or ends otherwise meanwhile, is INVALID_TRANSITION.
 func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
 	job, err := c.Get(ctx, user, jobID)
 	if err != nil {
 		return store.Download{}, err
 	}
+
 	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Download.Decide(job.State, wanted, job.Facts()); err != nil {
 		return job, err
@@ -206,35 +225,42 @@ func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, ke
 			_, err := lifecycle.Download.Decide(job.State, wanted, job.Facts())
 			return true, err
 		case job.CancelError != "":
-			return true, fault.New(fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed").
+			return true, fault.New(
+				fault.ProviderUnavailable, "the torrent cannot be removed now: this is tried again until it is confirmed",
+			).
 				Retry().With("reason", job.CancelError)
 		default:
 			return false, nil
 		}
 	})
+
 	return job, err
 }
 
-// TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its history, so
-// one is enough. A workflow that was never started is started first.
+// TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its
+// history, so one is enough. A workflow that was never started is started first.
 func (c *Downloads) TellCancel(ctx context.Context, job store.Download) error {
 	if job.CancelToldAt != nil {
 		return nil
 	}
+
 	if job.WorkflowStartedAt == nil {
 		if err := c.Launch(ctx, job); err != nil {
 			return err
 		}
 	}
+
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID)
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone { // gone: it ends this moment, or the reconciler sees to it
+	// gone: it ends this moment, or the reconciler sees to it
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
 		return temporalio.Unreachable(err)
 	}
+
 	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
 }
 
-// Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears at once that the
-// download has begun.
+// Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears
+// at once that the download has begun.
 func (c *Downloads) Refresh(ctx context.Context, job store.Download) error {
 	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
 		return err
@@ -255,7 +281,8 @@ func (c *Downloads) Get(ctx context.Context, user store.User, jobID int64) (stor
 	return job, err
 }
 
-// List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0: all).
+// List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0:
+// all).
 func (c *Downloads) List(ctx context.Context, user store.User, f store.DownloadFilter) ([]store.Download, error) {
 	if !user.IsAdmin() {
 		f.UserID = user.ID

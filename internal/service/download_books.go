@@ -17,7 +17,8 @@ const (
 	MaxBookAuthor = 500
 )
 
-// CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request made.
+// CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request
+// made.
 func (c *Downloads) CreateBook(ctx context.Context, user store.User, title, author, key string) (store.Book, error) {
 	title, author = strings.TrimSpace(title), strings.TrimSpace(author)
 	switch {
@@ -26,8 +27,11 @@ func (c *Downloads) CreateBook(ctx context.Context, user store.User, title, auth
 	case title == "" || utf8.RuneCountInString(title) > MaxBookTitle:
 		return store.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxBookTitle).WithField("title")
 	case utf8.RuneCountInString(author) > MaxBookAuthor:
-		return store.Book{}, fault.New(fault.Validation, "an author's name has at most %d characters", MaxBookAuthor).WithField("author")
+		return store.Book{}, fault.New(
+			fault.Validation, "an author's name has at most %d characters", MaxBookAuthor,
+		).WithField("author")
 	}
+
 	return c.Store.CreateBook(ctx, title, author, store.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("book %q %q", title, author),
 	})
@@ -46,14 +50,20 @@ func (c *Downloads) Books(ctx context.Context, f store.BookFilter) ([]store.Book
 	return c.Store.Books(ctx, f)
 }
 
-// MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then. Administrators do this.
-func (c *Downloads) MarkMedium(ctx context.Context, user store.User, book int64, mediaType, status string) (store.Book, error) {
+// MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then.
+// Administrators do this.
+func (c *Downloads) MarkMedium(
+	ctx context.Context, user store.User, book int64, mediaType, status string,
+) (store.Book, error) {
 	switch {
 	case !user.IsAdmin():
 		return store.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")
 	case status != store.MediaDeleted && status != store.MediaMissing:
-		return store.Book{}, fault.New(fault.Validation, "a person marks a medium as deleted or as missing").WithField("status")
+		return store.Book{}, fault.New(
+			fault.Validation, "a person marks a medium as deleted or as missing",
+		).WithField("status")
 	}
+
 	if _, err := c.Store.ChangeMedium(ctx, store.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
 		return store.Book{}, err
 	}

@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Move writes a transition. A repeated or late call changes nothing: the answer is the job as the record has it. What completes
-// without having begun begins first; what completes for a book that is gone fails.
+// Move writes a transition. A repeated or late call changes nothing: the answer is the job as the record has it. What
+// completes without having begun begins first; what completes for a book that is gone fails.
 func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error) {
 	before := lifecycle.DownloadState("")
 	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *store.DownloadWalk) error {
@@ -17,8 +17,11 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (stor
 		return moveDownload(walk, move)
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
-		return c.Move(ctx, lifecycle.DownloadMove{JobID: move.JobID, Action: lifecycle.DownloadActionFail, Reason: fault.BookGone})
+		return c.Move(
+			ctx, lifecycle.DownloadMove{JobID: move.JobID, Action: lifecycle.DownloadActionFail, Reason: fault.BookGone},
+		)
 	}
+
 	if err != nil {
 		return store.Download{}, err
 	}
@@ -47,6 +50,7 @@ func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
 	if move.Action == lifecycle.DownloadActionCancel {
 		step.Actor = job.CancelRequestedBy
 	}
+
 	if err := walk.Take(step); err != nil {
 		return err
 	}
@@ -54,6 +58,7 @@ func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
 	if walk.Terminal() {
 		job.Speed, job.ETA, job.Attention = 0, nil, ""
 	}
+
 	switch job.State {
 	case lifecycle.DownloadCompleted:
 		job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
@@ -62,5 +67,6 @@ func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
 		job.FailureReason = &reason
 	case lifecycle.DownloadQueued, lifecycle.DownloadDownloading, lifecycle.DownloadCanceled:
 	}
+
 	return nil
 }

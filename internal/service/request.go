@@ -12,11 +12,11 @@ type keptAnswer[E any] interface {
 	Told() (E, error)
 }
 
-// once decides whether a request was made before: the record keeps the first answer under the key that its user gave, for 24 hours, in
-// the database transaction that does what is asked. A request without a key is its own.
+// once decides whether a request was made before: the record keeps the first answer under the key that its user gave,
+// for 24 hours, in the database transaction that does what is asked. A request without a key is its own.
 //
-// Three others know a request by the id that is made from its key, each for a moment in which there is no answer yet. None of them decides
-// after that:
+// Three others know a request by the id that is made from its key, each for a moment in which there is no answer yet.
+// None of them decides after that:
 //   - Temporal joins updates of one id within a run, so that a request that comes again while the first is under way waits for it.
 //   - A task's workflow hands its last answers to its next run, where Temporal does not know the ids any more.
 //   - The row of a task names the request of its last transition, for the one whose answer was lost as the workflow ended.

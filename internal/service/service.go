@@ -1,5 +1,6 @@
-// Package service is what the API, the bot, the operations and the activities ask of each workload: create, find, act, and
-// the start of its workflow. It decides by the tables of internal/lifecycle and drives workflows by their names alone.
+// Package service is what the API, the bot, the operations and the activities ask of each workload: create, find, act,
+// and the start of its workflow. It decides by the tables of internal/lifecycle and drives workflows by their names
+// alone.
 package service
 
 import (
@@ -22,7 +23,8 @@ func rolesOf(user store.User, owner int64) []lifecycle.Role {
 	return roles
 }
 
-// pollUntil looks again and again, with growing pauses, until look is done or has failed, patience is over, or ctx ends.
+// pollUntil looks again and again, with growing pauses, until look is done or has failed, patience is over, or ctx
+// ends.
 func pollUntil(ctx context.Context, patience time.Duration, look func() (done bool, err error)) error {
 	deadline := time.Now().Add(patience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {

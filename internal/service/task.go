@@ -63,15 +63,21 @@ func (c *Tasks) List(ctx context.Context, user store.User, f store.TaskFilter) (
 
 // Start starts a task's workflow; one that was started before is left alone.
 func (c *Tasks) Start(ctx context.Context, task store.Task) error {
-	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING)
+	return c.start(
+		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	)
 }
 
 // Restart starts a task's workflow anew from the record, whatever became of the one before: the record was set back.
 func (c *Tasks) Restart(ctx context.Context, task store.Task) error {
-	return c.start(ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
+	return c.start(
+		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
+	)
 }
 
-func (c *Tasks) start(ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy) error {
+func (c *Tasks) start(
+	ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy,
+) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
 		TaskQueue:                lifecycle.MainQueue,
@@ -83,17 +89,25 @@ func (c *Tasks) start(ctx context.Context, task store.Task, closed enumspb.Workf
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
 		return temporalio.Unreachable(err)
 	}
+
 	return c.Store.MarkTaskStarted(ctx, task.ID)
 }
 
 // End gives up a task whose workflow is gone, unless it has changed since it was read.
 func (c *Tasks) End(ctx context.Context, task store.Task, reason fault.Code) error {
-	ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason), Caller: lifecycle.TaskCaller{System: true}}
+	ask := lifecycle.TaskAsk{
+		Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason),
+		Caller: lifecycle.TaskCaller{System: true},
+	}
+
 	step, _, err := lifecycle.DecideTask(task.TaskSnapshot.Facts(nil), ask)
 	if err != nil {
 		return err
 	}
-	_, err = c.Store.WriteTask(ctx, TaskTransition(task.ID, task.TaskSnapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()))
+
+	_, err = c.Store.WriteTask(
+		ctx, TaskTransition(task.ID, task.TaskSnapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()),
+	)
 	return err
 }
 
@@ -109,7 +123,9 @@ func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
 // first answer, whatever has happened since: the record keeps it together with the transition.
-func (c *Tasks) act(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string) (store.Task, error) {
+func (c *Tasks) act(
+	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
+) (store.Task, error) {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return store.Task{}, err
 	}
@@ -123,25 +139,31 @@ func (c *Tasks) act(ctx context.Context, user store.User, taskID int64, action l
 // unkept are the refusals that may not be true for one who asks again.
 var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
 
-// decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost a
-// claim is told so by the record, at once.
-func (c *Tasks) decide(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (store.Task, error) {
+// decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost
+// a claim is told so by the record, at once.
+func (c *Tasks) decide(
+	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
+) (store.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
+
 	task, err := c.findFor(ctx, user, taskID, action)
 	if err != nil {
 		return store.Task{}, err
 	}
+
 	leave, waited, err := c.limiter.enter(ctx, taskID)
 	if err != nil {
 		return store.Task{}, temporalio.Unreachable(err)
 	}
 	defer leave()
+
 	if waited {
 		if task, err = c.findFor(ctx, user, taskID, action); err != nil {
 			return store.Task{}, err
 		}
 	}
+
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		view, err := c.update(ctx, task, action, in, id)
 		_, gone := errors.AsType[*serviceerror.NotFound](err)
@@ -164,6 +186,7 @@ func (c *Tasks) decide(ctx context.Context, user store.User, taskID int64, actio
 		case temporalio.Invalid(err):
 			return store.Task{}, temporalio.Unreachable(err)
 		}
+
 		select {
 		case <-ctx.Done():
 			return store.Task{}, temporalio.Unreachable(err)
@@ -173,7 +196,9 @@ func (c *Tasks) decide(ctx context.Context, user store.User, taskID int64, actio
 }
 
 // findFor finds the task of an action, unless the action is a claim that is lost already.
-func (c *Tasks) findFor(ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction) (store.Task, error) {
+func (c *Tasks) findFor(
+	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction,
+) (store.Task, error) {
 	task, err := c.Find(ctx, user, taskID)
 	if err == nil && action == lifecycle.TaskActionClaim {
 		err = task.TaskSnapshot.Facts(nil).LostClaim(user.ID)
@@ -182,9 +207,12 @@ func (c *Tasks) findFor(ctx context.Context, user store.User, taskID int64, acti
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Tasks) update(ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string) (view lifecycle.TaskView, err error) {
+func (c *Tasks) update(
+	ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
+) (view lifecycle.TaskView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
+
 	handle, err := c.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: task.WorkflowID(), UpdateID: id, UpdateName: string(action), Args: []any{in},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -192,21 +220,28 @@ func (c *Tasks) update(ctx context.Context, task store.Task, action lifecycle.Ta
 	if err != nil {
 		return view, err
 	}
+
 	err = handle.Get(ctx, &view)
 	return view, err
 }
 
 // withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
 // never started: then it is started now, and the action may be asked for again.
-func (c *Tasks) withoutWorkflow(ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
+func (c *Tasks) withoutWorkflow(
+	ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput,
+) error {
 	switch {
 	case lifecycle.Task.Terminal(task.State):
-		_, _, err := lifecycle.DecideTask(task.TaskSnapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)))
+		_, _, err := lifecycle.DecideTask(
+			task.TaskSnapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)),
+		)
 		return err
 	case task.WorkflowStartedAt == nil:
 		return c.Start(ctx, task)
 	default:
-		return fault.New(fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute").Retry()
+		return fault.New(
+			fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute",
+		).Retry()
 	}
 }
 
@@ -228,7 +263,9 @@ func viewerOf(user store.User) int64 {
 }
 
 // TaskTransition is what the record is to have after a step.
-func TaskTransition(taskID int64, state store.TaskSnapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time) store.TaskWrite {
+func TaskTransition(
+	taskID int64, state store.TaskSnapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
+) store.TaskWrite {
 	event := store.Event{Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment}
 	if !ask.Caller.System {
 		event.ActorID = &ask.Caller.ID
@@ -251,9 +288,11 @@ func taskAttributes(task store.Task) temporal.SearchAttributes {
 		temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(task.CreatorID, 10)),
 		temporalio.WorkspaceAttribute.ValueSet(strconv.FormatInt(task.WorkspaceID, 10)),
 	}
+
 	if task.AssigneeID != nil {
 		updates = append(updates, temporalio.AssigneeAttribute.ValueSet(strconv.FormatInt(*task.AssigneeID, 10)))
 	}
+
 	if task.DeadlineAt != nil {
 		updates = append(updates, temporalio.DeadlineAttribute.ValueSet(*task.DeadlineAt))
 	}

@@ -17,21 +17,31 @@ func (c *Tasks) Claim(ctx context.Context, user store.User, taskID int64, commen
 
 // Escalate blocks a task that somebody else works on.
 func (c *Tasks) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
+	return c.act(
+		ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
+	)
 }
 
 // Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
 func (c *Tasks) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
+	return c.act(
+		ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
+	)
 }
 
 // Status gives the task another status.
-func (c *Tasks) Status(ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string) (store.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key)
+func (c *Tasks) Status(
+	ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string,
+) (store.Task, error) {
+	return c.act(
+		ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key,
+	)
 }
 
 // Comment adds a comment to a task that the user may see, in whatever status it is.
-func (c *Tasks) Comment(ctx context.Context, user store.User, taskID int64, comment, key string) (store.StreamedEvent, error) {
+func (c *Tasks) Comment(
+	ctx context.Context, user store.User, taskID int64, comment, key string,
+) (store.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return store.StreamedEvent{}, err
 	}
@@ -41,11 +51,16 @@ func (c *Tasks) Comment(ctx context.Context, user store.User, taskID int64, comm
 	if err := lifecycle.CheckComment(comment); err != nil {
 		return store.StreamedEvent{}, err
 	}
-	return c.Store.CommentTask(ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)})
+
+	return c.Store.CommentTask(
+		ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)},
+	)
 }
 
 // Events lists up to limit events, with numbers above after, of a task that the user may see.
-func (c *Tasks) Events(ctx context.Context, user store.User, taskID, after int64, limit int) ([]store.StreamedEvent, error) {
+func (c *Tasks) Events(
+	ctx context.Context, user store.User, taskID, after int64, limit int,
+) ([]store.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,9 @@ const (
 )
 
 // Create makes one task. Its blockers exist already.
-func (c *Tasks) Create(ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string) (store.Task, error) {
+func (c *Tasks) Create(
+	ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string,
+) (store.Task, error) {
 	task.Ref = "" // nobody to name it
 	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
 	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
@@ -50,13 +52,16 @@ func (c *Tasks) Create(ctx context.Context, user store.User, workspaceID int64, 
 
 // CreateBatch makes a whole graph of tasks, all or none, and gives them in the order asked. Tasks that are recorded are
 // not lost: if Temporal cannot be reached now, the reconciler starts their workflows.
-func (c *Tasks) CreateBatch(ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string) ([]store.Task, error) {
+func (c *Tasks) CreateBatch(
+	ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string,
+) ([]store.Task, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
 	if len(graph) == 0 || len(graph) > MaxBatch {
 		return nil, fault.New(fault.Validation, "a batch has 1 to %d tasks", MaxBatch).WithField("tasks")
 	}
+
 	graph = slices.Clone(graph)
 	for i := range graph {
 		err := c.check(ctx, workspaceID, &graph[i])
@@ -67,19 +72,26 @@ func (c *Tasks) CreateBatch(ctx context.Context, user store.User, workspaceID in
 			return nil, err
 		}
 	}
-	rule, err := lifecycle.Task.Decide("", lifecycle.TaskRequest{Action: lifecycle.TaskActionCreate, Roles: []lifecycle.Role{lifecycle.Anyone}}, lifecycle.TaskFacts{})
+
+	rule, err := lifecycle.Task.Decide(
+		"", lifecycle.TaskRequest{Action: lifecycle.TaskActionCreate, Roles: []lifecycle.Role{lifecycle.Anyone}},
+		lifecycle.TaskFacts{},
+	)
 	if err != nil {
 		return nil, err
 	}
+
 	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if created && c.OnCreated != nil {
 		c.OnCreated(len(made))
 	}
+
 	c.startAll(ctx, made)
 	return made, nil
 }
@@ -93,7 +105,8 @@ func fingerprint(asked any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the reconciler.
+// startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the
+// reconciler.
 func (c *Tasks) startAll(ctx context.Context, made []store.Task) {
 	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
@@ -107,8 +120,11 @@ func (c *Tasks) startAll(ctx context.Context, made []store.Task) {
 			return c.Start(soon, task)
 		})
 	}
+
 	if err := starts.Wait(); err != nil {
-		c.Log.Warn("tasks are recorded, their workflows will be started later", "tasks", len(made), "first", made[0].ID, "error", err)
+		c.Log.Warn(
+			"tasks are recorded, their workflows will be started later", "tasks", len(made), "first", made[0].ID, "error", err,
+		)
 	}
 }
 
@@ -120,6 +136,7 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, task *store.NewTas
 	if task.Labels == nil {
 		task.Labels = []string{}
 	}
+
 	title := utf8.RuneCountInString(task.Title)
 	switch {
 	case title < MinTaskTitle || title > MaxTaskTitle:
@@ -135,12 +152,15 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, task *store.NewTas
 	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):
 		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
 	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, isNoLabel):
-		return fault.New(fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel).WithField("labels")
+		return fault.New(
+			fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel,
+		).WithField("labels")
 	case len(task.BlockedBy) > MaxBlockers:
 		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
 	case task.AssigneeID == nil:
 		return nil
 	}
+
 	member, err := c.Store.IsMember(ctx, workspaceID, *task.AssigneeID)
 	if err == nil && !member {
 		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")

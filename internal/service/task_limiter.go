@@ -25,11 +25,13 @@ func (g *limiter) enter(ctx context.Context, taskID int64) (leave func(), waited
 	if g.open == nil {
 		g.open = map[int64]*limited{}
 	}
+
 	one := g.open[taskID]
 	if one == nil {
 		one = &limited{places: make(chan struct{}, inFlight)}
 		g.open[taskID] = one
 	}
+
 	one.users++
 	g.mu.Unlock()
 	forget := func() {
@@ -39,12 +41,14 @@ func (g *limiter) enter(ctx context.Context, taskID int64) (leave func(), waited
 			delete(g.open, taskID)
 		}
 	}
+
 	leave = func() { <-one.places; forget() }
 	select {
 	case one.places <- struct{}{}:
 		return leave, false, nil
 	default:
 	}
+
 	select {
 	case one.places <- struct{}{}:
 		return leave, true, nil

@@ -13,12 +13,19 @@ func TestTaskActions(t *testing.T) {
 	t.Parallel()
 	const creatorID, assigneeID, memberID = 1, 2, 3
 	holder := int64(assigneeID)
-	held := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public"}}
-	free := store.Task{TaskSnapshot: store.TaskSnapshot{State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: "public"}}
+	held := store.Task{TaskSnapshot: store.TaskSnapshot{
+		State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public",
+	}}
+
+	free := store.Task{TaskSnapshot: store.TaskSnapshot{
+		State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: "public",
+	}}
+
 	given := free
 	given.AssigneeID = &holder
 	waiting := free
 	waiting.Blockers = []store.Blocker{{ID: 7, Status: lifecycle.TaskCancelled}}
+
 	for name, c := range map[string]struct {
 		user    int64
 		task    store.Task
@@ -39,6 +46,7 @@ func TestTaskActions(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
 		}
 	}
+
 	if free.Ready() != true || waiting.Ready() != false || held.Ready() != false {
 		t.Error("ready is not what can be claimed now")
 	}

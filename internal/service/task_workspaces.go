@@ -23,16 +23,22 @@ type WorkspaceChange struct {
 }
 
 // CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
-func (c *Tasks) CreateWorkspace(ctx context.Context, user store.User, change WorkspaceChange, key string) (store.Workspace, error) {
+func (c *Tasks) CreateWorkspace(
+	ctx context.Context, user store.User, change WorkspaceChange, key string,
+) (store.Workspace, error) {
 	w := store.Workspace{OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
 	if err := c.apply(change, &w); err != nil {
 		return store.Workspace{}, err
 	}
-	return c.Store.CreateWorkspace(ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)})
+	return c.Store.CreateWorkspace(
+		ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)},
+	)
 }
 
 // ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
-func (c *Tasks) ChangeWorkspace(ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string) (store.Workspace, error) {
+func (c *Tasks) ChangeWorkspace(
+	ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string,
+) (store.Workspace, error) {
 	if _, err := c.owned(ctx, user, workspaceID); err != nil {
 		return store.Workspace{}, err
 	}
@@ -40,8 +46,8 @@ func (c *Tasks) ChangeWorkspace(ctx context.Context, user store.User, workspaceI
 	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *store.Workspace) error { return c.apply(change, w) })
 }
 
-// AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is named to others and
-// told of tasks only after agreeing. It gives the workspace.
+// AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is
+// named to others and told of tasks only after agreeing. It gives the workspace.
 func (c *Tasks) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
@@ -53,13 +59,16 @@ func (c *Tasks) AddMember(ctx context.Context, user store.User, workspaceID, mem
 	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
 
-// RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner stays. Who
-// has made a task or works on it goes on with it. It gives the workspace.
-func (c *Tasks) RemoveMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+// RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner
+// stays. Who has made a task or works on it goes on with it. It gives the workspace.
+func (c *Tasks) RemoveMember(
+	ctx context.Context, user store.User, workspaceID, memberID int64,
+) (store.Workspace, error) {
 	allowed := c.owned
 	if memberID == user.ID {
 		allowed = c.Workspace
 	}
+
 	w, err := allowed(ctx, user, workspaceID)
 	if err != nil {
 		return store.Workspace{}, err
@@ -67,18 +76,22 @@ func (c *Tasks) RemoveMember(ctx context.Context, user store.User, workspaceID, 
 	if memberID == w.OwnerID {
 		return store.Workspace{}, fault.New(fault.Validation, "the owner of a workspace stays its member").WithField("user")
 	}
+
 	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
 }
 
 // Members lists the members, with ids above after, of a workspace that the user may see.
-func (c *Tasks) Members(ctx context.Context, user store.User, workspaceID, after int64, limit int) ([]store.Member, error) {
+func (c *Tasks) Members(
+	ctx context.Context, user store.User, workspaceID, after int64, limit int,
+) ([]store.Member, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
 	return c.Store.Members(ctx, user, workspaceID, after, limit)
 }
 
-// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the workspace.
+// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the
+// workspace.
 func (c *Tasks) Agree(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err != nil {
@@ -106,7 +119,9 @@ func (c *Tasks) Workspaces(ctx context.Context, user store.User, after int64, li
 }
 
 // Stats says how work went in a workspace that the user may see, since a moment.
-func (c *Tasks) Stats(ctx context.Context, user store.User, workspaceID int64, since time.Time) (store.TaskStats, error) {
+func (c *Tasks) Stats(
+	ctx context.Context, user store.User, workspaceID int64, since time.Time,
+) (store.TaskStats, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return store.TaskStats{}, err
 	}
@@ -126,26 +141,37 @@ func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
 	if ch.Name != nil {
 		w.Name = strings.TrimSpace(*ch.Name)
 	}
+
 	if n := utf8.RuneCountInString(w.Name); n < 1 || n > 200 {
 		return fault.New(fault.Validation, "a name has 1 to 200 characters").WithField("name")
 	}
+
 	w.StatusDeadlines = maps.Clone(w.StatusDeadlines)
 	for status, minutes := range ch.StatusDeadlines {
 		if !slices.Contains(lifecycle.TaskTimed, status) {
-			return fault.New(fault.Validation, "%s has no deadline: only %v do", status, lifecycle.TaskTimed).WithField("status_deadlines")
+			return fault.New(
+				fault.Validation, "%s has no deadline: only %v do", status, lifecycle.TaskTimed,
+			).WithField("status_deadlines")
 		}
 		if !possible(minutes, c.LeastDeadline) {
-			return fault.New(fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, store.MaxTaskMinutes).
+			return fault.New(
+				fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, store.MaxTaskMinutes,
+			).
 				WithField("status_deadlines." + string(status))
 		}
+
 		w.StatusDeadlines[status] = minutes
 	}
+
 	if ch.StuckReleaseAfter != nil {
 		if !possible(*ch.StuckReleaseAfter, c.LeastRelease) {
-			return fault.New(fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, store.MaxTaskMinutes).WithField("stuck_release_after")
+			return fault.New(
+				fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, store.MaxTaskMinutes,
+			).WithField("stuck_release_after")
 		}
 		w.StuckReleaseAfter = *ch.StuckReleaseAfter
 	}
+
 	if ch.NewDeadlineWaitsForBlockers != nil {
 		w.NewDeadlineWaitsForBlockers = *ch.NewDeadlineWaitsForBlockers
 	}

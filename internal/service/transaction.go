@@ -18,8 +18,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Transactions is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors admit
-// administrators only. While no wallet was ever configured all methods for doors refuse with NOT_CONFIGURED.
+// Transactions is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors
+// admit administrators only. While no wallet was ever configured all methods for doors refuse with NOT_CONFIGURED.
 type Transactions struct {
 	Temporal client.Client
 	Store    *store.Store
@@ -28,11 +28,14 @@ type Transactions struct {
 	Patience time.Duration
 
 	// What only other systems know; the doors need all three.
-	Price    func(ctx context.Context, stars int64) (nano int64, err error)       // what Fragment asks for so many Stars now
-	Balance  func(ctx context.Context, wallet string) (lt, nano int64, err error) // what the chain says of the wallet, after its transaction lt
-	Friendly func(wallet string) string                                           // the form of an address that people copy
-	Most     int64                                                                // Stars in one purchase
-	Reserve  int64                                                                // nanoTON kept back of each transfer
+	// what Fragment asks for so many Stars now
+	Price func(ctx context.Context, stars int64) (nano int64, err error)
+	// what the chain says of the wallet, after its transaction lt
+	Balance func(ctx context.Context, wallet string) (lt, nano int64, err error)
+	// the form of an address that people copy
+	Friendly func(wallet string) string
+	Most     int64 // Stars in one purchase
+	Reserve  int64 // nanoTON kept back of each transfer
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
 	Monitored  string        // the wallet whose monitor this process keeps running; empty: none
@@ -116,11 +119,13 @@ func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
 		return TransactionTerms{}, err
 	}
 	price, err := c.Price(ctx, stars.Least)
-	return TransactionTerms{Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price}, err
+	return TransactionTerms{
+		Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price,
+	}, err
 }
 
-// Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on being
-// proven.
+// Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on
+// being proven.
 func (c *Transactions) Pause(ctx context.Context, user store.User, reason string) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
@@ -158,7 +163,8 @@ func (c *Transactions) Refresh(ctx context.Context, hash string) error {
 	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionSettledSignal, nil)
 }
 
-// Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set back.
+// Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set
+// back.
 func (c *Transactions) Restart(ctx context.Context, hash string) error {
 	options := transactionStart(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING

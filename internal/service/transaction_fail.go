@@ -18,7 +18,9 @@ type FailurePolicy struct {
 }
 
 // Fail ends a try to buy, unless a purchase is signed or paid.
-func (c *Transactions) Fail(ctx context.Context, hash string, attempt int, why *stars.Failure) (store.TransactionSnapshot, error) {
+func (c *Transactions) Fail(
+	ctx context.Context, hash string, attempt int, why *stars.Failure,
+) (store.TransactionSnapshot, error) {
 	failure := store.Failure{Hash: hash, Attempt: attempt, Message: why.Message, Class: lifecycle.ErrorClass(why.Class)}
 	if failure.Class == lifecycle.NonRetryable {
 		failure.Refund = c.Failures.Refund
@@ -30,10 +32,13 @@ func (c *Transactions) Fail(ctx context.Context, hash string, attempt int, why *
 	if fault.CodeOf(err) == fault.PaymentUndecided {
 		return c.Store.SnapshotOfTransaction(ctx, hash)
 	}
+
 	if err == nil && standing.GivenUp {
 		err = c.Store.RaiseAlert(ctx, store.AlertTransactionGivenUp)
 	}
-	if err == nil && c.OnEnded != nil && standing.Ended() { // a call that is repeated because its answer was lost counts twice
+
+	// a call that is repeated because its answer was lost counts twice
+	if err == nil && c.OnEnded != nil && standing.Ended() {
 		c.OnEnded(standing.State)
 	}
 	return standing, err
@@ -42,7 +47,8 @@ func (c *Transactions) Fail(ctx context.Context, hash string, attempt int, why *
 // unknownRetries is how often the system tries again what nobody can explain.
 const unknownRetries = 3
 
-// retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does not.
+// retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does
+// not.
 func (p FailurePolicy) retryPolicy(f *stars.Failure) store.RetryPolicy {
 	policy := store.RetryPolicy{Ask: !f.ByOperator}
 	if f.Final {
@@ -56,7 +62,8 @@ func (p FailurePolicy) retryPolicy(f *stars.Failure) store.RetryPolicy {
 	return policy
 }
 
-// Stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried again by the system.
+// Stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried
+// again by the system.
 func (c *Transactions) Stop(ctx context.Context, hash string, why *stars.Failure) (store.TransactionSnapshot, error) {
 	standing, err := c.Store.LockTransaction(ctx, hash) // one that is pending has to pass through processing
 	switch {

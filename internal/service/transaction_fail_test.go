@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestRetryPolicies has a line for each failure that is not for good: how long the system tries it again, how often, and whether an
-// operator is asked in the end.
+// TestRetryPolicies has a line for each failure that is not for good: how long the system tries it again, how often,
+// and whether an operator is asked in the end.
 func TestRetryPolicies(t *testing.T) {
 	t.Parallel()
 	settings := FailurePolicy{RetryFor: 24 * time.Hour, RetryPause: time.Minute}
@@ -19,16 +19,19 @@ func TestRetryPolicies(t *testing.T) {
 	asks, ends := store.RetryPolicy{Ask: true}, store.RetryPolicy{}
 	want := map[*stars.Failure]store.RetryPolicy{
 		stars.Network: waits, stars.Unavailable: waits,
-		stars.WalletRefused: keeps, stars.SessionExpired: keeps, stars.CannotGift: keeps, stars.NotVerified: keeps, stars.PriceMoved: keeps, stars.LinkExpired: keeps,
+		stars.WalletRefused: keeps, stars.SessionExpired: keeps, stars.CannotGift: keeps, stars.NotVerified: keeps,
+		stars.PriceMoved: keeps, stars.LinkExpired: keeps,
 		stars.Nonsense: few, stars.Refused: few, stars.Unexplained: few,
 		stars.Suspicious: asks, stars.AboveLimit: asks, stars.WorkflowLost: asks,
 		stars.Unconfirmed: ends, stars.Cancelled: ends, stars.Terminated: ends,
 	}
+
 	for _, f := range stars.Failures {
 		if policy, known := want[f]; known == (f.Class == stars.NonRetryable) || known && settings.retryPolicy(f) != policy {
 			t.Errorf("%s: %+v, want %+v", f.Message, settings.retryPolicy(f), policy)
 		}
 	}
+
 	for message, policy := range map[string]store.RetryPolicy{"Service unavailable: Fragment API returned 502": waits, "what nobody knows": few} {
 		if got := settings.retryPolicy(stars.Named(message)); got != policy {
 			t.Errorf("%s: %+v, want %+v", message, got, policy)

@@ -38,8 +38,8 @@ func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
 	return report, err
 }
 
-// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is given,
-// with Fragment's purchases.
+// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is
+// given, with Fragment's purchases.
 func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurchase) (LedgerReport, error) {
 	report, err := c.Ledger(ctx)
 	if err != nil {
@@ -48,18 +48,22 @@ func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurcha
 	if report.Differences, err = c.Store.LedgerCheck(ctx, report.Wallet); err != nil {
 		return LedgerReport{}, err
 	}
+
 	lt, nano, err := c.Balance(ctx, report.Wallet)
 	if err != nil {
 		return LedgerReport{}, err
 	}
+
 	found, known, err := c.Store.CompareBalance(ctx, report.Wallet, lt, nano)
 	if err != nil {
 		return LedgerReport{}, err
 	}
+
 	report.Chain, report.Differences = known, append(report.Differences, found...)
 	if purchases == nil {
 		return report, nil
 	}
+
 	found, err = c.comparePurchases(ctx, report.Wallet, purchases)
 	report.Purchases, report.Differences = len(purchases), append(report.Differences, found...)
 	return report, err
@@ -67,8 +71,11 @@ func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurcha
 
 const purchasesPage = 1000
 
-// comparePurchases looks for each of Fragment's purchases in the record, and for each of the record's in Fragment's list.
-func (c *Transactions) comparePurchases(ctx context.Context, wallet string, sold []FragmentPurchase) ([]store.Difference, error) {
+// comparePurchases looks for each of Fragment's purchases in the record, and for each of the record's in Fragment's
+// list.
+func (c *Transactions) comparePurchases(
+	ctx context.Context, wallet string, sold []FragmentPurchase,
+) ([]store.Difference, error) {
 	theirs := map[string]FragmentPurchase{}
 	var differences []store.Difference
 	differ := func(what, subject string, want, got int64) {
@@ -76,17 +83,20 @@ func (c *Transactions) comparePurchases(ctx context.Context, wallet string, sold
 			differences = append(differences, store.Difference{What: what, Subject: subject, Want: want, Got: got})
 		}
 	}
+
 	for _, purchase := range sold {
 		if _, twice := theirs[purchase.PaymentHash]; twice {
 			differ("sold twice by Fragment", purchase.PaymentHash, 1, 2)
 		}
 		theirs[purchase.PaymentHash] = purchase
 	}
+
 	for after := int64(0); ; {
 		page, err := c.Store.Purchases(ctx, wallet, after, purchasesPage)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, ours := range page {
 			after = ours.ID
 			purchase, known := theirs[ours.ChainHash]
@@ -101,10 +111,12 @@ func (c *Transactions) comparePurchases(ctx context.Context, wallet string, sold
 				differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)
 			}
 		}
+
 		if len(page) < purchasesPage {
 			break
 		}
 	}
+
 	for hash := range theirs {
 		differ("sold by Fragment, unknown to the record", hash, 0, 1)
 	}

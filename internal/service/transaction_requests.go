@@ -22,25 +22,42 @@ func TransactionOutcomes(t store.Transaction) []lifecycle.TransactionState {
 	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, t.Facts())
 }
 
-// Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be empty; the
-// same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
-func (c *Transactions) Retry(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
+// Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be
+// empty; the same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
+func (c *Transactions) Retry(
+	ctx context.Context, user store.User, hash, comment, key string,
+) (store.Transaction, error) {
+	return c.act(
+		ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
+	)
 }
 
-// Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go on, when the review
-// was about its deposit: processing. payment is
-// empty but for processed after a review for payment_lost: the hash on the chain of the payment that bought it.
-func (c *Transactions) Resolve(ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key)
+// Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go
+// on, when the review was about its deposit: processing. payment is empty but for processed after a review for
+// payment_lost: the hash on the chain of the payment that bought it.
+func (c *Transactions) Resolve(
+	ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
+) (store.Transaction, error) {
+	return c.act(
+		ctx, user, hash, lifecycle.TransactionActionResolve,
+		lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key,
+	)
 }
 
 // WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
-func (c *Transactions) WriteOff(ctx context.Context, user store.User, hash, comment, key string) (store.Transaction, error) {
-	return c.act(ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key)
+func (c *Transactions) WriteOff(
+	ctx context.Context, user store.User, hash, comment, key string,
+) (store.Transaction, error) {
+	return c.act(
+		ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment},
+		key,
+	)
 }
 
-func (c *Transactions) act(ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string) (store.Transaction, error) {
+func (c *Transactions) act(
+	ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
+	key string,
+) (store.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
 		return store.Transaction{}, err
 	}
@@ -55,11 +72,14 @@ func isDecided(refusal *fault.Error) bool {
 	return refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided
 }
 
-// decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is started
-// when it is gone.
-func (c *Transactions) decide(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) (store.Transaction, error) {
+// decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is
+// started when it is gone.
+func (c *Transactions) decide(
+	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
+) (store.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
+
 	t, err := c.Find(ctx, hash)
 	if err != nil {
 		return t, err
@@ -67,6 +87,7 @@ func (c *Transactions) decide(ctx context.Context, hash string, action lifecycle
 	if _, err := lifecycle.Transaction.Decide(t.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, t.Facts()); err != nil {
 		return t, err
 	}
+
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
 		err := c.update(ctx, hash, action, in, id)
 		if err == nil {
@@ -78,9 +99,11 @@ func (c *Transactions) decide(ctx context.Context, hash string, action lifecycle
 			}
 			return t, refusal
 		}
+
 		if temporalio.Invalid(err) {
 			return t, temporalio.Unreachable(err)
 		}
+
 		select {
 		case <-ctx.Done():
 			return t, temporalio.Unreachable(err)
@@ -101,11 +124,16 @@ func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, befo
 }
 
 // update asks once, and waits a while for the outcome.
-func (c *Transactions) update(ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) error {
+func (c *Transactions) update(
+	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
+
 	handle, err := c.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(transactionStart(hash), lifecycle.TransactionType, hash),
+		StartWorkflowOperation: c.Temporal.NewWithStartWorkflowOperation(
+			transactionStart(hash), lifecycle.TransactionType, hash,
+		),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			WorkflowID: lifecycle.TransactionID(hash), UpdateID: id, UpdateName: string(action), Args: []any{in},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -114,5 +142,6 @@ func (c *Transactions) update(ctx context.Context, hash string, action lifecycle
 	if err != nil {
 		return err
 	}
+
 	return handle.Get(ctx, nil)
 }

@@ -26,7 +26,8 @@ type LiveRow interface {
 	About() Row
 	// StillLive reads the row again and reports whether it is live.
 	StillLive(ctx context.Context) (bool, error)
-	// Remind tells the running workflow what it may have missed. done reports that nothing else is to be told in this sweep.
+	// Remind tells the running workflow what it may have missed. done reports that nothing else is to be told in this
+	// sweep.
 	Remind(ctx context.Context) (done bool, err error)
 	// Refresh lets the running workflow take over what the record has.
 	Refresh(ctx context.Context) error
@@ -36,8 +37,8 @@ type LiveRow interface {
 	Restart(ctx context.Context) error
 	// End gives the row its end after its workflow was lost. restarted reports that it was driven on instead.
 	End(ctx context.Context, loss Loss) (restarted bool, err error)
-	// Restore drives the row on after the record or Temporal was set back. unknown reports that its outcome is unknown, and
-	// that this is its end: then nothing drives it any more.
+	// Restore drives the row on after the record or Temporal was set back. unknown reports that its outcome is unknown,
+	// and that this is its end: then nothing drives it any more.
 	Restore(ctx context.Context) (unknown bool, err error)
 }
 

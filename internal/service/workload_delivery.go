@@ -36,7 +36,9 @@ func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLo
 
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveJobs(ctx, age, after, limit)
-	return rowsOf(page, err, func(job store.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} })
+	return rowsOf(
+		page, err, func(job store.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} },
+	)
 }
 
 func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
@@ -105,11 +107,12 @@ func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd,
 			return end, err // Temporal cannot be asked now
 		}
 	}
+
 	return end, nil
 }
 
-// Restore ends a delivery whose fate nobody knows any more: it may have been sent since the moment to which the record or
-// Temporal was set back. How one ended whose workflow has ended, the reconciler reads from that workflow.
+// Restore ends a delivery whose fate nobody knows any more: it may have been sent since the moment to which the record
+// or Temporal was set back. How one ended whose workflow has ended, the reconciler reads from that workflow.
 func (d liveDelivery) Restore(ctx context.Context) (unknown bool, err error) {
 	about, err := d.deliveries.Temporal.DescribeWorkflowExecution(ctx, d.WorkflowID(), "")
 	_, gone := errors.AsType[*serviceerror.NotFound](err)

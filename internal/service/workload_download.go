@@ -27,7 +27,9 @@ func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSyn
 
 func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveDownloads(ctx, age, after, limit)
-	return rowsOf(page, err, func(job store.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} })
+	return rowsOf(
+		page, err, func(job store.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} },
+	)
 }
 
 func (w downloadWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
@@ -79,5 +81,7 @@ func (c *Downloads) StartSync(ctx context.Context) error {
 	if c.Off {
 		return nil
 	}
-	return temporalio.StartSingleton(ctx, c.Temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle)
+	return temporalio.StartSingleton(
+		ctx, c.Temporal, lifecycle.DownloadSyncType, lifecycle.DownloadSyncID, lifecycle.DownloadSyncTitle,
+	)
 }

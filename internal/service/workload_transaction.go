@@ -68,8 +68,8 @@ func (t liveTransaction) About() Row {
 	}
 }
 
-// Remind tells a workflow once of a planned retry whose time is over: a worker of 0.1.0 that was told of the failure waits
-// for an operator.
+// Remind tells a workflow once of a planned retry whose time is over: a worker of 0.1.0 that was told of the failure
+// waits for an operator.
 func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
 	at := t.row.NextRetry()
 	if at == nil || time.Since(*at) < overdueAfter || !t.workload.remindOnce(t.row.Hash, *at) {
@@ -110,6 +110,7 @@ func (t liveTransaction) End(ctx context.Context, loss Loss) (restarted bool, er
 	if loss.Finding == store.FindingTerminated {
 		why = stars.Terminated
 	}
+
 	now, err := t.workload.Stop(ctx, t.row.Hash, why)
 	if err != nil {
 		return false, err
@@ -117,6 +118,7 @@ func (t liveTransaction) End(ctx context.Context, loss Loss) (restarted bool, er
 	if now.State == lifecycle.TransactionProcessing || now.RefundDue > 0 || now.Refund != nil {
 		return true, t.Start(ctx)
 	}
+
 	return false, nil
 }
 
@@ -132,6 +134,7 @@ func (c *Transactions) closeAlerts(ctx context.Context) error {
 			return len(found) > 0, err
 		}
 	}
+
 	for kind, caused := range map[string]func(context.Context) (bool, error){
 		store.AlertTransactionReview:  exists(store.TransactionFilter{NeedsReview: true, Limit: 1}),
 		store.AlertTransactionStuck:   exists(store.TransactionFilter{StuckFor: c.StuckAfter, Limit: 1}),
@@ -146,5 +149,6 @@ func (c *Transactions) closeAlerts(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }

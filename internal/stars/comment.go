@@ -30,6 +30,7 @@ func Parse(comment string, most int64) (Order, error) {
 	if strings.ContainsRune(comment, utf8.RuneError) || len(words) == 0 || len(words) > 2 || len(words) == 2 && !digits.MatchString(words[1]) {
 		return Order{}, InvalidComment
 	}
+
 	order := Order{Username: strings.TrimPrefix(words[0], "@")}
 	if !username.MatchString(order.Username) {
 		return Order{}, InvalidUsernameFormat
@@ -37,10 +38,12 @@ func Parse(comment string, most int64) (Order, error) {
 	if len(words) == 1 {
 		return order, nil
 	}
+
 	number, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil { // digits, but more than fit
 		return Order{}, TooManyStars
 	}
+
 	order.Stars = number
 	return order, CheckNumber(number, most)
 }

@@ -37,7 +37,8 @@ type Failure struct {
 	Category Category
 	// Final failures are not tried again by themselves, whatever their class: a repetition would only repeat them.
 	Final bool
-	// Away failures mean that Fragment serves nobody now: an order waits for that without failing, as long as its time lasts.
+	// Away failures mean that Fragment serves nobody now: an order waits for that without failing, as long as its time
+	// lasts.
 	Away bool
 	// ByOperator failures are what an operator has done: nobody needs to be asked about them.
 	ByOperator bool
@@ -48,37 +49,80 @@ func (f *Failure) Error() string { return f.Message }
 
 // All ways to fail. Non-retryable ones are the payer's own doing.
 var (
-	InvalidUsername       = &Failure{Message: "Invalid username", Class: NonRetryable, Category: UsernameError, Final: true}
-	InvalidUsernameFormat = &Failure{Message: "Invalid username format", Class: NonRetryable, Category: UsernameError, Final: true}
-	UsernameNotFound      = &Failure{Message: "Username not found", Class: NonRetryable, Category: UsernameError, Final: true}
-	TooFewStars           = &Failure{Message: "Stars amount should be at least 50", Class: NonRetryable, Category: StarsAmountError, Final: true}
-	TooManyStars          = &Failure{Message: "Stars amount exceeds maximum limit", Class: NonRetryable, Category: StarsAmountError, Final: true}
-	InvalidComment        = &Failure{Message: "Invalid comment format", Class: NonRetryable, Category: OtherError, Final: true}
-	InsufficientAmount    = &Failure{Message: "Insufficient amount", Class: NonRetryable, Category: StarsAmountError, Final: true}
+	InvalidUsername = &Failure{
+		Message: "Invalid username", Class: NonRetryable, Category: UsernameError, Final: true,
+	}
+	InvalidUsernameFormat = &Failure{
+		Message: "Invalid username format", Class: NonRetryable, Category: UsernameError, Final: true,
+	}
+	UsernameNotFound = &Failure{
+		Message: "Username not found", Class: NonRetryable, Category: UsernameError, Final: true,
+	}
+	TooFewStars = &Failure{
+		Message: "Stars amount should be at least 50", Class: NonRetryable, Category: StarsAmountError, Final: true,
+	}
+	TooManyStars = &Failure{
+		Message: "Stars amount exceeds maximum limit", Class: NonRetryable, Category: StarsAmountError, Final: true,
+	}
+	InvalidComment = &Failure{
+		Message: "Invalid comment format", Class: NonRetryable, Category: OtherError, Final: true,
+	}
+	InsufficientAmount = &Failure{
+		Message: "Insufficient amount", Class: NonRetryable, Category: StarsAmountError, Final: true,
+	}
 
-	Network        = &Failure{Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError, Away: true}
-	Unavailable    = &Failure{Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError, Away: true}
-	WalletRefused  = &Failure{Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError}
+	Network = &Failure{
+		Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError, Away: true,
+	}
+	Unavailable = &Failure{
+		Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError, Away: true,
+	}
+	WalletRefused = &Failure{
+		Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError,
+	}
 	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: FragmentError}
-	CannotGift     = &Failure{Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable, Category: FragmentError}
-	NotVerified    = &Failure{Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: FragmentError}
-	PriceMoved     = &Failure{Message: "Fragment API error: the price has moved", Class: Retryable, Category: FragmentError}
-	LinkExpired    = &Failure{Message: "Fragment API error: the payment link has expired", Class: Retryable, Category: FragmentError}
+	CannotGift     = &Failure{
+		Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable,
+		Category: FragmentError,
+	}
+	NotVerified = &Failure{
+		Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: FragmentError,
+	}
+	PriceMoved = &Failure{
+		Message: "Fragment API error: the price has moved", Class: Retryable, Category: FragmentError,
+	}
+	LinkExpired = &Failure{
+		Message: "Fragment API error: the payment link has expired", Class: Retryable, Category: FragmentError,
+	}
 
-	Nonsense     = &Failure{Message: "Fragment API error: the answer makes no sense", Class: Unknown, Category: FragmentError}
-	Refused      = &Failure{Message: "Fragment API error: an unknown reason", Class: Unknown, Category: FragmentError}
-	Suspicious   = &Failure{Message: "Fragment API error: the payment link failed a check", Class: Unknown, Category: FragmentError, Final: true}
-	AboveLimit   = &Failure{Message: "Purchase exceeds the limit of one payment", Class: Unknown, Category: OtherError, Final: true}
-	Unconfirmed  = &Failure{Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true, ByOperator: true}
-	Unexplained  = &Failure{Message: "Unknown error", Class: Unknown, Category: OtherError}
-	Cancelled    = &Failure{Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true}
-	Terminated   = &Failure{Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true}
+	Nonsense = &Failure{
+		Message: "Fragment API error: the answer makes no sense", Class: Unknown, Category: FragmentError,
+	}
+	Refused    = &Failure{Message: "Fragment API error: an unknown reason", Class: Unknown, Category: FragmentError}
+	Suspicious = &Failure{
+		Message: "Fragment API error: the payment link failed a check", Class: Unknown, Category: FragmentError, Final: true,
+	}
+	AboveLimit = &Failure{
+		Message: "Purchase exceeds the limit of one payment", Class: Unknown, Category: OtherError, Final: true,
+	}
+	Unconfirmed = &Failure{
+		Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true,
+		ByOperator: true,
+	}
+	Unexplained = &Failure{Message: "Unknown error", Class: Unknown, Category: OtherError}
+	Cancelled   = &Failure{
+		Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true,
+	}
+	Terminated = &Failure{
+		Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true,
+	}
 	WorkflowLost = &Failure{Message: "workflow_lost", Class: Unknown, Category: OtherError, Final: true}
 )
 
 // Failures is the table of all ways to fail, for documentation and tests.
 var Failures = []*Failure{
-	InvalidUsername, InvalidUsernameFormat, UsernameNotFound, TooFewStars, TooManyStars, InvalidComment, InsufficientAmount,
+	InvalidUsername, InvalidUsernameFormat, UsernameNotFound, TooFewStars, TooManyStars, InvalidComment,
+	InsufficientAmount,
 	Network, Unavailable, WalletRefused, SessionExpired, NotVerified, CannotGift, PriceMoved, LinkExpired,
 	Nonsense, Refused, Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
 }
@@ -99,10 +143,12 @@ func Named(message string) *Failure {
 			return f
 		}
 	}
+
 	f := *Unexplained
 	if unavailable.MatchString(message) {
 		f = *Unavailable
 	}
+
 	if message = strings.TrimSpace(message); message != "" {
 		f.Message = message
 	}

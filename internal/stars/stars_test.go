@@ -85,6 +85,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"durov", "@durov 50", "durov  1000000", "durov 49", "", "a b c", "durov\xff", "дуров 50", "durov 18446744073709551666"} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, comment string) {
 		order, err := Parse(comment, most)
 		if err != nil {
@@ -99,9 +100,11 @@ func FuzzParse(f *testing.F) {
 			order.Username[0] <= '9' || order.Username[0] == '_' {
 			t.Fatalf("%q: username %q", comment, order.Username)
 		}
+
 		if order.Stars != 0 && (order.Stars < Least || order.Stars > most) || order.Stars == 0 && len(strings.Fields(comment)) != 1 {
 			t.Fatalf("%q: %d Stars", comment, order.Stars)
 		}
+
 		again, err := Parse("@"+order.Username+"  ", most)
 		if err != nil || again.Username != order.Username {
 			t.Fatalf("%q: %+v, %v", comment, again, err)
@@ -142,10 +145,12 @@ func TestBoughtNeverCostsMore(t *testing.T) {
 		if err != nil || cost > amount {
 			t.Fatalf("%d Stars cost %d", n, cost)
 		}
+
 		more, err := price.MulDiv(n+1, Least)
 		if err != nil || more < amount { // the cost is rounded down, so it may just fit
 			t.Fatalf("%d Stars would have cost %d", n+1, more)
 		}
+
 		dearer := price + money.Nano(rapid.Int64Range(0, 1<<30).Draw(t, "dearer"))
 		if fewer := Fewer(n+1, dearer, amount); fewer > n+1 || fewer < 0 {
 			t.Fatalf("fewer than %d: %d", n+1, fewer)
@@ -224,6 +229,7 @@ func TestSpelling(t *testing.T) {
 			t.Errorf("%q is %+v", message, *got)
 		}
 	}
+
 	if UnavailableWith(503).Message != Unavailable.Message || Named("").Message == "" {
 		t.Error("spelled otherwise")
 	}
@@ -253,15 +259,18 @@ func TestFloatsLoseStars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ton := func(n money.Nano) float64 { return float64(n) / 1e9 }
 		naive := int64(math.Floor((ton(exact+fee) - ton(fee)) * (Least / ton(price))))
 		if got := Bought(exact, price); got != packs*Least {
 			t.Errorf("%d: %d", exact, got)
 		}
+
 		if naive != packs*Least {
 			wrong++
 		}
 	}
+
 	if wrong == 0 {
 		t.Error("floats would have done")
 	}

@@ -8,15 +8,17 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// EnsureAdmins makes the administrators of the configuration: the holder of token (empty: none), and the Telegram accounts. Who is
-// BLOCKED stays so.
+// EnsureAdmins makes the administrators of the configuration: the holder of token (empty: none), and the Telegram
+// accounts. Who is BLOCKED stays so.
 func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []int64) error {
 	if err := s.inTx(ctx, func(tx pgx.Tx) error { return configureToken(ctx, tx, token) }); err != nil {
 		return err
 	}
 
 	for _, id := range telegramIDs {
-		user, created, err := s.EnsureTelegramUser(ctx, User{Name: administrator, Role: RoleAdmin, Status: UserActive, TelegramID: &id})
+		user, created, err := s.EnsureTelegramUser(
+			ctx, User{Name: administrator, Role: RoleAdmin, Status: UserActive, TelegramID: &id},
+		)
 		if err == nil && !created && !user.IsAdmin() && user.Status != UserBlocked {
 			_, err = s.ChangeUser(ctx, user.ID, UserChange{Role: RoleAdmin, Status: UserActive})
 		}
@@ -24,13 +26,14 @@ func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []in
 			return err
 		}
 	}
+
 	return nil
 }
 
 const administrator = "administrator"
 
-// configureToken makes the token of the configuration the only one that has come from there. It belongs to the same administrator as
-// the one before it. One that a person has revoked stays revoked.
+// configureToken makes the token of the configuration the only one that has come from there. It belongs to the same
+// administrator as the one before it. One that a person has revoked stays revoked.
 func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	// Processes that start together do so one after the other.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tokens.configured'))`); err != nil {
@@ -52,6 +55,7 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	if err != nil || known.RowsAffected() > 0 {
 		return err
 	}
+
 	owner, err := configuredOwner(ctx, tx)
 	if err != nil {
 		return err
@@ -60,7 +64,9 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 		owner, hash, Scopes); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $2 WHERE id = $1 AND token_hash IS NULL`, owner, hash) // for release 0.1.0
+
+	// for release 0.1.0
+	_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $2 WHERE id = $1 AND token_hash IS NULL`, owner, hash)
 	return err
 }
 
@@ -69,11 +75,18 @@ func configuredOwner(ctx context.Context, tx pgx.Tx) (int64, error) {
 	type owner struct {
 		ID int64 `db:"id"`
 	}
+
 	missing := fault.New(fault.UserNotFound, "the configuration has no administrator yet")
 
-	found, err := oneIn[owner](ctx, tx, missing, `SELECT user_id AS id FROM tokens WHERE origin = 'configured' ORDER BY tokens.id DESC LIMIT 1`)
+	found, err := oneIn[owner](
+		ctx, tx, missing, `SELECT user_id AS id FROM tokens WHERE origin = 'configured' ORDER BY tokens.id DESC LIMIT 1`,
+	)
 	if fault.CodeOf(err) == fault.UserNotFound {
-		found, err = oneIn[owner](ctx, tx, missing, `INSERT INTO users (name, role, status) VALUES ($1, 'ADMIN', 'ACTIVE') RETURNING id`, administrator)
+		found, err = oneIn[owner](
+			ctx, tx, missing, `INSERT INTO users (name, role, status) VALUES ($1, 'ADMIN', 'ACTIVE') RETURNING id`,
+			administrator,
+		)
 	}
+
 	return found.ID, err
 }

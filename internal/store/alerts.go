@@ -39,8 +39,9 @@ const (
 	AlertTransactionReview  = "transaction_needs_review"
 	AlertTransactionGivenUp = "transaction_given_up" // the system has tried it again for long enough: an operator decides
 	AlertRefund             = "refund_not_possible"
-	AlertChain              = "chain_not_followed" // toncenter cannot be reached, or a transaction is missing in what it tells
-	AlertChainClock         = "chain_clock_wrong"  // the time that toncenter tells is too far from ours
+	// toncenter cannot be reached, or a transaction is missing in what it tells
+	AlertChain      = "chain_not_followed"
+	AlertChainClock = "chain_clock_wrong" // the time that toncenter tells is too far from ours
 
 	AlertDeposit      = "deposit_disputed"          // a second source does not tell a large deposit as the first one did
 	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
@@ -59,15 +60,18 @@ const (
 var AlertKinds = []string{
 	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
 	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
-	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock, AlertDeposit, AlertSecondSource,
+	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain,
+	AlertChainClock, AlertDeposit, AlertSecondSource,
 	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
 	AlertDatabaseAway,
 }
 
-// AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same incident: nothing is sent.
+// AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same
+// incident: nothing is sent.
 const AlertCalm = 5 * time.Minute
 
-// RaiseAlert opens an incident. While one of the same kind is open it changes nothing, and one whose end was not told yet is open again.
+// RaiseAlert opens an incident. While one of the same kind is open it changes nothing, and one whose end was not told
+// yet is open again.
 func (s *Store) RaiseAlert(ctx context.Context, kind string) error {
 	return s.SetAlerts(ctx, []string{kind}, nil)
 }
@@ -96,8 +100,8 @@ func queueAlerts(batch *pgx.Batch, kinds ...string) {
 	batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, kinds)
 }
 
-// TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as told: each is sent at most
-// once. What was over before anybody was told is told at once.
+// TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as
+// told: each is sent at most once. What was over before anybody was told is told at once.
 func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Alert, error) {
 	return list[Alert](ctx, s, `WITH unsent AS (
 			SELECT id, sent_at IS NULL AS begun FROM alerts

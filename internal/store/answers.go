@@ -64,6 +64,7 @@ func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, erro
 	if r.Key == "" {
 		return false, nil
 	}
+
 	var asked string
 	var text []byte
 	err := s.pool.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
@@ -77,6 +78,7 @@ func (s *Store) Answered(ctx context.Context, r Request, answer any) (bool, erro
 	if asked != r.Asked {
 		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
 	}
+
 	return true, json.Unmarshal(text, answer)
 }
 
@@ -86,12 +88,14 @@ func answerOnce[T any](ctx context.Context, s *Store, r Request, makes func(pgx.
 	if found, err := s.Answered(ctx, r, &answer); found || err != nil {
 		return answer, err
 	}
+
 	err = s.inTx(ctx, func(tx pgx.Tx) (err error) {
 		if answer, err = makes(tx); err != nil || r.Key == "" {
 			return err
 		}
 		return insertAnswer(ctx, tx, r, answer)
 	})
+
 	switch {
 	case errors.Is(err, errAnswered): // by the same request at the same time
 		var first T
@@ -103,6 +107,7 @@ func answerOnce[T any](ctx context.Context, s *Store, r Request, makes func(pgx.
 			return first, again
 		}
 	}
+
 	return answer, err
 }
 
@@ -119,15 +124,18 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 	return err
 }
 
-// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that is kept.
+// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
+// is kept.
 func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
 		return answer, nil
 	}
+
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return kept, err
 	}
+
 	var asked string
 	err = s.pool.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`,
@@ -138,11 +146,12 @@ func KeepAnswer[A any](ctx context.Context, s *Store, r Request, answer A) (kept
 	if asked != r.Asked { // two requests at once have the same key: each has its own answer
 		return answer, nil
 	}
+
 	return kept, json.Unmarshal(text, &kept)
 }
 
-// queueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal, which
-// the same request has met at the same moment elsewhere: what is done is not denied.
+// queueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
+// which the same request has met at the same moment elsewhere: what is done is not denied.
 func queueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	text, err := json.Marshal(answer)
 	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)

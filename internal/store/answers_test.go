@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestRequestIDs draws keys of any length: an id fits Temporal's limit, stays what it was in 0.1.0 wherever that fits, and names one
-// request only.
+// TestRequestIDs draws keys of any length: an id fits Temporal's limit, stays what it was in 0.1.0 wherever that fits,
+// and names one request only.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringMatching(`[!-~]{1,20}`)
@@ -22,6 +22,7 @@ func TestRequestIDs(t *testing.T) {
 		a := store.Request{UserID: rapid.Int64Min(1).Draw(r, "user"), Key: key}
 		b := store.Request{UserID: a.UserID, Key: key[:len(key)-1] + text.Draw(r, "end")[:1]}
 		plain := fmt.Sprintf("%d/%s", a.UserID, key)
+
 		switch id := a.ID(); {
 		case len(plain) <= 255 && id != plain:
 			r.Errorf("%q has become %q", plain, id)
@@ -33,18 +34,22 @@ func TestRequestIDs(t *testing.T) {
 	})
 }
 
-// TestAnswersUnderLongKeys finds what was kept under a key that is too long for an id: by a request that is in the record only, and
-// by release 0.1.0.
+// TestAnswersUnderLongKeys finds what was kept under a key that is too long for an id: by a request that is in the
+// record only, and by release 0.1.0.
 func TestAnswersUnderLongKeys(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	key := strings.Repeat("k", 255)
-	_, err := o.CommentTask(t.Context(), o.made(store.NewTask{})[0].ID, "c", store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"})
+	_, err := o.CommentTask(
+		t.Context(), o.made(store.NewTask{})[0].ID, "c", store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"},
+	)
+
 	o.must(err)
 	var kept any
 	if found, err := o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
 		t.Errorf("found %t, %v", found, err)
 	}
+
 	_, err = o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
 	if fault.CodeOf(err) != fault.Validation {
 		t.Errorf("the key serves twice: %v", err)

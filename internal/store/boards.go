@@ -32,7 +32,8 @@ const (
 	DownloadLiveMessages = lifecycle.WorkloadDownload
 )
 
-// ClaimLiveMessages takes up to limit boards that are due, away from other processes until they are saved or lease is over.
+// ClaimLiveMessages takes up to limit boards that are due, away from other processes until they are saved or lease is
+// over.
 func (s *Store) ClaimLiveMessages(ctx context.Context, limit int, lease time.Duration) ([]LiveMessage, error) {
 	return list[LiveMessage](ctx, s, `UPDATE boards b SET held_until = now() + $2::interval FROM (
 			SELECT workload, entity_id, chat_id FROM boards

@@ -75,12 +75,14 @@ func (s *Store) CreateBook(ctx context.Context, title, author string, r Request)
 		if err := s.Quotas.books().check(ctx, tx, r.UserID, 1); err != nil {
 			return Book{}, err
 		}
+
 		var id int64
 		err := tx.QueryRow(ctx, `INSERT INTO books (title, author, folded, creator_id) VALUES ($1, $2, $3, $4) RETURNING id`,
 			title, author, fold(title+" "+author), r.UserID).Scan(&id)
 		if err != nil {
 			return Book{}, err
 		}
+
 		rows, err := tx.Query(ctx, bookSelect+`WHERE id = $1`, id)
 		if err != nil {
 			return Book{}, err

@@ -26,8 +26,8 @@ type MediumChange struct {
 
 var noMedium = fault.New(fault.NotFound, "the book has no such medium")
 
-// ChangeMedium changes what became of a medium, and where its book stands by that, with an event. A medium that is so already, or
-// is not as the change wants it, is left alone: changed is false then.
+// ChangeMedium changes what became of a medium, and where its book stands by that, with an event. A medium that is so
+// already, or is not as the change wants it, is left alone: changed is false then.
 func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		var creator int64
@@ -40,7 +40,9 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 		}
 
 		var status, path string
-		err = tx.QueryRow(ctx, `SELECT status, path FROM media_assets WHERE book_id = $1 AND media_type = $2`, c.BookID, c.MediaType).Scan(&status, &path)
+		err = tx.QueryRow(
+			ctx, `SELECT status, path FROM media_assets WHERE book_id = $1 AND media_type = $2`, c.BookID, c.MediaType,
+		).Scan(&status, &path)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return noMedium
 		}
@@ -54,6 +56,7 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 		changed = true
 		return writeMedium(ctx, tx, c, status, creator)
 	})
+
 	return changed && err == nil, err
 }
 
@@ -61,15 +64,23 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
 	entity := strconv.FormatInt(c.BookID, 10)
 	var seq int64
-	err := tx.QueryRow(ctx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity).Scan(&seq)
+	err := tx.QueryRow(
+		ctx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity,
+	).Scan(&seq)
 	if err != nil {
 		return err
 	}
 
 	batch := &pgx.Batch{}
-	batch.Queue(`UPDATE media_assets SET status = $3, updated_at = now() WHERE book_id = $1 AND media_type = $2`, c.BookID, c.MediaType, c.To)
+	batch.Queue(
+		`UPDATE media_assets SET status = $3, updated_at = now() WHERE book_id = $1 AND media_type = $2`, c.BookID,
+		c.MediaType, c.To,
+	)
 	queueBookState(batch, c.BookID)
-	queueNamedEvent(batch, books, entity, seq, &owner, Event{Type: "medium_" + c.To, From: from, To: c.To, ActorID: c.ActorID, Comment: c.MediaType})
+	queueNamedEvent(
+		batch, books, entity, seq, &owner,
+		Event{Type: "medium_" + c.To, From: from, To: c.To, ActorID: c.ActorID, Comment: c.MediaType},
+	)
 	return tx.SendBatch(ctx, batch).Close()
 }
 
@@ -87,8 +98,8 @@ type LyingMedium struct {
 	Path      string `db:"path"`   // in qBittorrent's file system
 }
 
-// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted ones stay so whatever
-// lies there.
+// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted ones
+// stay so whatever lies there.
 func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([]LyingMedium, error) {
 	return list[LyingMedium](ctx, s, `SELECT book_id, media_type, status, path FROM media_assets
 		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,
@@ -97,7 +108,9 @@ func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([
 
 // MediaSweepIsDue says whether the files of media were not looked at for so long.
 func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every).Scan(&due)
+	err = s.pool.QueryRow(
+		ctx, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every,
+	).Scan(&due)
 	return due, unavailable(err)
 }
 

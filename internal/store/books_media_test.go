@@ -45,6 +45,7 @@ func TestMediaChange(t *testing.T) {
 	if err != nil || len(events) != 3 || events[1].Type != "medium_deleted" || events[1].Comment != "audio" || events[2].Seq != 3 {
 		t.Errorf("events %+v, %v", events, err)
 	}
+
 	lying, err := s.LyingMedia(t.Context(), store.LyingMedium{}, 10)
 	if err != nil || len(lying) != 1 || lying[0].Path != "/d/a" {
 		t.Errorf("lying media %+v, %v", lying, err)

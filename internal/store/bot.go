@@ -49,8 +49,9 @@ func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, err
 	return found[0], nil
 }
 
-// SaveConversation remembers the chat of a user. When nobody has that Telegram account any more, because Forget took it from the user
-// while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for each other.
+// SaveConversation remembers the chat of a user. When nobody has that Telegram account any more, because Forget took it
+// from the user while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for
+// each other.
 func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
 	_, err := s.pool.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
 		SELECT telegram_id, $2::bigint, $3::bigint, $4, $5::boolean, $6, $7::bigint FROM users WHERE telegram_id = $1 FOR SHARE

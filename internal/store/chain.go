@@ -12,7 +12,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// ChainTransaction is a finalised transaction of a wallet of ours. Hashes are lower-case hex, addresses raw, amounts nanoTON.
+// ChainTransaction is a finalised transaction of a wallet of ours. Hashes are lower-case hex, addresses raw, amounts
+// nanoTON.
 type ChainTransaction struct {
 	LT             int64
 	Hash           string
@@ -24,15 +25,17 @@ type ChainTransaction struct {
 	ExitCode       int
 	ActionOK       bool // what it wanted to send was sent, but for what was skipped
 	SkippedActions int
-	FeeNano        int64 // all fees: those of the transaction and the forward fees of its messages, so that the balance moves by in − out − fee
+	// all fees: those of the transaction and the forward fees of its messages, so that the balance moves by in − out − fee
+	FeeNano int64
 
 	In  InMessage
 	Out []OutMessage
-	// Deposit is true of a transfer that asks for Stars. What the record knows better wins: no message that bounced, comes from the
-	// wallet itself or from an address that Stars were bought at is one.
+	// Deposit is true of a transfer that asks for Stars. What the record knows better wins: no message that bounced, comes
+	// from the wallet itself or from an address that Stars were bought at is one.
 	Deposit bool
 	Comment string // of a deposit
-	// TooSmallFor is the username in the comment of a transfer that would ask for Stars, if it were not below the minimum; empty: it is none.
+	// TooSmallFor is the username in the comment of a transfer that would ask for Stars, if it were not below the minimum;
+	// empty: it is none.
 	TooSmallFor string
 }
 
@@ -59,42 +62,51 @@ type Ingested struct {
 	NewDeposits []string // hashes of new pending transactions
 	Settled     []SettledPayment
 	Granted     *QueueEntry // who has the turn now because of it
-	Lost        []string    // hashes of transactions that a person has to look at: a payment was found that the record does not know
+	// hashes of transactions that a person has to look at: a payment was found that the record does not know
+	Lost []string
 }
 
-// IngestChain writes a page of a wallet's history, oldest first, in one database transaction: the chain's transactions, the
-// cursor, new pending transactions, settled payments, the ledger. What is known already is passed over, if it is the same;
-// a transaction that does not follow the one before is refused with CHAIN_GAP, and nothing of the page is written.
+// IngestChain writes a page of a wallet's history, oldest first, in one database transaction: the chain's transactions,
+// the cursor, new pending transactions, settled payments, the ledger. What is known already is passed over, if it is
+// the same; a transaction that does not follow the one before is refused with CHAIN_GAP, and nothing of the page is
+// written.
 //
-// head, when it is not zero, says: with this page every transaction up to that chain time is known, and none that is older
-// can come any more. To know that, the chain's time is read before the page is. Signed payments that were valid until
-// before it and were not found are dead then.
+// head, when it is not zero, says: with this page every transaction up to that chain time is known, and none that is
+// older can come any more. To know that, the chain's time is read before the page is. Signed payments that were valid
+// until before it and were not found are dead then.
 //
 // At last the wallet's turn goes to the next in line, if it is free.
-func (s *Store) IngestChain(ctx context.Context, wallet string, page []ChainTransaction, head time.Time) (brought Ingested, err error) {
+func (s *Store) IngestChain(
+	ctx context.Context, wallet string, page []ChainTransaction, head time.Time,
+) (brought Ingested, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		locked, err := lockWallet(ctx, tx, wallet)
 		if err != nil {
 			return err
 		}
+
 		in := ingest{tx: tx, lockedWallet: locked}
 		for _, t := range page {
 			if err := in.take(ctx, t); err != nil {
 				return err
 			}
 		}
+
 		if err := in.save(ctx, head); err != nil {
 			return err
 		}
+
 		if !head.IsZero() {
 			if err := in.declareDead(ctx); err != nil {
 				return err
 			}
 		}
+
 		in.brought.Granted, err = grantNext(ctx, tx, in.lockedWallet)
 		brought = in.brought
 		return err
 	})
+
 	return brought, err
 }
 
@@ -117,6 +129,7 @@ func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
 	if err := in.write(ctx, t); err != nil {
 		return err
 	}
+
 	in.CursorLT, in.CursorHash = t.LT, t.Hash
 	in.brought.Written++
 	return nil
@@ -133,6 +146,7 @@ func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
 			return err
 		}
 	}
+
 	if !same {
 		return fault.New(fault.ChainGap, "a transaction is not the one that is known").With("lt", t.LT)
 	}
@@ -153,6 +167,7 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	if err != nil {
 		return err
 	}
+
 	means := meansOther
 	switch {
 	case payment != nil:
@@ -168,9 +183,11 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 			means = meansDeposit
 		}
 	}
+
 	if err := in.insert(ctx, t, means); err != nil {
 		return err
 	}
+
 	switch means {
 	case meansDeposit:
 		return in.deposit(ctx, t)
@@ -192,7 +209,8 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	}
 }
 
-// paymentIn finds the payment of ours that a transaction carries out. A message from outside is carried out once at most.
+// paymentIn finds the payment of ours that a transaction carries out. A message from outside is carried out once at
+// most.
 func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, error) {
 	if t.In.HashNorm == "" {
 		return nil, nil
@@ -205,8 +223,8 @@ func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, 
 	return &found[0], nil
 }
 
-// keepsDeposit says whether what came in stayed. A wallet that never paid has no contract to run yet: its transactions are
-// aborted, and keep the money all the same.
+// keepsDeposit says whether what came in stayed. A wallet that never paid has no contract to run yet: its transactions
+// are aborted, and keep the money all the same.
 func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) == 0 }
 
 // boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
@@ -256,15 +274,20 @@ func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
 		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.now)
-	queueNamedEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, Event{Type: lifecycle.TransactionDetected, To: string(lifecycle.TransactionPending)})
+	queueNamedEvent(
+		batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil,
+		Event{Type: lifecycle.TransactionDetected, To: string(lifecycle.TransactionPending)},
+	)
 	if err := in.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
+
 	in.brought.NewDeposits = append(in.brought.NewDeposits, t.Hash)
 	return in.post(ctx, &t.Hash, t, AccountReceived, AccountOther)
 }
 
-// printable makes text that PostgreSQL can keep of whatever a stranger has sent: one bad comment must not stop the rest.
+// printable makes text that PostgreSQL can keep of whatever a stranger has sent: one bad comment must not stop the
+// rest.
 func printable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -10,18 +10,20 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// A payment is lost when the chain has it and the record does not: the record was set back to an older moment, or somebody else
-// has the wallet's key. What it was for cannot be read from the chain.
+// A payment is lost when the chain has it and the record does not: the record was set back to an older moment, or
+// somebody else has the wallet's key. What it was for cannot be read from the chain.
 
-// lost takes notice of an order from outside that the wallet ran and that is none of our payments. Whatever it may have paid for
-// is not paid again until a person has looked: every older transaction that is not through.
+// lost takes notice of an order from outside that the wallet ran and that is none of our payments. Whatever it may have
+// paid for is not paid again until a person has looked: every older transaction that is not through.
 func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	if t.ComputeOK {
 		in.NextSeqno++
 	}
+
 	if t.sent() == 0 {
 		return nil
 	}
+
 	rows, err := in.tx.Query(ctx, `SELECT hash FROM transactions t WHERE wallet = $1 AND lt < $2 AND NOT needs_review
 		AND (status IN `+openOrders+` OR status = 'failed' AND (error_class <> 'non-retryable' OR refund_due_nano > 0))
 		AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND p.kind = 'purchase' AND p.state IN ('signed', 'paid'))
@@ -29,10 +31,12 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	if err != nil {
 		return err
 	}
+
 	hashes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
+
 	for _, hash := range hashes {
 		w, err := writeIn(ctx, in.tx, hash)
 		if err == nil {
@@ -42,6 +46,7 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 			return err
 		}
 	}
+
 	in.brought.Lost = append(in.brought.Lost, hashes...)
 	return nil
 }
@@ -58,13 +63,21 @@ func (w *writing) adopt(ctx context.Context, chainHash string) error {
 		WHERE wallet = $1 AND hash = $2 AND lt > $6 AND means = 'other' AND in_hash_norm <> '' AND out_nano > 0
 		RETURNING paid_nano, chain_lt`, w.Address, chainHash, w.Hash, w.Attempt, w.now, w.LT).Scan(&nano, &lt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.New(fault.Validation, "this is no payment on the chain that the record lacks and that may have been for this transaction").WithField("payment")
+		return fault.New(
+			fault.Validation,
+			"this is no payment on the chain that the record lacks and that may have been for this transaction",
+		).WithField("payment")
 	}
+
 	if err != nil {
 		return err
 	}
 	if _, err := w.tx.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
 		return err
 	}
-	return post(ctx, w.tx, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10), amounts{AccountOther: -nano, goneTo(Purchase): nano})
+
+	return post(
+		ctx, w.tx, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
+		amounts{AccountOther: -nano, goneTo(Purchase): nano},
+	)
 }

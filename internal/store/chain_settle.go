@@ -12,9 +12,11 @@ const (
 	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
 	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
 	ReviewBounced      = "payment_bounced"  // the money of a purchase has come back after somebody had found it processed
-	ReviewRefundLimit  = "refund_limit"     // what is owed is above the limits of refunds: a person allows it, or writes it off
-	ReviewDisputed     = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
-	ReviewLost         = "payment_lost"     // the chain paid something that the record does not know: it may have been for this one
+	// what is owed is above the limits of refunds: a person allows it, or writes it off
+	ReviewRefundLimit = "refund_limit"
+	ReviewDisputed    = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
+	// the chain paid something that the record does not know: it may have been for this one
+	ReviewLost = "payment_lost"
 )
 
 // settle decides a payment that was found on the chain. That the wallet ran it does not mean that it paid.
@@ -23,16 +25,19 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 	if err := in.post(ctx, &p.TransactionHash, t, AccountOther, goneTo(p.Kind)); err != nil {
 		return err
 	}
+
 	wasDead := p.State == PaymentDead
 	p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
 	p.PaidNano, p.GasNano, p.OutHash = t.sent(), t.FeeNano, t.first().Hash
 	if p.PaidNano > 0 {
 		p.State, p.Late = PaymentPaid, wasDead
 	}
+
 	w, err := in.close(ctx, p, !wasDead)
 	if err != nil || p.State != PaymentPaid {
 		return err
 	}
+
 	switch {
 	case wasDead:
 		return w.review(ctx, ReviewLate)
@@ -49,14 +54,15 @@ func (t ChainTransaction) carriedOut(p Payment) bool {
 		out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
 }
 
-// declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a time at which
-// it was not valid any more.
+// declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a
+// time at which it was not valid any more.
 func (in *ingest) declareDead(ctx context.Context) error {
 	dead, err := listIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
 	if err != nil {
 		return err
 	}
+
 	for _, p := range dead {
 		p.State = PaymentDead
 		if _, err := in.close(ctx, p, true); err != nil {
@@ -72,17 +78,20 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 	if err != nil {
 		return nil, err
 	}
+
 	_, err = in.tx.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
 		settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
 		p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, in.now, p.Late)
 	if err != nil {
 		return nil, err
 	}
+
 	if underWay {
 		if err := w.release(ctx, p); err != nil {
 			return nil, err
 		}
 	}
+
 	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
 	event := lifecycle.TransactionDead
 	if p.State == PaymentPaid {
@@ -91,16 +100,21 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing
 	return w, w.note(ctx, event)
 }
 
-// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but a
-// paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no other.
+// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but
+// a paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no
+// other.
 func (w *writing) release(ctx context.Context, p Payment) error {
 	if p.Kind != Purchase || p.State != PaymentPaid {
 		if err := w.leave(ctx, p.Kind); err != nil {
 			return err
 		}
 	}
+
 	if p.Kind == Refund && p.State == PaymentDead {
 		return w.reserve(ctx, p, "release", -p.ReservedNano)
 	}
-	return post(ctx, w.tx, w.Address, &w.Hash, paymentCause("release", p.ID), amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano})
+	return post(
+		ctx, w.tx, w.Address, &w.Hash, paymentCause("release", p.ID),
+		amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano},
+	)
 }

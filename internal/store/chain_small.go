@@ -6,14 +6,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SmallTransferNotices tell of transfers below the minimum. The entity of a notice is the transaction on the chain; it has no event.
+// SmallTransferNotices tell of transfers below the minimum. The entity of a notice is the transaction on the chain; it
+// has no event.
 const SmallTransferNotices = "small_transfer"
 
-// A person is told of one small transfer in so long, and of none that is older: anybody can send a few coins with anybody's name.
+// A person is told of one small transfer in so long, and of none that is older: anybody can send a few coins with
+// anybody's name.
 const smallTransferPause = `interval '24 hours'`
 
-// tooSmall plans that the person whom a transfer below the minimum names is told that it is no order. News of one person are found by
-// the primary key; the wallet's lock lets one transfer at a time look.
+// tooSmall plans that the person whom a transfer below the minimum names is told that it is no order. News of one
+// person are found by the primary key; the wallet's lock lets one transfer at a time look.
 func (in *ingest) tooSmall(ctx context.Context, t ChainTransaction) error {
 	if t.Aborted && len(t.Out) > 0 || t.In.Source == "" || t.In.Source == in.Address {
 		return nil // it was sent back, or is no person's

@@ -7,7 +7,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestSmallTransfers tells a person of a transfer below the minimum that names them: of one a day, of no old one, and nobody else.
+// TestSmallTransfers tells a person of a transfer below the minimum that names them: of one a day, of no old one, and
+// nobody else.
 func TestSmallTransfers(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -15,7 +16,8 @@ func TestSmallTransfers(t *testing.T) {
 	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
 	small := func(username, source string, change func(*store.ChainTransaction)) string {
 		made := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: 1, In: store.InMessage{Source: source, Nano: 2}, Comment: username, TooSmallFor: username,
+			ComputeOK: true, ActionOK: true, FeeNano: 1, In: store.InMessage{Source: source, Nano: 2}, Comment: username,
+			TooSmallFor: username,
 		}
 		if change != nil {
 			change(&made)
@@ -24,6 +26,7 @@ func TestSmallTransfers(t *testing.T) {
 		b.scan()
 		return hash
 	}
+
 	due := func() (hashes []string) {
 		found, err := b.DueNotices(t.Context(), []string{store.SmallTransferNotices}, 10)
 		b.must(err)

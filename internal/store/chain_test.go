@@ -39,11 +39,13 @@ func TestWhatIsADeposit(t *testing.T) {
 	b.bought(b.ordered("first", 3*coin))
 	transfer := func(change func(*store.ChainTransaction)) store.ChainTransaction {
 		made := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("ann"), Nano: coin}, Deposit: true, Comment: "durov",
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("ann"), Nano: coin},
+			Deposit: true, Comment: "durov",
 		}
 		change(&made)
 		return made
 	}
+
 	for name, c := range map[string]struct {
 		change func(*store.ChainTransaction)
 		is     bool
@@ -86,9 +88,11 @@ func TestGaps(t *testing.T) {
 	ingest := func(page []store.ChainTransaction) (store.Ingested, error) {
 		return b.IngestChain(ctx, b.wallet, page, time.Time{})
 	}
+
 	for range 9 {
 		b.incoming(address("ann"), coin, true)
 	}
+
 	_, err := ingest(b.history[1:3])
 	b.refused(err, fault.ChainGap)
 	_, err = ingest(slices.Concat(b.history[:2], b.history[3:5]))
@@ -98,11 +102,13 @@ func TestGaps(t *testing.T) {
 	if rows, err := b.Transactions(ctx, store.TransactionFilter{Limit: 10}); err != nil || len(rows) != 0 {
 		t.Errorf("left of what was refused: %+v, %v", rows, err)
 	}
+
 	for _, page := range [][2]int{{0, 3}, {0, 3}, {1, 2}, {2, 5}, {4, 7}, {0, 7}} {
 		if _, err := ingest(b.history[page[0]:page[1]]); err != nil {
 			t.Errorf("%v: %v", page, err)
 		}
 	}
+
 	other := slices.Clone(b.history)
 	other[3].Hash = digest("another one")
 	_, err = ingest(other[2:])
@@ -120,6 +126,7 @@ func TestGaps(t *testing.T) {
 	if brought, err := ingest(b.history); err != nil || brought.Written != 2 {
 		t.Errorf("%+v, %v", brought, err)
 	}
+
 	_, err = b.IngestChain(ctx, address("unknown"), b.history, time.Time{})
 	b.refused(err, fault.WalletNotFound)
 	b.balanced()
@@ -134,10 +141,12 @@ func TestIngestRace(t *testing.T) {
 	for range 10 {
 		b.incoming(address("ann"), coin, true)
 	}
+
 	b.accept(payment)
 	for range 10 {
 		b.incoming(address("bob"), coin, true)
 	}
+
 	var deposits, settled atomic.Int64
 	var all sync.WaitGroup
 	for reader := range 6 {
@@ -155,6 +164,7 @@ func TestIngestRace(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if deposits.Load() != 20 || settled.Load() != 1 {
 		t.Errorf("%d deposits, %d settled", deposits.Load(), settled.Load())
@@ -187,6 +197,7 @@ func TestRecordBeginsLater(t *testing.T) {
 	for range 3 {
 		b.incoming(address("ann"), coin, true)
 	}
+
 	last := b.history[2]
 	for range 2 {
 		wallet, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
@@ -194,12 +205,15 @@ func TestRecordBeginsLater(t *testing.T) {
 			t.Errorf("%+v, %v", wallet, err)
 		}
 	}
+
 	if _, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{}); err != nil {
 		t.Error(err)
 	}
-	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || got.Written != 0 { // inclusive pages
+	// inclusive pages
+	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || got.Written != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
+
 	b.incoming(address("bob"), coin, true)
 	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || len(got.NewDeposits) != 1 {
 		t.Errorf("%+v, %v", got, err)
@@ -207,6 +221,7 @@ func TestRecordBeginsLater(t *testing.T) {
 	if money := b.balanced(); money[store.AccountWallet] != b.balance {
 		t.Errorf("%v", money)
 	}
+
 	for _, c := range []struct {
 		lt, balance int64
 		known       bool

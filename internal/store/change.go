@@ -30,8 +30,8 @@ type Step[S, A ~string] struct {
 	Comment string
 }
 
-// Walk leads a locked row through its workload's table, one rule after the other. The fields of the row may be edited on the way; its
-// state is the walk's alone.
+// Walk leads a locked row through its workload's table, one rule after the other. The fields of the row may be edited
+// on the way; its state is the walk's alone.
 type Walk[R any, S, A ~string, F any] struct {
 	Row    *R
 	of     *workload[R, S, A, F]
@@ -62,7 +62,8 @@ func (w *Walk[R, S, A, F]) Note(event string) {
 // Terminal says whether the row has its end.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.table.Terminal(w.state) }
 
-// move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from here.
+// move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
+// here.
 func move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
 	roles := step.Roles
 	if len(roles) == 0 {
@@ -73,11 +74,14 @@ func move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step
 	if err != nil {
 		return Event{}, from, err
 	}
-	return Event{Type: rule.Event, From: string(from), To: string(rule.To), ActorID: step.Actor, Comment: step.Comment}, rule.To, nil
+	return Event{
+		Type: rule.Event, From: string(from), To: string(rule.To), ActorID: step.Actor, Comment: step.Comment,
+	}, rule.To, nil
 }
 
-// compare checks a step that a workflow has decided already, by the state that it knew. Its statement writes only where the row still is in
-// that state and of an older version, which is the other form of change: one trip instead of two, for the many steps of tasks.
+// compare checks a step that a workflow has decided already, by the state that it knew. Its statement writes only where
+// the row still is in that state and of an older version, which is the other form of change: one trip instead of two,
+// for the many steps of tasks.
 func compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
 	if !table.Leaves(S(e.From), to, e.Type) {
 		return fmt.Errorf("%w: %s leads from %q to %q", errOutsideOfTable, e.Type, e.From, to)
@@ -90,8 +94,8 @@ func noteOf[S ~string](state S, event string) Event {
 	return Event{Type: event, From: string(state), To: string(state)}
 }
 
-// change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one database
-// transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
+// change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
+// database transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
 func change[R any, S, A ~string, F any](
 	ctx context.Context, s *Store, of *workload[R, S, A, F], id int64, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
@@ -116,5 +120,6 @@ func change[R any, S, A ~string, F any](
 		of.queue(write, before, &row, walk.events)
 		return nil
 	})
+
 	return row, err
 }

@@ -18,6 +18,7 @@ func TestChecksOfProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	found := func(identities ...string) []store.Check {
 		t.Helper()
 		checks, err := w.ChecksOf(ctx, identities)
@@ -27,8 +28,14 @@ func TestChecksOfProcesses(t *testing.T) {
 		return checks
 	}
 
-	save("a", 0, store.Check{System: "yandex", State: store.CheckWorks}, store.Check{System: "telegram", State: store.CheckOff})
-	save("b", 0, store.Check{System: "yandex", State: store.CheckUnverified, Code: "C", Account: "who", Detail: "what", Next: "do it"})
+	save(
+		"a", 0, store.Check{System: "yandex", State: store.CheckWorks},
+		store.Check{System: "telegram", State: store.CheckOff},
+	)
+	save(
+		"b", 0,
+		store.Check{System: "yandex", State: store.CheckUnverified, Code: "C", Account: "who", Detail: "what", Next: "do it"},
+	)
 	save("a", 2, store.Check{System: "yandex", State: store.CheckRefused})
 	if a := found("a"); len(a) != 1 || a[0].State != store.CheckRefused || a[0].Request != 2 || a[0].FoundAt.IsZero() {
 		t.Errorf("a second look of a process leaves %+v", a)
@@ -44,6 +51,7 @@ func TestChecksOfProcesses(t *testing.T) {
 	if err := w.Beat(ctx, store.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	w.exec(`UPDATE process_checks SET found_at = now() - interval '2 hours'`)
 	save("c", 0, store.Check{System: "yandex", State: store.CheckWorks})
 	if all := found("a", "b", "c"); len(all) != 2 || all[0].Identity != "b" || all[1].Identity != "c" {
@@ -62,6 +70,7 @@ func TestCheckRequests(t *testing.T) {
 			t.Fatalf("the last request is %+v, %v, want number %d", r, err, want)
 		}
 	}
+
 	last(0)
 	for number := range int64(3) {
 		if err := w.RequestChecks(ctx); err != nil {

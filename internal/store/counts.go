@@ -49,8 +49,8 @@ type Count struct {
 	N    int64  `db:"n"`
 }
 
-// FoldCounts adds up what the transitions have noted since the last time, so that few rows are left to read. It does nothing
-// while another process does it.
+// FoldCounts adds up what the transitions have noted since the last time, so that few rows are left to read. It does
+// nothing while another process does it.
 func (s *Store) FoldCounts(ctx context.Context) error {
 	for {
 		if folded, err := s.foldBatch(ctx); err != nil || folded < foldBatch {
@@ -73,12 +73,13 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
 			) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
 	})
+
 	return folded, err
 }
 
-// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It gives
-// each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a correction
-// is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
+// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It
+// gives each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a
+// correction is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
 func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
 	for _, source := range countSources {
 		found, err := s.checkCounts(ctx, source.kind, source.rows)
@@ -95,6 +96,7 @@ func (s *Store) checkCounts(ctx context.Context, kind, rows string) (differences
 		if mine, err := tryLock(ctx, tx, checkLock); err != nil || !mine {
 			return err
 		}
+
 		due, err := checkIsDue(ctx, tx, kind)
 		if err != nil || !due {
 			return err
@@ -110,13 +112,19 @@ func (s *Store) checkCounts(ctx context.Context, kind, rows string) (differences
 		for _, d := range differences {
 			batch.Queue(`INSERT INTO count_changes (kind, key, n) VALUES ($1, $2, $3)`, d.Kind, d.Key, d.N)
 		}
-		batch.Queue(`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`, kind)
+
+		batch.Queue(
+			`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`,
+			kind,
+		)
 		return tx.SendBatch(ctx, batch).Close()
 	})
+
 	return differences, err
 }
 
-// checkIsDue says whether a kind was not compared for an hour, and gives the transaction the time that a comparison needs.
+// checkIsDue says whether a kind was not compared for an hour, and gives the transaction the time that a comparison
+// needs.
 func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err error) {
 	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
 		return false, err

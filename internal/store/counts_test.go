@@ -17,8 +17,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestCountsFollowTheRows lets many write, change and delete rows at once while others add up, and wants the counts to be those of
-// the rows at any time.
+// TestCountsFollowTheRows lets many write, change and delete rows at once while others add up, and wants the counts to
+// be those of the rows at any time.
 func TestCountsFollowTheRows(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
@@ -38,6 +38,7 @@ func TestCountsFollowTheRows(t *testing.T) {
 			}
 		})
 	}
+
 	writing.Go(func() {
 		for range 40 {
 			if err := s.FoldCounts(t.Context()); err != nil {
@@ -45,6 +46,7 @@ func TestCountsFollowTheRows(t *testing.T) {
 			}
 		}
 	})
+
 	writing.Wait()
 
 	if differences := checkAgain(t, s, url); len(differences) != 0 {
@@ -58,7 +60,8 @@ func TestCountsFollowTheRows(t *testing.T) {
 	}
 }
 
-// TestLooksAddUpCounts lets changes pile up while no worker adds them up, and wants those who look at the counts to do it.
+// TestLooksAddUpCounts lets changes pile up while no worker adds them up, and wants those who look at the counts to do
+// it.
 func TestLooksAddUpCounts(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
@@ -66,6 +69,7 @@ func TestLooksAddUpCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fillWith(t, url, `INSERT INTO count_changes SELECT 'delivery', 'QUEUED', 1 FROM generate_series(1, 25000)`)
 
 	for range 3 {
@@ -77,6 +81,7 @@ func TestLooksAddUpCounts(t *testing.T) {
 			t.Errorf("25000 were added, %d are counted", got)
 		}
 	}
+
 	var left int
 	if err := s.InTx(t.Context(), func(tx pgx.Tx) error {
 		return tx.QueryRow(t.Context(), `SELECT count(*) FROM count_changes`).Scan(&left)
@@ -88,13 +93,15 @@ func TestLooksAddUpCounts(t *testing.T) {
 	}
 }
 
-// TestCountsAreCorrected makes counts drift, and wants the comparison to tell and correct that, and to come once an hour only.
+// TestCountsAreCorrected makes counts drift, and wants the comparison to tell and correct that, and to come once an
+// hour only.
 func TestCountsAreCorrected(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
 	if _, err := s.CheckCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	execIn(t, url, `INSERT INTO counts VALUES ('task', 'STUCK', 5), ('transaction_error', 'no such message', 1)`)
 	execIn(t, url, `INSERT INTO count_changes VALUES ('delivery', 'QUEUED', -2)`)
 
@@ -108,6 +115,7 @@ func TestCountsAreCorrected(t *testing.T) {
 	for _, d := range differences {
 		got[d.Kind+" "+d.Key] = d.N
 	}
+
 	want := map[string]int64{"task STUCK": -5, "transaction_error no such message": -1, "delivery QUEUED": 2}
 	if !maps.Equal(got, want) {
 		t.Errorf("differences %v, want %v", got, want)
@@ -125,9 +133,13 @@ func countsRig(t *testing.T) (*store.Store, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	execIn(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
-	execIn(t, url, `INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
+	execIn(
+		t, url,
+		`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`,
+	)
 	execIn(t, url, `INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', 1, '{}')`)
 	execIn(t, url, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ('0:' || repeat('a', 64), 0, '')`)
 	return s, url
@@ -145,7 +157,10 @@ func writeAny(t *testing.T, conn *pgx.Conn, random *rand.Rand) {
 		`INSERT INTO tasks (workspace_id, title, creator_id) VALUES (1, 'a title', 1), (1, 'a title', 1)`,
 		`UPDATE tasks SET status = 'CANCELLED', finished_at = now() WHERE id IN (SELECT id FROM tasks WHERE status = 'NEW' LIMIT 1 FOR UPDATE SKIP LOCKED)`,
 		`DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE status = 'CANCELLED' LIMIT 1 FOR UPDATE SKIP LOCKED)`,
-		fmt.Sprintf(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url) VALUES (1, %d, 'text', 's', 'u') ON CONFLICT DO NOTHING`, n),
+		fmt.Sprintf(
+			`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url) VALUES (1, %d, 'text', 's', 'u') ON CONFLICT DO NOTHING`,
+			n,
+		),
 		`UPDATE download_jobs SET status = 'failed', failure_reason = 'x' WHERE id IN (SELECT id FROM download_jobs WHERE status = 'queued' LIMIT 2 FOR UPDATE SKIP LOCKED)`,
 		fmt.Sprintf(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment)
 			VALUES (encode(sha256('%d'), 'hex'), '0:' || repeat('a', 64), %d, 1, '0:bb', '') ON CONFLICT DO NOTHING`, n, n),
@@ -156,6 +171,7 @@ func writeAny(t *testing.T, conn *pgx.Conn, random *rand.Rand) {
 		`INSERT INTO payment_queue (transaction_hash, kind, wallet, sender) SELECT hash, 'purchase', wallet, sender FROM transactions LIMIT 2 ON CONFLICT DO NOTHING`,
 		`DELETE FROM payment_queue WHERE ctid IN (SELECT ctid FROM payment_queue LIMIT 1 FOR UPDATE SKIP LOCKED)`,
 	}
+
 	// A transaction that is undone counts nothing; PostgreSQL undoes some, for they take their rows in any order.
 	undo := random.IntN(4) == 0
 	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
@@ -169,6 +185,7 @@ func writeAny(t *testing.T, conn *pgx.Conn, random *rand.Rand) {
 		}
 		return nil
 	})
+
 	deadlock, answered := errors.AsType[*pgconn.PgError](err)
 	if err != nil && err != errUndone && !(answered && deadlock.Code == "40P01") {
 		t.Error(err)

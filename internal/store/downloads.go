@@ -63,7 +63,8 @@ type Download struct {
 	Now        time.Time `db:"now"`
 }
 
-// WorkflowID is the id of the workflow that drives the job, or one before or after it for the same user, book and medium.
+// WorkflowID is the id of the workflow that drives the job, or one before or after it for the same user, book and
+// medium.
 func (d Download) WorkflowID() string {
 	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
 }
@@ -90,8 +91,9 @@ const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, sou
 var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
 // CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
-// chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is given
-// instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the quota.
+// chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is
+// given instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the
+// quota.
 func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (job Download, created bool, err error) {
 	active := s.Quotas.downloads()
 	for { // the active job may end between the two looks
@@ -101,6 +103,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 				return job, false, err
 			}
 		}
+
 		batch, made, room := &pgx.Batch{}, (*int64)(nil), false
 		active.queueLock(batch, d.UserID)
 		batch.Queue(`WITH quota AS (
@@ -118,6 +121,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 			) SELECT (SELECT id FROM job), room FROM quota`,
 			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
+
 		if err = s.pool.SendBatch(ctx, batch).Close(); err != nil {
 			return Download{}, false, unavailable(err)
 		}
@@ -128,6 +132,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 		if _, err := s.BookByID(ctx, d.BookID); err != nil {
 			return Download{}, false, err
 		}
+
 		job, err = s.ActiveDownload(ctx, d.UserID, d.BookID, d.MediaType)
 		if fault.CodeOf(err) != fault.DownloadNotFound {
 			return job, false, err
@@ -164,8 +169,8 @@ type DownloadFilter struct {
 	Limit  int
 }
 
-// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and those like them for one
-// user, serve it.
+// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and those
+// like them for one user, serve it.
 func (s *Store) Downloads(ctx context.Context, f DownloadFilter) ([]Download, error) {
 	return chosen[Download](ctx, s, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
 		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
@@ -186,8 +191,8 @@ var downloads = &workload[Download, lifecycle.DownloadState, lifecycle.DownloadA
 	queue: queueDownload,
 }
 
-// ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in the same
-// transaction; BOOK_NOT_FOUND when the book is gone.
+// ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in
+// the same transaction; BOOK_NOT_FOUND when the book is gone.
 func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
 	job, err := change(ctx, s, downloads, id, decide)
 	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
@@ -200,6 +205,7 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 	if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
 		queueMedia(write, *job)
 	}
+
 	for _, event := range events {
 		job.RowVersion++
 		queueEvent(write, lifecycle.WorkloadDownload, job.ID, job.RowVersion, job.UserID, event)
@@ -226,12 +232,16 @@ func queueDownloadNotice(batch *pgx.Batch, job Download, e Event) {
 		}
 		gather = stalledGather
 	}
-	queueNotice(batch, lifecycle.WorkloadDownload, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather)
+	queueNotice(
+		batch, lifecycle.WorkloadDownload, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather,
+	)
 }
 
 // MarkDownloadStarted remembers that the job's workflow runs.
 func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
 	return unavailable(err)
 }
 

@@ -33,7 +33,8 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// WatchedDownloads lists active jobs that qBittorrent has taken and is not to give up again, with ids above after, ascending.
+// WatchedDownloads lists active jobs that qBittorrent has taken and is not to give up again, with ids above after,
+// ascending.
 func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return list[WatchedDownload](ctx, s, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
@@ -60,11 +61,13 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []DownloadProgres
 	var externals, v1s, v2s, paths []string
 	var parts []float64
 	var etas []*int64
+
 	for _, p := range seen {
 		ids, sizes, speeds, etas = append(ids, p.ID), append(sizes, p.Size), append(speeds, p.Speed), append(etas, p.ETA)
 		externals, v1s, v2s = append(externals, p.ExternalJobID), append(v1s, p.InfohashV1), append(v2s, p.InfohashV2)
 		paths, parts = append(paths, p.ContentPath), append(parts, p.Progress)
 	}
+
 	tag, err := s.pool.Exec(ctx, `UPDATE download_jobs d SET
 			external_job_id = coalesce(nullif(seen.external, ''), external_job_id), infohash_v1 = coalesce(nullif(seen.v1, ''), infohash_v1),
 			infohash_v2 = coalesce(nullif(seen.v2, ''), infohash_v2), content_path = coalesce(nullif(seen.path, ''), content_path),
@@ -73,6 +76,7 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []DownloadProgres
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[])
 			AS seen (id, external, v1, v2, path, size, progress, speed, eta)
 		WHERE d.id = seen.id AND status IN `+liveDownloads, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
+
 	return tag.RowsAffected(), unavailable(err)
 }
 
@@ -82,7 +86,8 @@ type DownloadTold struct {
 	Before, Now string
 }
 
-// MarkDownloadsTold remembers what workflows were told, so that they are not told again; what was written meanwhile stays.
+// MarkDownloadsTold remembers what workflows were told, so that they are not told again; what was written meanwhile
+// stays.
 func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) error {
 	var ids []int64
 	var before, now []string
@@ -122,8 +127,8 @@ func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
 }
 
-// NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which nobody
-// polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
+// NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which
+// nobody polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
 	_, err := s.pool.Exec(ctx, `WITH pause AS (
 			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
@@ -140,8 +145,8 @@ func (s *Store) NotePollFailure(ctx context.Context, code string) error {
 	return unavailable(err)
 }
 
-// GraceLeft says how much of its grace a job has whose torrent is missing: only time in which polls were answered counts.
-// It has all of it while none are, or the last one is older than gap.
+// GraceLeft says how much of its grace a job has whose torrent is missing: only time in which polls were answered
+// counts. It has all of it while none are, or the last one is older than gap.
 func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (left time.Duration, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
 		ELSE greatest($2::interval - (now() - greatest(coalesce(first_not_found_at_utc, now()), reachable_since)), '0') END

@@ -49,7 +49,9 @@ func (s *shelf) exec(sql string, args ...any) {
 }
 
 func (s *shelf) ask(user store.User) store.Download {
-	return store.Download{UserID: user.ID, BookID: s.book.ID, MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:1"}
+	return store.Download{
+		UserID: user.ID, BookID: s.book.ID, MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:1",
+	}
 }
 
 func (s *shelf) download(user store.User) store.Download {
@@ -76,8 +78,10 @@ func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Downl
 			d.FailureReason = &reason
 		default:
 		}
+
 		return testdb.WalkTo(walk, lifecycle.Download, d.State, to, store.DownloadStep{})
 	})
+
 	s.must(err)
 	return job
 }
@@ -95,6 +99,7 @@ func TestOneActiveDownload(t *testing.T) {
 	var all sync.WaitGroup
 	var made atomic.Int64
 	ids := make([]int64, 50)
+
 	for i := range ids {
 		all.Go(func() {
 			job, created, err := s.CreateDownload(t.Context(), s.ask(s.ann), store.Event{Type: "enqueued", To: "queued"})
@@ -107,12 +112,14 @@ func TestOneActiveDownload(t *testing.T) {
 			ids[i] = job.ID
 		})
 	}
+
 	all.Wait()
 	for _, id := range ids {
 		if id != ids[0] || made.Load() != 1 {
 			t.Fatalf("jobs %v, %d made", ids, made.Load())
 		}
 	}
+
 	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
 	boards, boardErr := s.ClaimLiveMessages(t.Context(), 10, time.Minute)
 	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != store.DownloadLiveMessages {
@@ -125,11 +132,13 @@ func TestOneActiveDownload(t *testing.T) {
 	if _, created, err := s.CreateDownload(t.Context(), audio, store.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
 		t.Error(created, err)
 	}
+
 	first := s.move(s.reload(store.Download{ID: ids[0]}), lifecycle.DownloadCanceled)
 	second := s.download(s.ann)
 	if second.ID == first.ID || second.WorkflowID() != first.WorkflowID() {
 		t.Errorf("%+v", second)
 	}
+
 	nowhere := s.ask(s.ann)
 	nowhere.BookID = 99
 	if _, _, err := s.CreateDownload(t.Context(), nowhere, store.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
@@ -148,10 +157,12 @@ func TestOneRequestOneDownload(t *testing.T) {
 		s.must(err)
 		return job, created
 	}
+
 	first, created := ask(s.ann, "k")
 	if !created || first.RequestKey != "k" {
 		t.Errorf("%v, %+v", created, first)
 	}
+
 	for range 2 {
 		if again, created := ask(s.ann, "k"); created || again.ID != first.ID {
 			t.Errorf("%v, %+v", created, again)
@@ -160,12 +171,14 @@ func TestOneRequestOneDownload(t *testing.T) {
 			first = s.move(first, lifecycle.DownloadFailed)
 		}
 	}
+
 	if other, created := ask(s.ann, "l"); !created || other.ID == first.ID {
 		t.Errorf("%v, %+v", created, other)
 	}
 	if theirs, created := ask(s.bob, "k"); !created || theirs.UserID != s.bob.ID {
 		t.Errorf("%v, %+v", created, theirs)
 	}
+
 	s.move(s.download(s.user(3)), lifecycle.DownloadFailed) // without a key each request is its own
 	s.download(s.user(4))
 }
@@ -177,11 +190,14 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	if s.book.State != store.BookArchive || len(s.book.Media) != 0 {
 		t.Fatalf("%+v", s.book)
 	}
+
 	job := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
 	job = s.move(job, lifecycle.DownloadCompleted)
 	book, err := s.BookByID(ctx, s.book.ID)
-	want := store.MediaAsset{MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID}
+	want := store.MediaAsset{
+		MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID,
+	}
 	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
@@ -221,6 +237,7 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 	to := func(walk *store.DownloadWalk, state lifecycle.DownloadState) error {
 		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, state, store.DownloadStep{})
 	}
+
 	for name, wrong := range map[string]func(*store.DownloadWalk) error{
 		"completed without a path": func(w *store.DownloadWalk) error {
 			w.Row.CompletedAt = &w.Row.Now
@@ -242,6 +259,7 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+
 	if after := s.reload(job); after.RowVersion != 1 || after.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v", after)
 	}
@@ -259,12 +277,14 @@ func TestProgressInBatches(t *testing.T) {
 	for _, job := range []store.Download{first, second, over} {
 		s.must(s.MarkDownloadAdded(ctx, job.ID))
 	}
+
 	if watched, err := s.WatchedDownloads(ctx, 0, 10); err != nil || len(watched) != 2 || watched[0].ID != first.ID || watched[0].WorkflowID() != first.WorkflowID() {
 		t.Fatalf("%+v, %v", watched, err)
 	}
 	if watched, err := s.WatchedDownloads(ctx, first.ID, 10); err != nil || len(watched) != 1 || watched[0].Resumed != nil || watched[0].Idle < 0 {
 		t.Fatalf("%+v, %v", watched, err)
 	}
+
 	s.exec(`UPDATE download_jobs SET progress_at = now() - interval '30 hours'`)
 	eta := int64(7)
 	written, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{
@@ -276,6 +296,7 @@ func TestProgressInBatches(t *testing.T) {
 	if err != nil || written != 2 {
 		t.Fatal(written, err)
 	}
+
 	got := s.reload(first)
 	if *got.ExternalJobID != "abc" || got.InfohashV1 == "" || got.ContentPath != "/x" || got.Size != 10 || got.Progress != 0.5 || got.Speed != 3 || *got.ETA != 7 || got.RowVersion != 1 {
 		t.Errorf("%+v", got)
@@ -283,10 +304,12 @@ func TestProgressInBatches(t *testing.T) {
 	if _, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{{ID: first.ID, Progress: 0.5}}); err != nil {
 		t.Error(err)
 	}
+
 	got = s.reload(first) // what is not known now stays
 	if *got.ExternalJobID != "abc" || got.Size != 10 || got.ETA != nil || got.Speed != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	watched, err := s.WatchedDownloads(ctx, 0, 10)
 	if err != nil || watched[0].Idle > time.Hour || watched[1].Idle < 29*time.Hour || s.reload(over).Progress != 0 {
 		t.Errorf("%+v, %v", watched, err)
@@ -348,18 +371,22 @@ func TestPollsAreNoted(t *testing.T) {
 		}
 		return state
 	}
+
 	first := note(false, time.Hour)
 	if second := note(false, time.Hour); !second.ReachableSince.Equal(*first.ReachableSince) || !second.PolledAt.After(*first.PolledAt) {
 		t.Errorf("%+v after %+v", second, first)
 	}
+
 	restarted := note(true, time.Hour)
 	if !restarted.ReachableSince.After(*first.ReachableSince) {
 		t.Error("a restart was not seen")
 	}
+
 	s.must(s.NotePollFailure(ctx, "PROVIDER_UNAVAILABLE"))
 	if state, err := s.DownloadSync(ctx); err != nil || state.Failure == "" || state.FailedAt == nil || !state.ReachableSince.Equal(*restarted.ReachableSince) {
 		t.Errorf("%+v, %v", state, err)
 	}
+
 	back := note(false, time.Hour)
 	if !back.ReachableSince.After(*restarted.ReachableSince) {
 		t.Error("the outage was forgotten")
@@ -382,6 +409,7 @@ func TestTroubleIsTimed(t *testing.T) {
 	if got := note("A", false); got.For != 0 || got.Refusals != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	s.exec(`UPDATE download_jobs SET trouble_since = now() - interval '1 hour'`)
 	if got := note("A", true); got.For < time.Hour || got.Refusals != 1 {
 		t.Errorf("%+v", got)
@@ -389,6 +417,7 @@ func TestTroubleIsTimed(t *testing.T) {
 	if got := note("B", true); got.For != 0 || got.Refusals != 2 || s.reload(job).LastError != "B" {
 		t.Errorf("another trouble: %+v", got)
 	}
+
 	s.must(s.PlaceDownload(ctx, job.ID, "/a"))
 	s.must(s.PlaceDownload(ctx, job.ID, "/b"))
 	s.must(s.MarkDownloadAdded(ctx, job.ID))
@@ -413,6 +442,7 @@ func TestCancelWishes(t *testing.T) {
 	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || !got.CancelRequestedAt.Equal(*first.CancelRequestedAt) || got.CancelError != "PROVIDER_UNAVAILABLE" || got.CancelToldAt == nil {
 		t.Errorf("%+v", got)
 	}
+
 	s.move(job, lifecycle.DownloadCanceled)
 	other := s.move(s.download(s.ann), lifecycle.DownloadFailed)
 	s.must(s.RequestDownloadCancel(ctx, other.ID, &s.ann.ID, false))
@@ -446,13 +476,16 @@ func TestOneWatcher(t *testing.T) {
 			t.Error(ours, err)
 		}
 	})
+
 	<-held
 	if ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil }); ours || err != nil {
 		t.Error("two at once", err)
 	}
+
 	close(release)
 	first.Wait()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // PostgreSQL sees the end of a connection a little later
+	// PostgreSQL sees the end of a connection a little later
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil })
 		if err != nil || time.Now().After(deadline) {
 			t.Fatal(ours, err)
@@ -473,11 +506,13 @@ func TestBooks(t *testing.T) {
 	if again, err := s.CreateBook(ctx, "Ёлка 100%", "", request); err != nil || again.ID != first.ID {
 		t.Errorf("%+v, %v", again, err)
 	}
+
 	for words, want := range map[string]int{"": 2, "ёлка": 1, "100%": 1, "%": 1, "_": 0, "tolstoy": 1, "PEACE": 1, "none": 0} {
 		if got, err := s.Books(ctx, store.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
 			t.Errorf("%q: %+v, %v", words, got, err)
 		}
 	}
+
 	if got, err := s.Books(ctx, store.BookFilter{State: store.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}

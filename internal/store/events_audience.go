@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Audience says who may see some events. It was asked for once, however many users there are, and answers from memory as the
-// condition visible does in SQL.
+// Audience says who may see some events. It was asked for once, however many users there are, and answers from memory
+// as the condition visible does in SQL.
 type Audience struct {
 	tasks   map[string]audienceTask // by entity id
 	members map[membership]bool
@@ -37,10 +37,13 @@ func (s *Store) AudienceOf(ctx context.Context, events []StreamedEvent, users []
 		return a, nil
 	}
 
-	found, err := list[audienceTask](ctx, s, `SELECT id, creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($1)`, ids)
+	found, err := list[audienceTask](
+		ctx, s, `SELECT id, creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($1)`, ids,
+	)
 	if err != nil {
 		return a, err
 	}
+
 	var spaces []int64
 	for _, task := range found {
 		a.tasks[strconv.FormatInt(task.ID, 10)] = task
@@ -48,6 +51,7 @@ func (s *Store) AudienceOf(ctx context.Context, events []StreamedEvent, users []
 			spaces = append(spaces, task.WorkspaceID)
 		}
 	}
+
 	if len(spaces) == 0 {
 		return a, nil
 	}
@@ -57,6 +61,7 @@ func (s *Store) AudienceOf(ctx context.Context, events []StreamedEvent, users []
 	if err != nil {
 		return a, err
 	}
+
 	for _, member := range members {
 		a.members[member] = true
 	}

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestAudienceSeesWhatTheListsShow makes random workspaces with random members and tasks, and compares, for each user and task, what the
-// condition in SQL says with what the audience of the task's events says.
+// TestAudienceSeesWhatTheListsShow makes random workspaces with random members and tasks, and compares, for each user
+// and task, what the condition in SQL says with what the audience of the task's events says.
 func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -30,9 +30,11 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 		events, err = w.EventsAfter(t.Context(), store.Cursor{}, 10*tasks) // other tests' transactions may hold it up
 		w.must(err)
 	}
+
 	if len(events) != tasks {
 		t.Fatalf("%d events, want %d", len(events), tasks)
 	}
+
 	audience, err := w.AudienceOf(t.Context(), events, ids)
 	w.must(err)
 	seen := 0
@@ -41,6 +43,7 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 		if user.IsAdmin() {
 			viewer = 0
 		}
+
 		for _, event := range events {
 			id, err := strconv.ParseInt(event.EntityID, 10, 64)
 			w.must(err)
@@ -48,15 +51,18 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 			if err != nil && fault.CodeOf(err) != fault.TaskNotFound {
 				t.Fatal(err)
 			}
+
 			shown, sees := err == nil, audience.Sees(user, event)
 			if shown != sees {
 				t.Errorf("user %d (%s, %s): shown is %t, sees is %t of task %d", user.ID, user.Role, user.Status, shown, sees, id)
 			}
+
 			if sees {
 				seen++
 			}
 		}
 	}
+
 	if seen == 0 || seen == len(users)*tasks {
 		t.Errorf("%d of %d pairs see each other: nothing is compared", seen, len(users)*tasks)
 	}
@@ -68,6 +74,7 @@ func (w *rig) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
 	const people, spaces = 8, 5
 	tasks = 60
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+
 	for range people {
 		user, err := w.CreateUser(w.t.Context(), store.User{
 			Role:   pick(store.RoleUser, store.RoleUser, store.RoleUser, store.RoleAdmin),
@@ -76,16 +83,22 @@ func (w *rig) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
 		w.must(err)
 		users = append(users, user)
 	}
+
 	anybody := func() string { return strconv.FormatInt(users[random.IntN(people)].ID, 10) }
 	space := func() int { return 1 + random.IntN(spaces) }
 
 	for range spaces {
-		execIn(w.t, w.url, fmt.Sprintf(`INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', %s, '{}')`, anybody()))
+		execIn(
+			w.t, w.url,
+			fmt.Sprintf(`INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', %s, '{}')`, anybody()),
+		)
 	}
+
 	for range 3 * spaces {
 		execIn(w.t, w.url, fmt.Sprintf(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) VALUES (%d, %s, %s)
 			ON CONFLICT DO NOTHING`, space(), anybody(), pick("now()", "NULL")))
 	}
+
 	for range tasks {
 		execIn(w.t, w.url, fmt.Sprintf(`WITH made AS (INSERT INTO tasks (workspace_id, title, creator_id, assignee_id, visibility)
 				VALUES (%d, 'a title', %s, %s, '%s') RETURNING id, creator_id)

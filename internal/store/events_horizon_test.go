@@ -23,8 +23,9 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// TestAnotherDatabaseHoldsNoEventsBack keeps a write transaction open in another database: events come, and a stream that begins now
-// begins after them. One in this database holds back what is written after it. A role without privileges sees the same.
+// TestAnotherDatabaseHoldsNoEventsBack keeps a write transaction open in another database: events come, and a stream
+// that begins now begins after them. One in this database holds back what is written after it. A role without
+// privileges sees the same.
 func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -69,6 +70,7 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	if lag, err := w.EventsLag(t.Context()); err != nil || lag <= 0 {
 		t.Errorf("with a transaction in this database the lag is %v, %v", lag, err)
 	}
+
 	_, err = here.Exec(t.Context(), `COMMIT`)
 	w.must(err)
 	seen(4)
@@ -85,8 +87,9 @@ func roleOf(url string) string {
 	return "?role=follower"
 }
 
-// TestNoEventIsSkippedBesideOtherDatabases writes events on connections that come and go, in transactions of random length, while others do
-// so in another database and so take each other's places in the server. A reader that follows misses none and sees none twice.
+// TestNoEventIsSkippedBesideOtherDatabases writes events on connections that come and go, in transactions of random
+// length, while others do so in another database and so take each other's places in the server. A reader that follows
+// misses none and sees none twice.
 func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 	t.Parallel()
 	const writers, each = 4, 60
@@ -122,6 +125,7 @@ func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 			}
 		})
 	}
+
 	for writer := range writers {
 		writing.Go(func() {
 			for n := range each {
@@ -145,11 +149,13 @@ func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 				seen[event.Seq] = true
 				cursor = event.Cursor()
 			}
+
 			if len(events) == 0 {
 				return
 			}
 		}
 	}
+
 	go func() { writing.Wait(); close(written) }()
 	for open := true; open; {
 		select {
@@ -159,6 +165,7 @@ func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 		}
 		follow()
 	}
+
 	noise.Wait()
 	follow()
 	if len(seen) != writers*each {

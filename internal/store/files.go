@@ -53,15 +53,18 @@ func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File)
 		if err := saveFiles(ctx, tx, files, &saved); err != nil {
 			return err
 		}
+
 		ids := make([]int64, len(saved))
 		for i, file := range saved {
 			ids[i] = file.ID
 		}
+
 		rows, err := tx.Query(ctx, `UPDATE files SET gone = true WHERE NOT gone AND parent = $1 AND path <> '/' AND id <> ALL ($2)
 			RETURNING path`, folder, ids)
 		if err != nil {
 			return err
 		}
+
 		lost, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			return err
@@ -69,6 +72,7 @@ func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File)
 		if err := dropBelow(ctx, tx, lost); err != nil {
 			return err
 		}
+
 		_, err = tx.Exec(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
 			ON CONFLICT (path) DO UPDATE SET listed_at = now()`, folder)
 		return err
@@ -90,11 +94,13 @@ func dropBelow(ctx context.Context, tx pgx.Tx, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
+
 	_, err := tx.Exec(ctx, `UPDATE files f SET gone = true FROM unnest($1::text[]) AS lost (path)
 		WHERE NOT f.gone AND starts_with(f.path, lost.path || '/')`, paths)
 	if err != nil {
 		return err
 	}
+
 	_, err = tx.Exec(ctx, `DELETE FROM listings l USING unnest($1::text[]) AS lost (path)
 		WHERE l.path = lost.path OR starts_with(l.path, lost.path || '/')`, paths)
 	return err
@@ -110,12 +116,16 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 		var sizes []int64
 		var times []time.Time
 		var places []int
+
 		for _, f := range part {
-			paths, parents, names, hashes = append(paths, f.Path), append(parents, f.Parent), append(names, f.Name), append(hashes, f.SHA256)
+			paths, parents, names, hashes = append(paths, f.Path), append(
+				parents, f.Parent,
+			), append(names, f.Name), append(hashes, f.SHA256)
 			folds = append(folds, fold(f.Name))
 			folders, sizes, times = append(folders, f.IsFolder), append(sizes, f.Size), append(times, f.ModifiedAt)
 			places = append(places, f.Place)
 		}
+
 		// Entries that are as they were are not written: a refresh of 10,000 of them must hold up nobody.
 		_, err := tx.Exec(ctx, `INSERT INTO files (path, parent, name, is_folder, size, sha256, modified_at, place, folded)
 			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::bigint[], $6::text[], $7::timestamptz[], $8::int[], $9::text[])
@@ -128,24 +138,30 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 		if err != nil {
 			return err
 		}
+
 		rows, err := tx.Query(ctx, `SELECT `+fileColumns+` FROM files JOIN unnest($1::text[]) WITH ORDINALITY AS seen (path, turn)
 			USING (path) ORDER BY turn`, paths)
 		if err != nil {
 			return err
 		}
+
 		got, err := pgx.CollectRows(rows, pgx.RowToStructByName[File])
 		if err != nil {
 			return err
 		}
+
 		*saved = append(*saved, got...)
 	}
+
 	return nil
 }
 
 // ListedAt says when a folder was last listed whole; zero when never.
 func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
 	var at time.Time
-	err := s.pool.QueryRow(ctx, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder).Scan(&at)
+	err := s.pool.QueryRow(
+		ctx, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder,
+	).Scan(&at)
 	return at, unavailable(err)
 }
 
@@ -158,7 +174,9 @@ func (s *Store) MarkListed(ctx context.Context, path string) error {
 
 // CountFiles says how many entries a folder has in the record.
 func (s *Store) CountFiles(ctx context.Context, folder string) (total int, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder).Scan(&total)
+	err = s.pool.QueryRow(
+		ctx, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder,
+	).Scan(&total)
 	return total, unavailable(err)
 }
 
@@ -193,7 +211,9 @@ type SentFile struct {
 
 // SentFile finds the Telegram file_id of content that was delivered before, with the name it was sent under.
 func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT telegram_file_id, name FROM sent_files WHERE sha256 = $1 AND size = $2`, sha256, size).Scan(&fileID, &name)
+	err = s.pool.QueryRow(
+		ctx, `SELECT telegram_file_id, name FROM sent_files WHERE sha256 = $1 AND size = $2`, sha256, size,
+	).Scan(&fileID, &name)
 	if err == pgx.ErrNoRows {
 		return "", "", nil
 	}

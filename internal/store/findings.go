@@ -26,7 +26,8 @@ const (
 
 // FindingKinds lists all kinds of findings.
 var FindingKinds = []string{
-	FindingNotStarted, FindingTerminated, FindingTooLong, FindingTimedOut, FindingEnded, FindingMissing, FindingReset, FindingStale, FindingNoRow, FindingOver,
+	FindingNotStarted, FindingTerminated, FindingTooLong, FindingTimedOut, FindingEnded, FindingMissing, FindingReset,
+	FindingStale, FindingNoRow, FindingOver,
 }
 
 // What is done about findings.
@@ -58,12 +59,14 @@ const sameIncident = `interval '10 minutes'`
 
 var noFinding = fault.New(fault.NotFound, "there is no such finding")
 
-// NoteFinding records that a sweep has met something, and says whether it is new. However many look at once, one of them finds it new.
+// NoteFinding records that a sweep has met something, and says whether it is new. However many look at once, one of
+// them finds it new.
 func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fresh bool, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 7))`, f.Workload+f.Entity); err != nil {
 			return err
 		}
+
 		noted, err = oneIn[Finding](ctx, tx, noFinding, `UPDATE reconciler_findings SET seen_at = now() WHERE id = (
 				SELECT max(id) FROM reconciler_findings WHERE workload = $1 AND entity = $2 AND finding = $3 AND run_id = $4
 					AND (run_id <> '' OR done = '' OR done_at > now() - `+sameIncident+`))
@@ -71,11 +74,13 @@ func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fres
 		if !errors.Is(err, noFinding) {
 			return err
 		}
+
 		fresh = true
 		noted, err = oneIn[Finding](ctx, tx, noFinding, `INSERT INTO reconciler_findings (workload, entity, workflow_id, run_id, finding)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+findingColumns, f.Workload, f.Entity, f.WorkflowID, f.RunID, f.Finding)
 		return err
 	})
+
 	return noted, fresh, err
 }
 

@@ -9,16 +9,18 @@ import (
 // removedText stands where a text has to be and the person who wrote it was forgotten.
 const removedText = "removed"
 
-// Forget makes a user anonymous in all of the record at once, for good: what is left is a number. Live deliveries and downloads are asked
-// to end; their workflows, and those of tasks, are for the caller to tell. Once more changes nothing. LAST_ADMIN: nobody would be left.
+// Forget makes a user anonymous in all of the record at once, for good: what is left is a number. Live deliveries and
+// downloads are asked to end; their workflows, and those of tasks, are for the caller to tell. Once more changes
+// nothing. LAST_ADMIN: nobody would be left.
 //
-// What others share stays: titles and descriptions of tasks, names of workspaces and books. So does what proves where money went, with
-// comments of operators about it.
+// What others share stays: titles and descriptions of tasks, names of workspaces and books. So does what proves where
+// money went, with comments of operators about it.
 func (s *Store) Forget(ctx context.Context, id, by int64) (user User, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if err := leaveOneAdmin(ctx, tx, id); err != nil {
 			return err
 		}
+
 		before, err := oneIn[User](ctx, tx, noUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id)
 		if err != nil {
 			return err
@@ -29,26 +31,37 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user User, err error)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
+
 		user, err = oneIn[User](ctx, tx, noUser, `UPDATE users SET name = '', telegram_id = NULL, username = NULL, language = 'en', role = 'USER',
 			status = 'BLOCKED', token_hash = NULL, forgotten_at = coalesce(forgotten_at, now()), updated_at = now()
 			WHERE id = $1 RETURNING `+userColumns, id)
 		return err
 	})
+
 	return user, unavailable(err)
 }
 
-// queueForgetting takes a user out of all tables but that of the users. Boards are found by their deliveries and downloads, media by the
-// downloads, comments by the index task_events_said; the others have an index that begins with the user.
+// queueForgetting takes a user out of all tables but that of the users. Boards are found by their deliveries and
+// downloads, media by the downloads, comments by the index task_events_said; the others have an index that begins with
+// the user.
 func queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, removedText)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
-	batch.Queue(`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, id)
-	batch.Queue(`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`, id)
+	batch.Queue(
+		`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, id,
+	)
+	batch.Queue(
+		`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`,
+		id,
+	)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM workspace_members m USING workspaces w WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, id)
+	batch.Queue(
+		`DELETE FROM workspace_members m USING workspaces w WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`,
+		id,
+	)
 
 	batch.Queue(`UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now())
 		WHERE user_id = $1 AND state IN `+liveJobs, id)

@@ -10,14 +10,18 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestTheLastAdministratorIsNotForgotten and an administrator who is forgotten is none any more; the Telegram account begins anew.
+// TestTheLastAdministratorIsNotForgotten and an administrator who is forgotten is none any more; the Telegram account
+// begins anew.
 func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	var admins []store.User
 	for i := range 2 {
 		telegram := int64(100 + i)
-		admin, err := w.CreateUser(t.Context(), store.User{TelegramID: &telegram, Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+		admin, err := w.CreateUser(
+			t.Context(), store.User{TelegramID: &telegram, Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive},
+			store.NewToken(),
+		)
 		w.must(err)
 		admins = append(admins, admin)
 	}
@@ -33,6 +37,7 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	if _, err := w.ChangeUser(t.Context(), gone.ID, store.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("changed after all: %v", err)
 	}
+
 	w.must(w.SaveUsername(t.Context(), gone.ID, "boss"))
 	if _, err := w.UserByUsername(t.Context(), "boss"); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("named after all: %v", err)
@@ -45,8 +50,8 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestAForgottenChatStaysForgotten lets a request of a person end after they were forgotten, and in the middle of that: nothing of its
-// conversation is kept. The same account begins anew with a user of its own.
+// TestAForgottenChatStaysForgotten lets a request of a person end after they were forgotten, and in the middle of that:
+// nothing of its conversation is kept. The same account begins anew with a user of its own.
 func TestAForgottenChatStaysForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -65,6 +70,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 	if !kept(after.ChatID) {
 		t.Fatal("a conversation is not kept")
 	}
+
 	_, err = w.Forget(t.Context(), user.ID, admin.ID)
 	w.must(err)
 	w.must(w.SaveConversation(t.Context(), after))
@@ -87,6 +93,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		_, err := tx.Exec(t.Context(), `UPDATE users SET telegram_id = NULL WHERE id = $1`, user.ID)
 		return err
 	}))
+
 	w.must(<-saved)
 	if kept(during.ChatID) {
 		t.Error("kept by a request in the middle of it")

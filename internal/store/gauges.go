@@ -5,8 +5,9 @@ import "context"
 // WalletState is what waits for money to move. What belongs to a wallet is that of the wallet that was
 // looked at last, and nil while there is none.
 type WalletState struct {
-	BalanceNano *int64   `db:"balance_nano"` // as the ledger has it
-	ChainLag    *float64 `db:"chain_lag"`    // seconds since the chain time up to which the history is complete; nil: never scanned
+	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it
+	// seconds since the chain time up to which the history is complete; nil: never scanned
+	ChainLag *float64 `db:"chain_lag"`
 }
 
 // WalletState tells the state of the wallet and what waits for it.

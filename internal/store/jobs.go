@@ -69,8 +69,8 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
 // CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
-// there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota, and one
-// statement, whose last line reads what its first has made.
+// there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota,
+// and one statement, whose last line reads what its first has made.
 func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
 	live, batch := s.Quotas.deliveries(), &pgx.Batch{}
 	live.queueLock(batch, j.UserID)
@@ -89,6 +89,7 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, cre
 		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
 		return err
 	})
+
 	err = s.pool.SendBatch(ctx, batch).Close()
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return job, err == nil, unavailable(err)
@@ -120,7 +121,8 @@ type JobFilter struct {
 	Limit  int
 }
 
-// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one user, serve it.
+// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one
+// user, serve it.
 func (s *Store) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 	return chosen[Job](ctx, s, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
 		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN `+liveJobs+`)
@@ -157,6 +159,7 @@ func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job, events []Ev
 		row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
 		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
 		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
+
 	if job.Sent != nil {
 		queueSentFile(write, *job.Sent)
 	}
@@ -187,8 +190,8 @@ type SilentJob struct {
 // WorkflowID is the id of the workflow that drives the job.
 func (j SilentJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
 
-// SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index jobs_held has
-// them at its beginning, so that this costs nothing for jobs whose workers are well.
+// SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index
+// jobs_held has them at its beginning, so that this costs nothing for jobs whose workers are well.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]SilentJob, error) {
 	return list[SilentJob](ctx, s, `SELECT id, idempotency_key, claim FROM jobs
 		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
@@ -197,34 +200,40 @@ func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, 
 
 // RequestJobCancel remembers that a person wants the job stopped.
 func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id,
+	)
 	return unavailable(err)
 }
 
 // MarkJobStarted remembers that the job's workflow runs.
 func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
 	return unavailable(err)
 }
 
-// longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL would plan for
-// any number, and read the table.
+// longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL
+// would plan for any number, and read the table.
 const longLine = `10000`
 
-// PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take
-// turns, so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
+// PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take turns,
+// so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
 // none: counting would read them all.
 func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
 	type place struct {
 		ID    int64 `db:"id"`
 		Place int   `db:"place"`
 	}
+
 	rows, err := list[place](ctx, s, `WITH waiting AS (
 			SELECT id, user_id FROM jobs WHERE state = 'QUEUED' ORDER BY id LIMIT `+longLine+` + 1
 		), turns AS (
 			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
 		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
 		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
+
 	places := map[int64]int{}
 	for _, row := range rows {
 		places[row.ID] = row.Place

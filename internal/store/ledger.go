@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says where money
-// is or went, a negative one where it came from.
+// Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says
+// where money is or went, a negative one where it came from.
 type Account string
 
 // The accounts.
@@ -39,7 +39,8 @@ type Balance struct {
 // amounts are the postings of one entry.
 type amounts map[Account]int64
 
-// post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was not.
+// post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was
+// not.
 func post(ctx context.Context, tx pgx.Tx, wallet string, transaction *string, cause string, a amounts) error {
 	accounts, nano := []Account{}, []int64{}
 	for account, amount := range a {
@@ -47,6 +48,7 @@ func post(ctx context.Context, tx pgx.Tx, wallet string, transaction *string, ca
 			accounts, nano = append(accounts, account), append(nano, amount)
 		}
 	}
+
 	_, err := tx.Exec(ctx, `WITH entry AS (
 			INSERT INTO ledger_entries (cause, wallet, transaction_hash) VALUES ($1, $2, $3) RETURNING id
 		) INSERT INTO ledger_postings (entry_id, account, amount_nano)

@@ -15,7 +15,8 @@ type Difference struct {
 	Got     int64  `db:"got"`
 }
 
-// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. No difference is as it should be.
+// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. No difference is as it
+// should be.
 func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, error) {
 	return list[Difference](ctx, s, `WITH
 		posted AS (SELECT e.id, e.cause, p.account, p.amount_nano FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id WHERE e.wallet = $1),
@@ -56,18 +57,22 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 		) differences ORDER BY what, subject`, wallet)
 }
 
-// CompareBalance compares the ledger with the balance that the wallet had on the chain right after the transaction at lt.
-// known is false while the cursor stands elsewhere: then there is nothing to compare.
-func (s *Store) CompareBalance(ctx context.Context, wallet string, lt, balanceNano int64) (differences []Difference, known bool, err error) {
+// CompareBalance compares the ledger with the balance that the wallet had on the chain right after the transaction at
+// lt. known is false while the cursor stands elsewhere: then there is nothing to compare.
+func (s *Store) CompareBalance(
+	ctx context.Context, wallet string, lt, balanceNano int64,
+) (differences []Difference, known bool, err error) {
 	type state struct {
 		CursorLT    int64 `db:"cursor_lt"`
 		BalanceNano int64 `db:"balance_nano"`
 	}
+
 	now, err := one[state](ctx, s, noWallet, `SELECT cursor_lt, coalesce(balance_nano, 0) AS balance_nano FROM ton_wallets w
 		LEFT JOIN ledger_balances b ON b.wallet = w.address AND account = 'wallet' WHERE address = $1`, wallet)
 	if err != nil || now.CursorLT != lt {
 		return nil, false, err
 	}
+
 	if now.BalanceNano != balanceNano {
 		differences = []Difference{{What: "balance on the chain", Subject: wallet, Want: balanceNano, Got: now.BalanceNano}}
 	}

@@ -26,6 +26,7 @@ func TestLedgerIsStrict(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
+
 	b.balanced()
 }
 
@@ -54,11 +55,13 @@ func TestLedgerCheckSees(t *testing.T) {
 			b.exec(sql)
 			differences, err := b.LedgerCheck(t.Context(), b.wallet)
 			b.must(err)
+
 			for _, difference := range differences {
 				if difference.What == what && difference.Want != difference.Got && difference.Subject != "" {
 					return
 				}
 			}
+
 			t.Errorf("%+v", differences)
 		})
 	}

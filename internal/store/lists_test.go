@@ -17,8 +17,8 @@ const (
 	listRuns = 8      // PostgreSQL may plan a statement once for any values after it has seen it five times
 )
 
-// fillLists writes users, jobs, tasks, downloads and transactions of which nearly all are alike: they are user 1's and have ended. The
-// few that differ are the oldest: who reads from the newest on meets all others before.
+// fillLists writes users, jobs, tasks, downloads and transactions of which nearly all are alike: they are user 1's and
+// have ended. The few that differ are the oldest: who reads from the newest on meets all others before.
 const fillLists = `
 	SET session_replication_role = replica;
 	INSERT INTO users (name, telegram_id, status) SELECT 'u', n, CASE WHEN n = 20000 THEN 'PENDING' ELSE 'ACTIVE' END FROM generate_series(1, 20000) n;
@@ -49,7 +49,8 @@ const fillLists = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestListsReadFewRows asks for the few rows that differ, each list again and again, and wants PostgreSQL to find them by an index.
+// TestListsReadFewRows asks for the few rows that differ, each list again and again, and wants PostgreSQL to find them
+// by an index.
 func TestListsReadFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -64,6 +65,7 @@ func TestListsReadFewRows(t *testing.T) {
 			return len(list), err
 		}
 	}
+
 	tasks := func(f store.TaskFilter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
@@ -71,6 +73,7 @@ func TestListsReadFewRows(t *testing.T) {
 			return len(list), err
 		}
 	}
+
 	downloads := func(f store.DownloadFilter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
@@ -78,6 +81,7 @@ func TestListsReadFewRows(t *testing.T) {
 			return len(list), err
 		}
 	}
+
 	transactions := func(f store.TransactionFilter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
@@ -85,6 +89,7 @@ func TestListsReadFewRows(t *testing.T) {
 			return len(list), err
 		}
 	}
+
 	for name, c := range map[string]struct {
 		want int
 		list func(context.Context, *store.Store) (int, error)
@@ -162,12 +167,14 @@ func TestListsReadFewRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		before := testdb.RowsRead(t, url)
 		for range listRuns {
 			if n, err := c.list(t.Context(), s); err != nil || n != c.want {
 				t.Fatalf("%s: %d, %v; want %d", name, n, err, c.want)
 			}
 		}
+
 		s.Close() // a session that ends tells PostgreSQL what it has read
 		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
 			t.Errorf("%s: %d rows are read each time", name, read)
@@ -183,6 +190,7 @@ func awaitEvents(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		events, err := s.EventsAfter(t.Context(), store.Cursor{}, 20)
 		if err != nil || time.Now().After(deadline) {

@@ -8,7 +8,8 @@ import (
 
 const (
 	lockCheck = 5 * time.Second // how often the holder of a lock makes sure that it still holds it
-	lockLease = "20s"           // PostgreSQL takes it from a holder that has been silent for so long: its machine is gone, or frozen
+	// PostgreSQL takes it from a holder that has been silent for so long: its machine is gone, or frozen
+	lockLease = "20s"
 )
 
 // alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
@@ -19,15 +20,18 @@ func (s *Store) alone(ctx context.Context, lock int64, fn func(context.Context) 
 		return false, unavailable(err)
 	}
 	defer conn.Release()
+
 	var ours bool
 	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lock).Scan(&ours); err != nil || !ours {
 		return false, unavailable(err)
 	}
 	// A closed connection gives the lock back whatever happened to ctx.
 	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
+
 	if _, err := conn.Exec(ctx, `SET idle_session_timeout = '`+lockLease+`'`); err != nil {
 		return false, unavailable(err)
 	}
+
 	held, lose := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -38,6 +42,7 @@ func (s *Store) alone(ctx context.Context, lock int64, fn func(context.Context) 
 				return
 			case <-time.After(lockCheck):
 			}
+
 			patience, done := context.WithTimeout(held, lockCheck)
 			err := conn.Ping(patience)
 			done()
@@ -48,5 +53,6 @@ func (s *Store) alone(ctx context.Context, lock int64, fn func(context.Context) 
 	})
 	defer watch.Wait()
 	defer lose()
+
 	return true, fn(held)
 }

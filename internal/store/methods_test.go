@@ -10,13 +10,15 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestEveryMethod calls every method of the store with something of each type, on a record that holds one of everything. What they
-// answer is for other tests: here their statements are sent, so that checkedRun compares the types of all parameters.
+// TestEveryMethod calls every method of the store with something of each type, on a record that holds one of
+// everything. What they answer is for other tests: here their statements are sent, so that checkedRun compares the
+// types of all parameters.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	o.made(store.NewTask{}, store.NewTask{})
 	methods := reflect.ValueOf(o.Store)
+
 	for i := range methods.NumMethod() {
 		name := methods.Type().Method(i).Name
 		if slices.Contains([]string{"Close", "Migrate"}, name) {
@@ -84,5 +86,6 @@ func sample(ctx context.Context, t reflect.Type) reflect.Value {
 			return results
 		}))
 	}
+
 	return v
 }

@@ -51,8 +51,8 @@ func joins(entity string) string {
 		AND n.state = 'due'), now() + $3::interval)`
 }
 
-// queueNotice plans news of an event for one person, with the event itself: nobody who has no chat, or who made the event, is told. It
-// joins the person's other news of the entity that waits, else it is due after gather.
+// queueNotice plans news of an event for one person, with the event itself: nobody who has no chat, or who made the
+// event, is told. It joins the person's other news of the entity that waits, else it is due after gather.
 func queueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, actor *int64, gather time.Duration) {
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+joins(`$2`)+` FROM users u
@@ -60,8 +60,8 @@ func queueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, act
 		workload, entity, gather, seq, user, actor)
 }
 
-// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up nobody. It goes
-// from person to person by news_next, however much each of them is to hear of.
+// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up
+// nobody. It goes from person to person by news_next, however much each of them is to hear of.
 func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
 	return list[Notice](ctx, s, `WITH RECURSIVE people AS (
 			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
@@ -95,9 +95,11 @@ func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []StreamedEve
 			n.Workload, n.EntityID, n.Seqs); err != nil {
 			return err
 		}
+
 		events, err = pgx.CollectRows(rows, pgx.RowToStructByName[StreamedEvent])
 		return err
 	})
+
 	return events, err
 }
 

@@ -22,14 +22,15 @@ func (s *Store) NoticeCursor(ctx context.Context) (c Cursor, err error) {
 	return c, unavailable(err)
 }
 
-// PlanNotices plans who is told of the events of tasks that follow the cursor, and moves the cursor past them: both or neither, so
-// that nobody is told twice. It is not done with the event, as for other workloads: many may have to be told, and somebody waits for a
-// task's next step. A person's news of a task that comes within gather of the first is one message with it. When
-// another process has moved the cursor nothing happens.
+// PlanNotices plans who is told of the events of tasks that follow the cursor, and moves the cursor past them: both or
+// neither, so that nobody is told twice. It is not done with the event, as for other workloads: many may have to be
+// told, and somebody waits for a task's next step. A person's news of a task that comes within gather of the first is
+// one message with it. When another process has moved the cursor nothing happens.
 func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedEvent, gather time.Duration) error {
 	if len(events) == 0 {
 		return nil
 	}
+
 	to := events[len(events)-1].Cursor()
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		moved, err := tx.Exec(ctx, `UPDATE notice_cursor SET xid = $1::text::xid8, id = $2 WHERE xid = $3::text::xid8 AND id = $4`,
@@ -37,6 +38,7 @@ func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedE
 		if err != nil || moved.RowsAffected() == 0 {
 			return err
 		}
+
 		batch := &pgx.Batch{}
 		for _, event := range events {
 			if event.Workload == lifecycle.WorkloadTask && time.Since(event.CreatedAt) < noticeAge {
@@ -45,6 +47,7 @@ func (s *Store) PlanNotices(ctx context.Context, from Cursor, events []StreamedE
 				}
 			}
 		}
+
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }
@@ -60,17 +63,20 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 	if err != nil {
 		return fmt.Errorf("an event of task %q: %w", e.EntityID, err)
 	}
+
 	// Who takes a task acts; who was given one at its creation does not. The record may know a later assignee by now.
 	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
 		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
 		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3::bigint = 1 AND t.assignee_id IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM events WHERE workload = 'task' AND entity_id = $4 AND actor_id = t.assignee_id AND type = 'claimed')
 		ON CONFLICT DO NOTHING`, task, e.ActorID, e.Seq, e.EntityID)
+
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
 		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
 			AND NOT `+unagreed(`(SELECT workspace_id FROM tasks WHERE id = $5)`)+`
 		ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, e.EntityID, gather, e.Seq, task, e.ActorID)
+
 	if e.To == string(lifecycle.TaskDone) {
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
@@ -78,10 +84,12 @@ func queueTaskNotices(batch *pgx.Batch, e StreamedEvent, gather time.Duration) e
 				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+openBlocker+`
 			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, task, gather, NoticeReady)
 	}
+
 	return nil
 }
 
-// LastWords lists up to limit events of a task that say something, the newest first: comments, and those of transitions.
+// LastWords lists up to limit events of a task that say something, the newest first: comments, and those of
+// transitions.
 func (s *Store) LastWords(ctx context.Context, task int64, limit int) ([]StreamedEvent, error) {
 	return list[StreamedEvent](ctx, s, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND comment <> '' ORDER BY seq DESC LIMIT $3`,
 		lifecycle.WorkloadTask, fmt.Sprint(task), limit)

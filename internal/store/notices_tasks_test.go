@@ -16,7 +16,11 @@ func TestTaskNotices(t *testing.T) {
 	o := newOffice(t, nil)
 	from, err := o.NoticeCursor(t.Context())
 	o.must(err)
-	made := o.made(store.NewTask{Ref: "first", AssigneeID: &o.bob.ID}, store.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID})
+	made := o.made(
+		store.NewTask{Ref: "first", AssigneeID: &o.bob.ID},
+		store.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID},
+	)
+
 	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
@@ -25,6 +29,7 @@ func TestTaskNotices(t *testing.T) {
 		events, err = o.EventsAfter(t.Context(), from, 100) // without those of transactions that other tests have open
 		o.must(err)
 	}
+
 	o.must(o.PlanNotices(t.Context(), from, events, 0))
 	notices, err := o.DueNotices(t.Context(), []string{store.TaskNotices}, 100)
 	o.must(err)
@@ -32,6 +37,7 @@ func TestTaskNotices(t *testing.T) {
 	for _, notice := range notices {
 		told = append(told, notice.UserID)
 	}
+
 	slices.Sort(told)
 	if !slices.Equal(told, []int64{o.ann.ID, o.bob.ID, o.stranger.ID}) {
 		t.Errorf("%+v after %+v", notices, events)
@@ -50,6 +56,7 @@ func TestFirstFailureIsNews(t *testing.T) {
 		b.fail(hash, "FRAGMENT_UNAVAILABLE", lifecycle.Retryable, false)
 		b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: attempt}))
 	}
+
 	if told := b.count("news"); told != 1 {
 		t.Errorf("told %d times", told)
 	}

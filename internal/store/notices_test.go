@@ -34,10 +34,15 @@ func TestDownloadNotices(t *testing.T) {
 				walk.Note(event.Type)
 				return nil
 			}
-			return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To), store.DownloadStep{Actor: event.ActorID})
+			return testdb.WalkTo(
+				walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To),
+				store.DownloadStep{Actor: event.ActorID},
+			)
 		})
+
 		s.must(err)
 	}
+
 	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	carl, dora := s.user(3), s.user(4)
 	own, other := s.download(carl), s.download(dora)
@@ -60,6 +65,7 @@ func TestDownloadNotices(t *testing.T) {
 	if _, got := s.due(store.TaskNotices); len(got) != 0 {
 		t.Errorf("another workload's: %q", got)
 	}
+
 	for _, n := range found {
 		again := n
 		events, err := s.TakeNotice(ctx, &n)
@@ -77,6 +83,7 @@ func TestDownloadNotices(t *testing.T) {
 	if _, got := s.due(store.DownloadNotices); len(got) != 0 {
 		t.Errorf("too early: %q", got)
 	}
+
 	s.exec(`UPDATE news SET due_at = due_at - interval '5 seconds' WHERE state = 'due'`)
 	if _, got := s.due(store.DownloadNotices); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
 		t.Errorf("due %q", got)
@@ -91,6 +98,7 @@ func TestAdoptedNotices(t *testing.T) {
 	task := o.made(store.NewTask{})[0]
 	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
 		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)
+
 	for range 2 {
 		s.must(s.AdoptNotices(t.Context()))
 		found, got := s.due(store.TaskNotices)
@@ -118,6 +126,7 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", when, got, want)
 		}
 	}
+
 	raise := func() { w.must(w.RaiseAlert(ctx, store.AlertDownloadsAway)) }
 	resolve := func() { w.must(w.ResolveAlert(ctx, store.AlertDownloadsAway)) }
 	kind := store.AlertDownloadsAway

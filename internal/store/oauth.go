@@ -51,7 +51,9 @@ func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err 
 
 // UpdateToken runs fn under an exclusive lock on the stored token and saves what it returns (nil: nothing) in the same
 // transaction: a rotated refresh token is on disk before anybody uses it. It gives the token as it is afterwards.
-func (v *TokenStore) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (token oauth2.Token, err error) {
+func (v *TokenStore) UpdateToken(
+	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
+) (token oauth2.Token, err error) {
 	err = v.store.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO oauth_tokens (provider) VALUES ($1) ON CONFLICT DO NOTHING`, v.provider); err != nil {
 			return err
@@ -59,20 +61,24 @@ func (v *TokenStore) UpdateToken(ctx context.Context, fn func(context.Context, o
 		if token, err = v.read(ctx, tx, "FOR UPDATE"); err != nil {
 			return err
 		}
+
 		fresh, err := fn(ctx, token)
 		if err != nil || fresh == nil {
 			return err
 		}
+
 		token = *fresh
 		var expires *time.Time
 		if !token.Expiry.IsZero() {
 			expires = &token.Expiry
 		}
+
 		seal := v.store.sealer.seal
 		_, err = tx.Exec(ctx, `UPDATE oauth_tokens SET access_token = $2, refresh_token = $3, expires_at = $4, updated_at = now()
 			WHERE provider = $1`, v.provider, seal(token.AccessToken), seal(token.RefreshToken), expires)
 		return err
 	})
+
 	return token, err
 }
 
@@ -82,6 +88,7 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 	if err != nil {
 		return token, err
 	}
+
 	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[sealedToken])
 	if err == pgx.ErrNoRows || err == nil && row.AccessToken == nil {
 		return token, nil
@@ -95,6 +102,7 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 	if token.RefreshToken, err = v.store.sealer.open(row.RefreshToken); err != nil {
 		return token, err
 	}
+
 	if row.ExpiresAt != nil {
 		token.Expiry = *row.ExpiresAt
 	}

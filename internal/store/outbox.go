@@ -30,21 +30,26 @@ func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold 
 		if untold.Starts, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
+
 		untold.Settled, err = listIn[SettledPayment](ctx, tx, `SELECT transaction_hash, id FROM payments
 			WHERE wallet = $1 AND settled_at IS NOT NULL AND told_at IS NULL ORDER BY id LIMIT $2`, wallet, limit)
 		if err != nil {
 			return err
 		}
+
 		untold.Turns, err = listIn[QueueEntry](ctx, tx, `SELECT `+queueColumns+` FROM payment_queue q
 			WHERE wallet = $1 AND granted_at IS NOT NULL AND told_at IS NULL`, wallet)
 		return err
 	})
+
 	return untold, err
 }
 
 // MarkSettledTold remembers that a transaction's workflow knows how its payment was settled.
 func (s *Store) MarkSettledTold(ctx context.Context, paymentID int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE payments SET told_at = now() WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE payments SET told_at = now() WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID,
+	)
 	return unavailable(err)
 }
 

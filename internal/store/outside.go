@@ -35,6 +35,7 @@ func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error
 	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, beat_at = now()`,
 		p.Identity, p.Service, p.Version, p.Carries, p.StartedAt)
+
 	for _, o := range seen {
 		batch.Queue(`WITH seen AS (SELECT $1::text AS name, $2::timestamptz AS succeeded_at, $3::timestamptz AS failed_at, $4::text AS error)
 			INSERT INTO outside_systems AS o (name, succeeded_at, failed_at, error, failing_since)
@@ -46,6 +47,7 @@ func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error
 					THEN coalesce(CASE WHEN o.failing_since > coalesce(excluded.succeeded_at, '-infinity') THEN o.failing_since END, excluded.failed_at) END`,
 			o.Name, o.SucceededAt, o.FailedAt, o.Error)
 	}
+
 	batch.Queue(`DELETE FROM processes WHERE beat_at < now() - $1::interval`, processLife)
 	return unavailable(s.pool.SendBatch(ctx, batch).Close())
 }
@@ -58,7 +60,9 @@ func (s *Store) Leave(ctx context.Context, identity string) error {
 
 // OutsideSystems lists the systems that were ever called, by name.
 func (s *Store) OutsideSystems(ctx context.Context) ([]OutsideSystem, error) {
-	return list[OutsideSystem](ctx, s, `SELECT name, succeeded_at, failed_at, error, failing_since FROM outside_systems ORDER BY name`)
+	return list[OutsideSystem](
+		ctx, s, `SELECT name, succeeded_at, failed_at, error, failing_since FROM outside_systems ORDER BY name`,
+	)
 }
 
 // Processes lists the processes that were heard of within age.

@@ -28,9 +28,9 @@ const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at
 
 var noEntry = fault.New(fault.NoTurn, "this order is not in line")
 
-// EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in line
-// already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with a live
-// payment is refused with PAYMENT_UNDECIDED.
+// EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in
+// line already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with
+// a live payment is refused with PAYMENT_UNDECIDED.
 func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (entry QueueEntry, err error) {
 	_, err = s.write(ctx, hash, func(w *writing) error {
 		live, err := listIn[Payment](ctx, w.tx, livePayment, hash, kind)
@@ -42,6 +42,7 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 		case kind == Purchase && (w.State != lifecycle.TransactionProcessing || w.NeedsReview), kind == Refund && w.RefundDueNano == 0:
 			return fault.New(fault.InvalidTransition, "a %s of this transaction is not due", kind).With("current", w.State)
 		}
+
 		_, err = w.tx.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.now)
 		if err != nil {
@@ -50,16 +51,18 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 		if _, err = grantNext(ctx, w.tx, w.lockedWallet); err != nil {
 			return err
 		}
+
 		// Who asked hears the answer here.
 		entry, err = oneIn[QueueEntry](ctx, w.tx, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
 			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.now)
 		return err
 	})
+
 	return entry, err
 }
 
-// GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments are
-// stopped. Senders take turns, so that one sender's thousand transfers never hold up another's one.
+// GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments
+// are stopped. Senders take turns, so that one sender's thousand transfers never hold up another's one.
 func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		locked, err := lockWallet(ctx, tx, wallet)
@@ -72,16 +75,16 @@ func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry
 	return entry, err
 }
 
-// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An order's rank never
-// falls while it waits, unless another one of its sender is served, so nobody waits for ever.
+// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An
+// order's rank never falls while it waits, unless another one of its sender is served, so nobody waits for ever.
 const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
 
-// mostPassing is how long others may pass an order that does not fit into the limit of 24 hours. Then the line waits behind it: what was
-// paid falls out of the limit within a day, so it fits within a day more.
+// mostPassing is how long others may pass an order that does not fit into the limit of 24 hours. Then the line waits
+// behind it: what was paid falls out of the limit within a day, so it fits within a day more.
 const mostPassing = 24 * time.Hour
 
-// eligible are orders with room in the day's limit, as far as known, and with none before them that was passed for too long. $2 is now,
-// $5 is mostPassing.
+// eligible are orders with room in the day's limit, as far as known, and with none before them that was passed for too
+// long. $2 is now, $5 is mostPassing.
 const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (SELECT 1 FROM payment_queue passed
 	WHERE passed.wallet = q.wallet AND passed.kind = q.kind AND passed.deferred_at <= $2 - $5::interval
 	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
@@ -91,6 +94,7 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 	if err != nil || switches.pause.On() {
 		return nil, err
 	}
+
 	held := switches.hold.On()
 	probing := held && switches.hold.RetryAt != nil && !wallet.now.Before(*switches.hold.RetryAt)
 	next, err := oneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
@@ -108,6 +112,7 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 	if err != nil {
 		return nil, err
 	}
+
 	return &next, wakeForTurn(ctx, tx, wallet.Address)
 }
 
@@ -157,8 +162,8 @@ func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) er
 	return err
 }
 
-// DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the limit for 24 hours.
-// Others pass it meanwhile, for a day at most.
+// DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the
+// limit for 24 hours. Others pass it meanwhile, for a day at most.
 func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		if err := w.unsigned(ctx, kind); err != nil {
@@ -172,6 +177,7 @@ func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, un
 		_, err = grantNext(ctx, w.tx, w.lockedWallet)
 		return err
 	})
+
 	return err
 }
 

@@ -30,7 +30,8 @@ func (b *bank) served(hashes []string) (order []int) {
 	}
 }
 
-// TestQueueIsFair lets a sender with many orders and senders with one wait; the list says in advance who will be served when.
+// TestQueueIsFair lets a sender with many orders and senders with one wait; the list says in advance who will be served
+// when.
 func TestQueueIsFair(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -38,10 +39,12 @@ func TestQueueIsFair(t *testing.T) {
 	for _, sender := range []string{"big", "big", "big", "big", "ann", "big", "bob", "ann"} {
 		hashes = append(hashes, b.ordered(sender, 3*coin))
 	}
+
 	for _, hash := range hashes {
 		b.enter(hash, store.Purchase)
 		b.enter(hash, store.Purchase) // again: the same place
 	}
+
 	var planned []int
 	queue, err := b.PaymentQueue(t.Context(), b.wallet, 100)
 	b.must(err)
@@ -51,6 +54,7 @@ func TestQueueIsFair(t *testing.T) {
 			t.Errorf("%+v", entry)
 		}
 	}
+
 	want := []int{0, 4, 6, 1, 7, 2, 3, 5}
 	if order := b.served(hashes); !slices.Equal(order, want) || !slices.Equal(planned, want) {
 		t.Errorf("served %v, planned %v", order, planned)
@@ -65,6 +69,7 @@ func TestNobodyStarves(t *testing.T) {
 	b.enter(b.ordered("first", 3*coin), store.Purchase)
 	waiting := b.ordered("old", 3*coin) // its sender had a turn, the others never
 	b.enter(waiting, store.Purchase)
+
 	for i := range 4 {
 		b.enter(b.ordered(string(rune('a'+i)), 3*coin), store.Purchase)
 		queue, err := b.PaymentQueue(t.Context(), b.wallet, 1)
@@ -74,6 +79,7 @@ func TestNobodyStarves(t *testing.T) {
 			return
 		}
 	}
+
 	t.Error("it still waits")
 }
 
@@ -86,6 +92,7 @@ func TestReturnedTurn(t *testing.T) {
 	for _, hash := range hashes {
 		b.enter(hash, store.Purchase)
 	}
+
 	for range 2 {
 		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase))
 		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase)) // again: nothing
@@ -96,11 +103,13 @@ func TestReturnedTurn(t *testing.T) {
 			t.Errorf("%+v", standing.Turn) // granted anew by whoever looked next
 		}
 	}
+
 	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
 	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
 	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !standing.Turn.Granted {
 		t.Error("the turn did not go on")
 	}
+
 	b.fail(hashes[1], "m", lifecycle.UnknownError, false)
 	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[2])); !standing.Turn.Granted {
 		t.Error("the turn did not go on from one that failed")
@@ -113,11 +122,13 @@ func TestGrantRace(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	b.must(b.Pause(ctx, nil, "test"))
+
 	for _, sender := range []string{"a", "b", "c"} {
 		if entry := b.enter(b.ordered(sender, 3*coin), store.Purchase); entry.GrantedAt != nil {
 			t.Errorf("granted in a pause: %+v", entry)
 		}
 	}
+
 	b.must(b.Resume(ctx))
 	var granted atomic.Int64
 	var all sync.WaitGroup
@@ -132,6 +143,7 @@ func TestGrantRace(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if granted.Load() != 1 {
 		t.Errorf("%d turns", granted.Load())
@@ -153,18 +165,22 @@ func TestPause(t *testing.T) {
 	if err != nil || len(switches) != 2 || switches[0].On() || switches[1].Name != store.SwitchPause || switches[1].Reason != "inventory" || *switches[1].ByUser != admin.ID {
 		t.Errorf("%+v, %v", switches, err)
 	}
+
 	b.accept(payment)
 	if brought := b.scan(); len(brought.Settled) != 1 {
 		t.Errorf("%+v", brought)
 	}
+
 	b.through(payment)
 	if brought := b.scan(); brought.Granted != nil {
 		t.Errorf("%+v", brought)
 	}
+
 	b.must(b.Resume(ctx))
 	if brought := b.scan(); brought.Granted == nil || brought.Granted.TransactionHash != next {
 		t.Errorf("%+v", brought)
 	}
+
 	b.must(b.Pause(ctx, nil, "again"))
 	_, err = b.sign(b.want(next, store.Purchase), store.Limits{})
 	b.refused(err, fault.PaymentsPaused)
@@ -202,21 +218,25 @@ func TestHold(t *testing.T) {
 	if err != nil || entry == nil || !entry.Probe || entry.TransactionHash != hash {
 		t.Errorf("%+v, %v", entry, err)
 	}
+
 	b.must(b.Hold(ctx, "session_expired", later)) // it failed again
 	b.must(b.ReturnTurn(ctx, hash, store.Purchase))
 	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
+
 	b.must(b.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
 	payment := b.signed(hash, store.Purchase)
 	if switches, err := b.Switches(ctx); err != nil || switches[0].On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
+
 	b.accept(payment)
 	b.scan()
 	if entry := b.enter(next, store.Purchase); entry.GrantedAt != nil {
 		t.Errorf("the turn went on from a purchase that is not through: %+v", entry)
 	}
+
 	b.through(payment)
 	if entry := b.enter(next, store.Purchase); entry.GrantedAt == nil || entry.Probe {
 		t.Errorf("%+v", entry)
@@ -236,10 +256,12 @@ func TestUntold(t *testing.T) {
 		}
 		return got
 	}
+
 	ann, bob := b.deposit("ann", 3*coin), b.deposit("bob", 3*coin)
 	if got := untold(2, 0, 0); got.Starts[0] != ann || got.Starts[1] != bob {
 		t.Errorf("%+v", got)
 	}
+
 	b.must(b.MarkTransactionStarted(ctx, ann))
 	untold(1, 0, 0)
 	b.quoted(ann, 2*coin)
@@ -261,13 +283,15 @@ func TestUntold(t *testing.T) {
 	if _, err := b.GrantNext(ctx, b.wallet); err != nil {
 		t.Error(err)
 	}
+
 	b.must(b.MarkTurnTold(ctx, turn))
 	got = untold(0, 0, 1)
 	b.must(b.MarkTurnTold(ctx, got.Turns[0]))
 	untold(0, 0, 0)
 }
 
-// TestPauseWaitsForThePen pauses in the middle of a signature: the pause begins after it, and nothing is signed from then on.
+// TestPauseWaitsForThePen pauses in the middle of a signature: the pause begins after it, and nothing is signed from
+// then on.
 func TestPauseWaitsForThePen(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -287,8 +311,10 @@ func TestPauseWaitsForThePen(t *testing.T) {
 				waiting = b.count(`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
 			}
 		}
+
 		return b.pen(order)(seqno)
 	})
+
 	b.must(err)
 	b.must(<-paused)
 	if _, err := b.sign(order, store.Limits{}); err != nil {
@@ -296,8 +322,8 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	}
 }
 
-// TestWakes tells who listens of a turn that somebody has got, once that is committed, and of a payment that was broadcast;
-// what concerns another wallet is none of theirs.
+// TestWakes tells who listens of a turn that somebody has got, once that is committed, and of a payment that was
+// broadcast; what concerns another wallet is none of theirs.
 func TestWakes(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -316,6 +342,7 @@ func TestWakes(t *testing.T) {
 			}
 		}
 	}
+
 	hear := func(what string, wake <-chan struct{}, again func()) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); !heard(wake)(); again() {
@@ -324,6 +351,7 @@ func TestWakes(t *testing.T) {
 			}
 		}
 	}
+
 	wake := func(wallet string) func() { return func() { b.must(b.WakeForPayment(ctx, wallet)) } }
 	hear("a payment", wakes.Payments, wake(b.wallet)) // from here on both listen
 	hear("another's payment", others.Payments, wake("another"))
@@ -332,11 +360,13 @@ func TestWakes(t *testing.T) {
 	if heard(wakes.Turns)() {
 		t.Error("nobody has got a turn yet")
 	}
+
 	b.through(payment)
 	hear("a turn", wakes.Turns, func() {})
 	if heard(others.Turns)() {
 		t.Error("a turn at another wallet")
 	}
+
 	stop()
 }
 

@@ -98,12 +98,14 @@ const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transacti
 
 // SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
 func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Time, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet).Scan(&until)
+	err = s.pool.QueryRow(
+		ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet,
+	).Scan(&until)
 	return until, unavailable(err)
 }
 
-// AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those of
-// transactions in review, or that have ended.
+// AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
+// of transactions in review, or that have ended.
 func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
 	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND kind = 'purchase' AND state = 'paid' AND kept_at IS NULL
 		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR status <> 'processing')) ORDER BY id LIMIT $2`, wallet, limit)
@@ -127,18 +129,20 @@ type Destination struct {
 	Refund       bool  // a purchase of a transaction that has failed for good is given back, when it bounced
 }
 
-// SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing; another
-// one is refused with PAYMENT_DECIDED. What a bounced refund brings back is owed again.
+// SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing;
+// another one is refused with PAYMENT_DECIDED. What a bounced refund brings back is owed again.
 func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) (ref PaymentRef, err error) {
 	payment, err := s.PaymentByID(ctx, id)
 	if err != nil {
 		return PaymentRef{}, err
 	}
+
 	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
 		payment, err = oneIn[Payment](ctx, w.tx, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
 		if err != nil {
 			return err
 		}
+
 		switch {
 		case payment.State == PaymentSigned:
 			return undecided(payment)
@@ -153,14 +157,16 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 			}
 			return w.note(ctx, lifecycle.TransactionKept)
 		}
+
 		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
 		return w.bounce(ctx, payment, d.Refund)
 	})
+
 	return payment.Ref(), err
 }
 
-// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that was known: then
-// the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
+// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that
+// was known: then the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
 func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
@@ -168,15 +174,18 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if _, err := w.tx.Exec(ctx, `UPDATE payments SET state = 'bounced', returned_nano = $2 WHERE id = $1`, p.ID, p.ReturnedNano); err != nil {
 		return err
 	}
+
 	err := post(ctx, w.tx, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
 		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
 	})
 	if err == nil && p.Kind == Refund {
 		err = w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
 	}
+
 	if err == nil && p.Kind == Purchase && refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable {
 		err = w.oweDeposit(ctx)
 	}
+
 	if err != nil {
 		return err
 	}
@@ -190,6 +199,7 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if err := w.review(ctx, ReviewBounced); err != nil {
 		return err
 	}
+
 	batch := &pgx.Batch{}
 	queueAlerts(batch, AlertTransactionReview) // no workflow is there to raise it
 	return w.tx.SendBatch(ctx, batch).Close()

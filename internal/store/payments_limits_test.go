@@ -19,13 +19,15 @@ func (b *bank) full(hash string, kind store.PaymentKind, limits store.Limits) ti
 	if !ok {
 		b.t.Fatalf("%v", err)
 	}
+
 	before := b.CheckLimits(b.t.Context(), hash, kind, b.want(hash, kind).AmountNano, limits)
 	b.refused(before, fault.DailyLimit)
 	b.must(b.DeferTurn(b.t.Context(), hash, kind, refusal.Until))
 	return refusal.Until
 }
 
-// TestSmallerOnesPass lets an order that does not fit into today's limit wait until the day's window has room, and serves others meanwhile.
+// TestSmallerOnesPass lets an order that does not fit into today's limit wait until the day's window has room, and
+// serves others meanwhile.
 func TestSmallerOnesPass(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -40,6 +42,7 @@ func TestSmallerOnesPass(t *testing.T) {
 	if want := b.payment(second.ID).CreatedAt.Add(24 * time.Hour); !until.Equal(want) {
 		t.Errorf("room at %v, want %v", until, want)
 	}
+
 	b.bought(small)
 	if deferred, err := b.AnyDeferred(t.Context()); err != nil || !deferred {
 		t.Errorf("%v, %v", deferred, err)
@@ -52,6 +55,7 @@ func TestSmallerOnesPass(t *testing.T) {
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("its time has come: %+v, %v", entry, err)
 	}
+
 	b.must(b.DeferTurn(t.Context(), big, store.Purchase, time.Now().Add(time.Hour)))
 	b.must(b.Resume(t.Context())) // by an operator who has raised the limit
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
@@ -59,7 +63,8 @@ func TestSmallerOnesPass(t *testing.T) {
 	}
 }
 
-// TestPassedForADay stops passing after a day: otherwise small orders without end would take the room that a big one waits for.
+// TestPassedForADay stops passing after a day: otherwise small orders without end would take the room that a big one
+// waits for.
 func TestPassedForADay(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -73,6 +78,7 @@ func TestPassedForADay(t *testing.T) {
 	if !b.turnOf(small, store.Purchase) {
 		t.Error("a small one does not pass")
 	}
+
 	b.must(b.ReturnTurn(t.Context(), small, store.Purchase))
 	b.exec(`UPDATE payment_queue SET deferred_at = now() - interval '25 hours' WHERE transaction_hash = $1`, big)
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
@@ -84,6 +90,7 @@ func TestPassedForADay(t *testing.T) {
 	if !b.turnOf(owed, store.Refund) {
 		t.Error("a refund waits for room in the limit of purchases")
 	}
+
 	b.must(b.LeaveQueue(t.Context(), owed, store.Refund))
 
 	b.exec(`UPDATE payment_queue SET not_before = now() WHERE transaction_hash = $1`, big)
@@ -102,6 +109,7 @@ func TestRefundLimits(t *testing.T) {
 		b.enter(hash, store.Refund)
 		return hash
 	}
+
 	b.incoming(address("owner"), coin, false) // pays for the gas
 	limits := store.Limits{PerRefund: 3 * coin, RefundPerDay: 4 * coin}
 
@@ -123,10 +131,12 @@ func TestRefundLimits(t *testing.T) {
 	if standing := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
 		t.Errorf("%+v", standing)
 	}
+
 	b.enter(large, store.Refund)
 	if _, err := b.sign(b.want(large, store.Refund), limits); err != nil {
 		t.Errorf("a person has allowed it: %v", err)
 	}
+
 	b.balanced()
 }
 
@@ -140,11 +150,13 @@ func TestKeepDust(t *testing.T) {
 	if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); standing.RefundDue != 2*coin || standing.Turn == nil {
 		t.Errorf("it is worth it: %+v", standing)
 	}
+
 	for range 2 {
 		if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin+1)); standing.RefundDue != 0 || standing.Turn != nil {
 			t.Errorf("%+v", standing)
 		}
 	}
+
 	if got := b.tx(hash); got.DustNano != 2*coin {
 		t.Errorf("%+v", got)
 	}

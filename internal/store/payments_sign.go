@@ -31,7 +31,8 @@ type Signed struct {
 	ValidUntil time.Time // whole seconds
 }
 
-// Limits bound payments, in nanoTON; 0: no bound. Those per day count what was signed in the last 24 hours and is not dead.
+// Limits bound payments, in nanoTON; 0: no bound. Those per day count what was signed in the last 24 hours and is not
+// dead.
 type Limits struct {
 	PerPurchase  int64
 	PerDay       int64 // of purchases
@@ -51,20 +52,23 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 	return one, day
 }
 
-// SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next seqno,
-// lets sign make the bytes, and writes them down with the reservation of the money. An order that has a live payment
-// already gets that one, and nothing is signed. Buying again within one processing counts as the transaction's next
-// attempt: the payment says which one it is.
+// SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next
+// seqno, lets sign make the bytes, and writes them down with the reservation of the money. An order that has a live
+// payment already gets that one, and nothing is signed. Buying again within one processing counts as the transaction's
+// next attempt: the payment says which one it is.
 //
 // Refusals: NO_TURN (the turn is not, or no longer, the order's), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
-// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION, and errors of sign as
-// they are. A purchase that was let through to try lifts the hold.
-func (s *Store) SignPayment(ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error)) (payment Payment, err error) {
+// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
+// and errors of sign as they are. A purchase that was let through to try lifts the hold.
+func (s *Store) SignPayment(
+	ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error),
+) (payment Payment, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		w, err := writeIn(ctx, tx, want.Hash)
 		if err != nil {
 			return err
 		}
+
 		live, err := listIn[Payment](ctx, tx, livePayment, want.Hash, want.Kind)
 		if err != nil {
 			return err
@@ -73,13 +77,16 @@ func (s *Store) SignPayment(ctx context.Context, want PaymentOrder, limits Limit
 			payment = live[0]
 			return nil
 		}
+
 		order := signing{writing: w, want: want}
 		if err := order.admit(ctx, limits); err != nil {
 			return err
 		}
+
 		payment, err = order.sign(ctx, sign)
 		return err
 	})
+
 	return payment, err
 }
 
@@ -96,6 +103,7 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	if err := s.stands(ctx); err != nil {
 		return err
 	}
+
 	turns, err := listIn[QueueEntry](ctx, s.tx, `SELECT `+queueColumns+` FROM payment_queue q
 		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
 	if err != nil {
@@ -104,19 +112,24 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	if len(turns) == 0 {
 		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
 	}
+
 	s.probe = turns[0].Probe
 	switches, err := switchesIn(ctx, s.tx)
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case switches.pause.On():
 		return fault.New(fault.PaymentsPaused, "payments are paused")
 	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
 		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
 	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT: // one of them may have been for this order
-		return fault.New(fault.PaymentsHeld, "the chain has payments that the record has not read yet").With("reason", "behind")
+		return fault.New(
+			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
+		).With("reason", "behind")
 	}
+
 	if s.want.Kind == Purchase || !s.RefundApproved {
 		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
 			return err
@@ -135,7 +148,9 @@ func (s *signing) stands(ctx context.Context) error {
 		return fault.New(fault.InvalidTransition, "a person has to look at the transaction first").With("current", s.State)
 	case s.want.Kind == Purchase:
 		if !s.during(s.want.Attempt) || s.QuoteNano == 0 {
-			return fault.New(fault.InvalidTransition, "the transaction is not ready to buy in this attempt").With("current", s.State)
+			return fault.New(
+				fault.InvalidTransition, "the transaction is not ready to buy in this attempt",
+			).With("current", s.State)
 		}
 	case s.want.Destination != s.Sender:
 		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
@@ -144,6 +159,7 @@ func (s *signing) stands(ctx context.Context) error {
 	default:
 		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
 	}
+
 	return s.nothingSpent(ctx)
 }
 
@@ -154,10 +170,12 @@ func (s *signing) covered(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	free := balances[AccountWallet] + balances[AccountReserved] + balances[AccountRefundDue]
 	if s.want.Kind == Refund {
 		free += s.RefundDueNano
 	}
+
 	if free < s.want.AmountNano+s.want.GasNano {
 		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
 	}
@@ -172,13 +190,17 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 		return Payment{}, err
 	}
 	if s.ScannedTo != nil && !signed.ValidUntil.After(*s.ScannedTo) {
-		return Payment{}, fault.New(fault.Validation, "the payment would be signed for a time that has passed").WithField("valid_until")
+		return Payment{}, fault.New(
+			fault.Validation, "the payment would be signed for a time that has passed",
+		).WithField("valid_until")
 	}
+
 	if s.want.Kind == Purchase {
 		if err := s.countAgain(ctx); err != nil {
 			return Payment{}, err
 		}
 	}
+
 	payment, err := oneIn[Payment](ctx, s.tx, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
 		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
@@ -190,6 +212,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 	if err := s.reserve(ctx, payment, "reserve", s.reserved); err != nil {
 		return Payment{}, err
 	}
+
 	if s.probe && s.want.Kind == Purchase {
 		if err := liftHold(ctx, s.tx); err != nil {
 			return Payment{}, err

@@ -53,14 +53,17 @@ func TestSigningIsRefused(t *testing.T) {
 			if !b.turnOf(hash, store.Purchase) {
 				t.Fatal("no turn")
 			}
+
 			free := b.balance - coin
 			order := b.want(hash, store.Purchase)
 			if c.order != nil {
 				c.order(&order, free)
 			}
+
 			if c.before != nil {
 				c.before(b, hash)
 			}
+
 			before, version := b.balanced(), b.tx(hash).RowVersion
 			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (store.Signed, error) {
 				signed, _ := b.pen(order)(seqno)
@@ -78,6 +81,7 @@ func TestSigningIsRefused(t *testing.T) {
 			if after := b.balanced(); after[store.AccountReserved] != before[store.AccountReserved] || b.tx(hash).RowVersion != version {
 				t.Errorf("before %v, after %v", before, after)
 			}
+
 			if c.before == nil { // all is well with the order itself, up to the last nano
 				order = b.want(hash, store.Purchase)
 				order.AmountNano = free - gas
@@ -100,6 +104,7 @@ func TestSigningRace(t *testing.T) {
 	var made atomic.Int64
 	var all sync.WaitGroup
 	ids := make([]int64, 8)
+
 	for i := range ids {
 		all.Go(func() {
 			payment, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
@@ -112,10 +117,12 @@ func TestSigningRace(t *testing.T) {
 			ids[i] = payment.ID
 		})
 	}
+
 	all.Wait()
 	if made.Load() != 1 || len(slices.Compact(ids)) != 1 {
 		t.Errorf("%d signatures, payments %v", made.Load(), ids)
 	}
+
 	b.balanced()
 }
 
@@ -127,6 +134,7 @@ func TestOneInFlight(t *testing.T) {
 	for _, sender := range []string{"a", "b", "c", "d", "e", "f"} {
 		hashes = append(hashes, b.ordered(sender, 3*coin))
 	}
+
 	var all sync.WaitGroup
 	var signed, refused atomic.Int64
 	for _, hash := range hashes {
@@ -135,6 +143,7 @@ func TestOneInFlight(t *testing.T) {
 			if _, err := b.EnterQueue(t.Context(), hash, store.Purchase); err != nil {
 				t.Error(err)
 			}
+
 			switch _, err := b.sign(order, store.Limits{}); {
 			case err == nil:
 				signed.Add(1)
@@ -143,15 +152,18 @@ func TestOneInFlight(t *testing.T) {
 			default:
 				t.Error(err)
 			}
+
 			if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
 				t.Errorf("a second turn: %+v, %v", entry, err)
 			}
 		})
 	}
+
 	all.Wait()
 	if signed.Load() != 1 || refused.Load() != 5 {
 		t.Errorf("%d signed, %d refused", signed.Load(), refused.Load())
 	}
+
 	b.balanced()
 }
 
@@ -167,6 +179,7 @@ func TestDeadPayment(t *testing.T) {
 	if brought := b.scan(); len(brought.Settled) != 0 || b.payment(first.ID).State != store.PaymentSigned {
 		t.Errorf("dead in its last second: %+v", brought)
 	}
+
 	b.now = b.now.Add(time.Second)
 	b.incoming(address("bob"), coin, false)
 	if _, err := b.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != store.PaymentSigned {
@@ -178,6 +191,7 @@ func TestDeadPayment(t *testing.T) {
 	if money := b.balanced(); money[store.AccountReserved] != 0 {
 		t.Errorf("%v", money)
 	}
+
 	standing := b.ok(b.SnapshotOfTransaction(ctx, hash))
 	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != store.PaymentDead {
 		t.Errorf("%+v", standing)
@@ -190,6 +204,7 @@ func TestDeadPayment(t *testing.T) {
 	if second.Attempt != 2 || second.Seqno != first.Seqno || b.tx(hash).Attempt != 2 {
 		t.Errorf("%+v", second)
 	}
+
 	balance := b.balance
 	b.balance = fee // the trap: the contract takes the order, uses it up and pays nothing
 	b.accept(second)
@@ -198,6 +213,7 @@ func TestDeadPayment(t *testing.T) {
 	if got := b.payment(second.ID); got.State != store.PaymentDead || got.ChainHash == "" || got.PaidNano != 0 || got.GasNano != fee {
 		t.Errorf("%+v", got)
 	}
+
 	b.balanced()
 
 	b.seqno-- // the answer of a server that lags behind
@@ -209,6 +225,7 @@ func TestDeadPayment(t *testing.T) {
 	if third.Seqno != second.Seqno+1 || third.Attempt != 3 {
 		t.Errorf("%+v", third)
 	}
+
 	b.accept(third)
 	b.scan()
 	b.settle(third.ID, store.Destination{Kept: true})
@@ -220,6 +237,7 @@ func TestDeadPayment(t *testing.T) {
 	if events := b.events(hash); !slices.Equal(events, want4) {
 		t.Errorf("%v", events)
 	}
+
 	b.balanced()
 }
 
@@ -238,11 +256,12 @@ func TestRetryAfterDeath(t *testing.T) {
 	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != store.PaymentPaid {
 		t.Errorf("%+v", payment)
 	}
+
 	b.balanced()
 }
 
-// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to look, and nothing is
-// bought again.
+// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to look, and
+// nothing is bought again.
 func TestStrangePayments(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -259,6 +278,7 @@ func TestStrangePayments(t *testing.T) {
 			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: payment.HashNorm},
 			Out: []store.OutMessage{{Destination: shop, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
 		}
+
 		change(&found)
 		b.happens(found)
 		b.seqno++
@@ -266,6 +286,7 @@ func TestStrangePayments(t *testing.T) {
 		if got := b.tx(hash); !got.NeedsReview || got.ReviewReason != store.ReviewMismatch || b.payment(payment.ID).State != store.PaymentPaid {
 			t.Errorf("%s: %+v", name, got)
 		}
+
 		_, err := b.EnterQueue(ctx, hash, store.Purchase)
 		b.refused(err, fault.PaymentUndecided)
 		b.balanced()
@@ -289,13 +310,15 @@ func TestStrangePayments(t *testing.T) {
 	if live, err := b.LivePayment(ctx, hash, store.Purchase); err != nil || live.ID != again.ID {
 		t.Errorf("%+v, %v", live, err)
 	}
+
 	differences, err := b.LedgerCheck(ctx, b.wallet)
 	if err != nil || len(differences) != 1 || differences[0].What != "paid twice" || differences[0].Subject != hash {
 		t.Errorf("%+v, %v", differences, err)
 	}
 }
 
-// TestLatePaymentOfAFailure finds that a transaction that has failed was bought after all: no refund is signed, no retry is made.
+// TestLatePaymentOfAFailure finds that a transaction that has failed was bought after all: no refund is signed, no
+// retry is made.
 func TestLatePaymentOfAFailure(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -307,6 +330,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 		})
 		b.scan()
 	}
+
 	b.deposit("rich", 100*coin)
 	owed := b.ordered("ann", 3*coin)
 	first := b.signed(owed, store.Purchase)
@@ -315,6 +339,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	if !b.turnOf(owed, store.Refund) {
 		t.Fatal("no turn")
 	}
+
 	order := b.want(owed, store.Refund)
 	found(first)
 	_, err := b.sign(order, store.Limits{})
@@ -322,6 +347,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	if queue, err := b.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
 		t.Errorf("%+v, %v", queue, err)
 	}
+
 	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	b.enter(owed, store.Refund)
 	_, err = b.sign(order, store.Limits{})
@@ -335,7 +361,10 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	found(second)
 	_, err = b.RetryTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1})
 	b.refused(err, fault.PaymentUndecided)
-	_, err = b.ResolveTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "")
+	_, err = b.ResolveTransaction(
+		ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "",
+	)
+
 	b.refused(err, fault.InvalidTransition)
 	b.balanced()
 }
@@ -351,6 +380,7 @@ func TestAbandonedPurchases(t *testing.T) {
 			t.Errorf("%s: %+v, %v", when, found, err)
 		}
 	}
+
 	hash := b.ordered("ann", 3*coin)
 	payment := b.paid(hash)
 	want("its workflow asks", 0)
@@ -373,6 +403,7 @@ func TestBounce(t *testing.T) {
 		payment := b.paid(hash)
 		before := b.balanced()
 		back := payment.PaidNano - fee
+
 		if chainFirst {
 			b.bounce(shop, back)
 			b.scan()
@@ -380,6 +411,7 @@ func TestBounce(t *testing.T) {
 				t.Errorf("%v", money)
 			}
 		}
+
 		_, err := b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: payment.PaidNano + 1})
 		b.refused(err, fault.Validation)
 		for range 2 {
@@ -387,6 +419,7 @@ func TestBounce(t *testing.T) {
 				t.Errorf("%+v", ref)
 			}
 		}
+
 		_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
 		b.refused(err, fault.PaymentDecided)
 		if !chainFirst {
@@ -398,6 +431,7 @@ func TestBounce(t *testing.T) {
 				t.Errorf("our own money passes for a deposit: %+v", brought)
 			}
 		}
+
 		after := b.balanced()
 		if after[store.AccountReturning] != 0 || after[store.AccountPaid] != before[store.AccountPaid]-payment.PaidNano ||
 			after[store.AccountGas] != before[store.AccountGas]+2*fee || after[store.AccountWallet] != b.balance {
@@ -409,7 +443,8 @@ func TestBounce(t *testing.T) {
 	}
 }
 
-// TestRefund gives a deposit back, less what it costs: not to another one, not more, not twice, and after failures again.
+// TestRefund gives a deposit back, less what it costs: not to another one, not more, not twice, and after failures
+// again.
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -420,6 +455,7 @@ func TestRefund(t *testing.T) {
 	if standing.RefundDue != 3*coin || b.balanced()[store.AccountRefundDue] != -3*coin {
 		t.Errorf("%+v", standing)
 	}
+
 	b.enter(hash, store.Refund)
 	for name, change := range map[string]func(*store.PaymentOrder){
 		"to another one": func(o *store.PaymentOrder) { o.Destination = shop },
@@ -432,14 +468,17 @@ func TestRefund(t *testing.T) {
 			t.Errorf("a refund %s", name)
 		}
 	}
+
 	dead := b.signed(hash, store.Refund)
 	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReserved] != -3*coin || b.tx(hash).RefundDueNano != 0 {
 		t.Errorf("%v", money)
 	}
+
 	b.expire()
 	if b.payment(dead.ID).State != store.PaymentDead || b.tx(hash).RefundDueNano != 3*coin {
 		t.Errorf("%+v", b.payment(dead.ID))
 	}
+
 	b.balanced()
 
 	bounced := b.signed(hash, store.Refund)
@@ -448,11 +487,13 @@ func TestRefund(t *testing.T) {
 	if money := b.balanced(); money[store.AccountRefunded] != 3*coin-gas || money[store.AccountRefundDue] != 0 {
 		t.Errorf("%v", money)
 	}
+
 	back := 3*coin - gas - fee
 	b.settle(bounced.ID, store.Destination{ReturnedNano: back})
 	if b.tx(hash).RefundDueNano != back {
 		t.Errorf("%+v", b.tx(hash))
 	}
+
 	b.bounce(address("ann"), back)
 	b.scan()
 	b.balanced()
@@ -465,6 +506,7 @@ func TestRefund(t *testing.T) {
 	if money[store.AccountRefunded] != back-gas || money[store.AccountRefundDue] != 0 || b.tx(hash).Attempt != 1 {
 		t.Errorf("%v", money)
 	}
+
 	_, err := b.EnterQueue(ctx, hash, store.Refund)
 	b.refused(err, fault.PaymentUndecided)
 	if got := b.ok(b.SnapshotOfTransaction(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
@@ -490,12 +532,14 @@ func TestWriteOff(t *testing.T) {
 	if !b.turnOf(hash, store.Refund) {
 		t.Fatal("no turn")
 	}
+
 	order := b.want(hash, store.Refund)
 	for range 2 { // the second one changes nothing
 		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
+
 	_, err = b.sign(order, store.Limits{})
 	b.refused(err, fault.InvalidTransition)
 	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReceived] != -103*coin {
@@ -520,6 +564,7 @@ func TestWriteOffDecides(t *testing.T) {
 	if got.NeedsReview || got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", got)
 	}
+
 	b.balanced()
 }
 
@@ -547,6 +592,7 @@ func TestDailyLimit(t *testing.T) {
 	if _, err = b.sign(b.want(next, store.Purchase), limits); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
+
 	b.expire()
 	b.enter(next, store.Purchase)
 	for _, limits := range []store.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
@@ -555,7 +601,8 @@ func TestDailyLimit(t *testing.T) {
 	}
 }
 
-// TestMoneyThatComesBackAfterSuccess asks for a person once more when a purchase that somebody has found processed turns out to be unpaid.
+// TestMoneyThatComesBackAfterSuccess asks for a person once more when a purchase that somebody has found processed
+// turns out to be unpaid.
 func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -570,6 +617,7 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != store.ReviewBounced {
 		t.Errorf("%+v", got)
 	}
+
 	alerts, err := b.OpenAlerts(t.Context())
 	if err != nil || !slices.ContainsFunc(alerts, func(a store.OpenAlert) bool { return a.Kind == store.AlertTransactionReview }) {
 		t.Errorf("%+v, %v", alerts, err)
@@ -579,6 +627,7 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	if got := b.tx(hash); got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
+
 	b.bounce(shop, payment.PaidNano-fee)
 	b.scan()
 	b.balanced()

@@ -24,7 +24,8 @@ var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.
 // reserved is how many of the connections are for those who must not queue behind users.
 func (p Pool) reserved() int { return max(1, p.Connections/5) }
 
-// config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this process.
+// config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this
+// process.
 func (p Pool) config(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -48,6 +49,7 @@ func (p Pool) open(ctx context.Context, url string) (*connections, error) {
 	if c.common, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
+
 	config = config.Copy()
 	config.MaxConns = int32(p.reserved())
 	c.reserved, err = pgxpool.NewWithConfig(ctx, config)
@@ -56,8 +58,8 @@ func (p Pool) open(ctx context.Context, url string) (*connections, error) {
 
 type reservedKey struct{}
 
-// Reserved lets what is done with a context use the connections that are kept for administrators, payments and the program's own
-// watching: however many statements of users wait, these do not.
+// Reserved lets what is done with a context use the connections that are kept for administrators, payments and the
+// program's own watching: however many statements of users wait, these do not.
 func Reserved(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reservedKey{}, true)
 }

@@ -20,6 +20,7 @@ func withTableLocked(t *testing.T, table string, pool store.Pool) (*store.Store,
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 
 	lock := testdb.Connect(t, url)
@@ -33,7 +34,9 @@ func withTableLocked(t *testing.T, table string, pool store.Pool) (*store.Store,
 func waitForLock(t *testing.T, conn *pgx.Conn, table string, statements int) {
 	t.Helper()
 	for waiting := 0; waiting < statements; time.Sleep(10 * time.Millisecond) {
-		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::text::regclass`, table).Scan(&waiting)
+		err := conn.QueryRow(
+			t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::text::regclass`, table,
+		).Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +53,12 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 	for range cap(ended) {
 		go func() { _, _ = s.BookByID(ctx, 1); ended <- struct{}{} }()
 	}
+
 	waitForLock(t, lock, "books", 4) // all that are the users'
 	if _, err := s.Users(store.Reserved(t.Context()), "", 0, 1); err != nil {
 		t.Error(err)
 	}
+
 	cancel()
 	for range cap(ended) {
 		<-ended
@@ -63,7 +68,9 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 // TestStatementsHaveATimeOut makes one wait for a lock for too long, and lets a transaction do nothing for too long.
 func TestStatementsHaveATimeOut(t *testing.T) {
 	t.Parallel()
-	s, _ := withTableLocked(t, "books", store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond})
+	s, _ := withTableLocked(
+		t, "books", store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond},
+	)
 	if _, err := s.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("a statement that waits for a lock: %v", err)
 	}
@@ -81,7 +88,8 @@ func TestStatementsHaveATimeOut(t *testing.T) {
 	}
 }
 
-// TestLongWorkHasNoTimeOut lets what runs over whole tables wait for them for longer than a statement of the pool may take.
+// TestLongWorkHasNoTimeOut lets what runs over whole tables wait for them for longer than a statement of the pool may
+// take.
 func TestLongWorkHasNoTimeOut(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]struct {

@@ -34,8 +34,8 @@ func list[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, e
 	return items, unavailable(err)
 }
 
-// chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that are: a plan that
-// is kept would have to do for any of them, and read the table.
+// chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that
+// are: a plan that is kept would have to do for any of them, and read the table.
 func chosen[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, error) {
 	return list[T](ctx, s, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 }

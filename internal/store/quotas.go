@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Quotas bound what one user may have at a time; 0: no bound. Administrators are not bound. Who has more already, because a bound was
-// lowered, keeps it.
+// Quotas bound what one user may have at a time; 0: no bound. Administrators are not bound. Who has more already,
+// because a bound was lowered, keeps it.
 type Quotas struct {
 	Tasks      int // live ones that the user has made
 	Deliveries int // live ones
@@ -66,8 +66,9 @@ func QuotaNames() (names []string) {
 	return names
 }
 
-// room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place of is whose
-// things are counted. It looks at no more rows than the bound. The lock of queueLock must be held: else two see the same room.
+// room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place
+// of is whose things are counted. It looks at no more rows than the bound. The lock of queueLock must be held: else two
+// see the same room.
 func (q quota) room(by, of, n int) string {
 	if q.maximum == 0 {
 		return `true`
@@ -77,8 +78,8 @@ func (q quota) room(by, of, n int) string {
 		OR %t AND NOT EXISTS (SELECT 1 %s OFFSET %d LIMIT 1))`, by, n <= q.maximum, counted, max(0, q.maximum-n))
 }
 
-// queueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their transactions end. Each
-// statement after it sees what those before have made.
+// queueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their
+// transactions end. Each statement after it sees what those before have made.
 func (q quota) queueLock(batch *pgx.Batch, of int64) {
 	if q.maximum > 0 {
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, fmt.Sprintf("quota/%s/%d", q.name, of))
@@ -90,6 +91,7 @@ func (q quota) check(ctx context.Context, tx pgx.Tx, userID int64, n int) error 
 	if q.maximum == 0 {
 		return nil
 	}
+
 	batch, room := &pgx.Batch{}, false
 	q.queueLock(batch, userID)
 	batch.Queue(`SELECT `+q.room(1, 1, n), userID).QueryRow(func(row pgx.Row) error { return row.Scan(&room) })
@@ -104,7 +106,9 @@ func (q quota) check(ctx context.Context, tx pgx.Tx, userID int64, n int) error 
 }
 
 func (q quota) exceeded() *fault.Error {
-	return fault.New(fault.QuotaExceeded, "the limit of %d %s is reached", q.maximum, q.name).With("limit", q.name).With("maximum", q.maximum)
+	return fault.New(
+		fault.QuotaExceeded, "the limit of %d %s is reached", q.maximum, q.name,
+	).With("limit", q.name).With("maximum", q.maximum)
 }
 
 // AboveQuota is a user who has more of a kind than a limit allows, because it was lowered or came later.
@@ -122,6 +126,7 @@ const aboveTime = 2 * time.Second
 func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota, err error) {
 	ctx, cancel := context.WithTimeout(ctx, aboveTime)
 	defer cancel()
+
 	q := s.Quotas
 	for _, kind := range []struct {
 		quota
@@ -147,5 +152,6 @@ func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota,
 		}
 		above = append(above, found...)
 	}
+
 	return above, nil
 }

@@ -30,6 +30,7 @@ func newQuotaRig(t *testing.T, books int) *quotaRig {
 	w.must(err)
 	rig := &quotaRig{rig: w, boss: boss, anna: w.user(200), bob: w.user(201)}
 	rig.commons = rig.workspace(boss)
+
 	for range books {
 		book, err := w.CreateBook(t.Context(), "A book", "", store.Request{UserID: boss.ID})
 		w.must(err)
@@ -62,7 +63,8 @@ func quotaCases() []quotaCase {
 			bound: func(q *store.Quotas, n int) { q.Deliveries = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				job, _, err := on.CreateJob(r.t.Context(), store.Job{
-					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a",
+					Size: 10, Source: store.SourceAPI,
 				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				return job.ID, err
 			},
@@ -107,7 +109,9 @@ func quotaCases() []quotaCase {
 			limit: "books",
 			bound: func(q *store.Quotas, n int) { q.Books = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				book, err := on.CreateBook(r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"})
+				book, err := on.CreateBook(
+					r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"},
+				)
 				return book.ID, err
 			},
 			count: `SELECT count(*) FROM books WHERE creator_id = $1`,
@@ -135,8 +139,9 @@ func wantQuota(t *testing.T, err error, limit string, maximum int) {
 	}
 }
 
-// TestQuotasHoldUnderRaces makes fifty things at once in two processes, each of which allows ten: ten are there then. What was made is
-// given again above the limit, too, and what has ended makes room. Other users and administrators are not concerned.
+// TestQuotasHoldUnderRaces makes fifty things at once in two processes, each of which allows ten: ten are there then.
+// What was made is given again above the limit, too, and what has ended makes room. Other users and administrators are
+// not concerned.
 func TestQuotasHoldUnderRaces(t *testing.T) {
 	t.Parallel()
 	const maximum, asked = 10, 50
@@ -163,6 +168,7 @@ func TestQuotasHoldUnderRaces(t *testing.T) {
 					}
 				})
 			}
+
 			all.Wait()
 			if have := w.number(c.count, w.anna.ID); have != maximum || refused.Load() != asked-maximum {
 				t.Errorf("%d %s of %d are there, %d were refused", have, c.limit, maximum, refused.Load())
@@ -177,11 +183,13 @@ func TestQuotasHoldUnderRaces(t *testing.T) {
 					wantQuota(t, err, c.limit, maximum)
 				}
 			}
+
 			for key := range maximum + 1 {
 				if _, err := c.makes(w, w.Store, w.boss, key); err != nil {
 					t.Errorf("an administrator: %v", err)
 				}
 			}
+
 			if _, err := c.makes(w, w.Store, w.bob, 0); err != nil {
 				t.Errorf("somebody else: %v", err)
 			}
@@ -189,7 +197,8 @@ func TestQuotasHoldUnderRaces(t *testing.T) {
 	}
 }
 
-// TestTheSameRequestAtTheLimit sends one request many times at once when there is room for one more: each gets the same thing.
+// TestTheSameRequestAtTheLimit sends one request many times at once when there is room for one more: each gets the same
+// thing.
 func TestTheSameRequestAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range quotaCases() {
@@ -204,12 +213,14 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 			for i := range ids {
 				all.Go(func() { ids[i], errs[i] = c.makes(w, w.Store, w.anna, 0) })
 			}
+
 			all.Wait()
 			for _, id := range ids {
 				if id != ids[0] {
 					t.Errorf("%d and %d were made by one request", ids[0], id)
 				}
 			}
+
 			w.must(errors.Join(errs...))
 		})
 	}
@@ -225,7 +236,10 @@ func TestABatchOfTasksFitsOrNot(t *testing.T) {
 		for i := range graph {
 			graph[i] = plainTask()
 		}
-		_, _, err := w.CreateTasks(t.Context(), w.commons, graph, store.Event{Type: "created", To: string(lifecycle.TaskNew)}, store.Request{UserID: w.anna.ID})
+		_, _, err := w.CreateTasks(
+			t.Context(), w.commons, graph, store.Event{Type: "created", To: string(lifecycle.TaskNew)},
+			store.Request{UserID: w.anna.ID},
+		)
 		return err
 	}
 
@@ -234,7 +248,9 @@ func TestABatchOfTasksFitsOrNot(t *testing.T) {
 	wantQuota(t, batch(3), "tasks", 10)
 	w.must(batch(2))
 	wantQuota(t, batch(1), "tasks", 10)
-	w.exec(`UPDATE tasks SET status = 'CANCELLED', finished_at = now(), status_deadline_at = NULL WHERE id IN (SELECT id FROM tasks LIMIT 4)`)
+	w.exec(
+		`UPDATE tasks SET status = 'CANCELLED', finished_at = now(), status_deadline_at = NULL WHERE id IN (SELECT id FROM tasks LIMIT 4)`,
+	)
 	wantQuota(t, batch(5), "tasks", 10)
 	w.must(batch(4))
 }
@@ -251,6 +267,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 			w.must(err)
 		}
 	}
+
 	room := w.workspace(w.bob)
 	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.anna.ID))
 	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.boss.ID))
@@ -264,12 +281,14 @@ func TestWhoIsAboveALimit(t *testing.T) {
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
+
 	for _, a := range above {
 		if wanted := map[bool]int64{true: w.bob.ID, false: w.anna.ID}[a.Limit == "members"]; a.UserID != wanted || a.Count != 3 || a.Maximum != 2 {
 			t.Errorf("above a limit: %+v", a)
 		}
 		got[a.Limit]++
 	}
+
 	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1}; !maps.Equal(got, want) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
@@ -297,12 +316,14 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 	for i := range people {
 		all.Go(func() { errs[i] = w.AddMember(t.Context(), w.anna.ID, room, people[i].ID) })
 	}
+
 	all.Wait()
 	members, err := w.Members(t.Context(), w.boss, room, 0, 100)
 	w.must(err)
 	if len(members) != maximum {
 		t.Errorf("%d members, want %d", len(members), maximum)
 	}
+
 	for i, err := range errs {
 		again := w.AddMember(t.Context(), w.anna.ID, room, people[i].ID)
 		if err == nil && again != nil {
@@ -318,11 +339,15 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 
 // token makes a token of a user, which ends at a time.
 func (w *rig) token(user store.User, ends *time.Time) error {
-	_, err := w.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "t", Scopes: []store.Scope{store.ScopeRead}, ExpiresAt: ends}, store.NewToken())
+	_, err := w.CreateToken(
+		w.t.Context(), store.Token{UserID: user.ID, Name: "t", Scopes: []store.Scope{store.ScopeRead}, ExpiresAt: ends},
+		store.NewToken(),
+	)
 	return err
 }
 
-// TestTokensOfAUserAreBounded makes twenty at once. What was revoked or is past its end makes room; administrators have as many as they want.
+// TestTokensOfAUserAreBounded makes twenty at once. What was revoked or is past its end makes room; administrators have
+// as many as they want.
 func TestTokensOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5
@@ -334,12 +359,14 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 	for i := range errs {
 		all.Go(func() { errs[i] = w.token(w.anna, nil) })
 	}
+
 	all.Wait()
 	for _, err := range errs {
 		if err != nil {
 			wantQuota(t, err, "tokens", maximum)
 		}
 	}
+
 	tokens, err := w.Tokens(t.Context(), w.anna.ID, 0, 100)
 	w.must(err)
 	if len(tokens) != maximum {
@@ -355,5 +382,6 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 	for range maximum + 1 {
 		w.must(w.token(w.boss, nil))
 	}
+
 	w.must(w.token(w.bob, nil))
 }

@@ -12,7 +12,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestReserveHoldsOverAllProcesses lets two processes take from one allowance at once: together they get the burst and no more.
+// TestReserveHoldsOverAllProcesses lets two processes take from one allowance at once: together they get the burst and
+// no more.
 func TestReserveHoldsOverAllProcesses(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -37,6 +38,7 @@ func TestReserveHoldsOverAllProcesses(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if granted.Load() != 10 || refused.Load() != 40 {
 		t.Errorf("%d granted, %d refused; want 10 and 40", granted.Load(), refused.Load())
@@ -47,7 +49,8 @@ func TestReserveHoldsOverAllProcesses(t *testing.T) {
 	}
 }
 
-// TestReserveQueuesThoseWithPatience checks that each reservation gets a later place, and that one beyond the patience takes nothing.
+// TestReserveQueuesThoseWithPatience checks that each reservation gets a later place, and that one beyond the patience
+// takes nothing.
 func TestReserveQueuesThoseWithPatience(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -55,7 +58,9 @@ func TestReserveQueuesThoseWithPatience(t *testing.T) {
 	reserve := func(n int, patience time.Duration) (time.Duration, error) {
 		return w.Reserve(t.Context(), "k", rate, n, patience)
 	}
-	near := func(got, want time.Duration) bool { return got <= want && got > want-90*time.Second } // the machine may be slow
+
+	// the machine may be slow
+	near := func(got, want time.Duration) bool { return got <= want && got > want-90*time.Second }
 
 	for i := range 3 {
 		wait, err := reserve(1, time.Hour)
@@ -63,12 +68,14 @@ func TestReserveQueuesThoseWithPatience(t *testing.T) {
 			t.Errorf("reservation %d waits %s, %v; want %s", i, wait, err, want)
 		}
 	}
+
 	for range 2 {
 		_, err := reserve(1, 100*time.Second)
 		if f := fault.As(err); f == nil || f.Code != fault.RateLimited || !near(f.RetryAfter, 300*time.Second) {
 			t.Errorf("without patience: %v", err)
 		}
 	}
+
 	if wait, err := reserve(1, time.Hour); err != nil || !near(wait, 300*time.Second) {
 		t.Errorf("a refused reservation took its place: %s, %v", wait, err)
 	}
@@ -95,6 +102,7 @@ func TestOldRatesAreSwept(t *testing.T) {
 		_, err := w.Reserve(t.Context(), fmt.Sprint(i), store.Rate{PerSecond: 1, Burst: 1}, 1, 0)
 		w.must(err)
 	}
+
 	w.exec(`UPDATE rate_limits SET tat = now() - interval '25 hours' WHERE key < '3'`)
 
 	var swept int64
@@ -103,6 +111,7 @@ func TestOldRatesAreSwept(t *testing.T) {
 		w.must(err)
 		swept += deleted
 	}
+
 	if swept != 3 {
 		t.Errorf("%d rows swept, want 3", swept)
 	}

@@ -27,8 +27,8 @@ func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (DrivenRows
 		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`)
 }
 
-// DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed one may
-// wait for an operator's retry, and its workflow with it.
+// DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed
+// one may wait for an operator's retry, and its workflow with it.
 func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (DrivenRows, error) {
 	return s.drivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
 			OR status = 'failed' AND error_class = 'non-retryable' AND refund_due_nano = 0 AND NOT EXISTS (
@@ -76,6 +76,7 @@ func (s *Store) DrivenDownloads(ctx context.Context, keys []string) (DrivenRows,
 			users, books, media = append(users, user), append(books, book), append(media, parts[2])
 		}
 	}
+
 	return s.driven(ctx, possible, `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN `+liveDownloads+` AS over,
 		now() - d.updated_at_utc AS changed
 		FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS asked (key, user_id, book_id, media_type)

@@ -10,18 +10,19 @@ import (
 	"stagecoach/internal/store"
 )
 
-// pays lets the wallet carry out a payment that the record does not have: it was signed after the moment to which the record was
-// set back.
+// pays lets the wallet carry out a payment that the record does not have: it was signed after the moment to which the
+// record was set back.
 func (b *bank) pays(to string, nano int64) store.ChainTransaction {
 	b.seqno++
 	return b.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: digest("lost", b.wallet, len(b.history))},
+		ComputeOK: true, ActionOK: true, FeeNano: fee,
+		In:  store.InMessage{HashNorm: digest("lost", b.wallet, len(b.history))},
 		Out: []store.OutMessage{{Destination: to, Nano: nano, BodyHash: digest("body")}},
 	})
 }
 
-// TestLostPayments reads from the chain payments that the record has lost: nothing that they may have been for is paid again, until
-// a person has looked.
+// TestLostPayments reads from the chain payments that the record has lost: nothing that they may have been for is paid
+// again, until a person has looked.
 func TestLostPayments(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -35,6 +36,7 @@ func TestLostPayments(t *testing.T) {
 	if !b.turnOf(waiting, store.Purchase) {
 		t.Fatal("it is nobody's turn")
 	}
+
 	fresh := b.deposit("fresh", 3*coin)
 
 	first, second := b.pays(shop, 2*coin), b.pays(shop, coin)
@@ -50,19 +52,26 @@ func TestLostPayments(t *testing.T) {
 	if again := b.scan(); len(again.Lost) != 0 {
 		t.Errorf("asked again about %v", again.Lost)
 	}
+
 	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
 
 	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (store.TransactionSnapshot, error) {
-		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome, "nothing was bought")
+		return b.ResolveTransaction(
+			ctx, store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome,
+			"nothing was bought",
+		)
 	}
+
 	for _, wrong := range []string{"", digest("nothing"), b.history[0].Hash} {
 		_, err := resolve(waiting, lifecycle.TransactionProcessed, wrong)
 		b.refused(err, fault.Validation)
 	}
+
 	standing := b.ok(resolve(waiting, lifecycle.TransactionProcessed, first.Hash))
 	if got := b.tx(waiting); standing.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
+
 	b.balanced()
 	b.quoted(fresh, 2*coin)
 	_, err = resolve(fresh, lifecycle.TransactionProcessed, first.Hash)
@@ -71,19 +80,22 @@ func TestLostPayments(t *testing.T) {
 	if standing.ErrorClass != lifecycle.UnknownError || standing.NeedsReview {
 		t.Errorf("%+v", standing)
 	}
+
 	b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: fresh, Attempt: standing.Attempt}))
 	payment := b.bought(fresh)
 	if payment.Seqno != 4 {
 		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)
 	}
+
 	balances := b.balanced()
 	if balances[store.AccountOther] < second.Out[0].Nano {
 		t.Errorf("the second one is nobody's, but %v", balances)
 	}
 }
 
-// TestRelayedPayment lets the owner pay with the wallet's key and somebody else's gas: the order comes inside of a relayer's message,
-// which uses up a number and is none from outside. Nothing is signed until it is read, and then with the chain's number.
+// TestRelayedPayment lets the owner pay with the wallet's key and somebody else's gas: the order comes inside of a
+// relayer's message, which uses up a number and is none from outside. Nothing is signed until it is read, and then with
+// the chain's number.
 func TestRelayedPayment(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -91,6 +103,7 @@ func TestRelayedPayment(t *testing.T) {
 	if !b.turnOf(hash, store.Purchase) {
 		t.Fatal("it is nobody's turn")
 	}
+
 	b.seqno++
 	b.happens(store.ChainTransaction{
 		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("relayer"), Nano: coin / 10},
@@ -101,14 +114,17 @@ func TestRelayedPayment(t *testing.T) {
 	if brought := b.scan(); len(brought.Lost) != 0 {
 		t.Errorf("a person has to look at %v, and we sign nothing that is relayed", brought.Lost)
 	}
+
 	payment := b.bought(hash)
 	if payment.Seqno != b.seqno-1 {
 		t.Errorf("signed with seqno %d", payment.Seqno)
 	}
+
 	b.balanced()
 }
 
-// TestAfterRestore gives no number twice, tells nothing again, and finds events whose server counted its transactions otherwise.
+// TestAfterRestore gives no number twice, tells nothing again, and finds events whose server counted its transactions
+// otherwise.
 func TestAfterRestore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -121,9 +137,11 @@ func TestAfterRestore(t *testing.T) {
 	for range 2 {
 		w.must(w.AfterRestore(ctx))
 	}
+
 	if next := w.job(user); next.ID < job.ID+1_000_000 {
 		t.Errorf("job %d after job %d: its number may have been another one's", next.ID, job.ID)
 	}
+
 	boards, err := w.ClaimLiveMessages(ctx, 10, time.Minute)
 	if err != nil || len(boards) != 1 {
 		t.Errorf("%+v, %v: want the board of the new job only", boards, err)
@@ -131,11 +149,13 @@ func TestAfterRestore(t *testing.T) {
 	if n := w.count("news WHERE state = 'due'"); n != 0 {
 		t.Errorf("%d news would be told again", n)
 	}
+
 	var events []store.StreamedEvent
 	for deadline := time.Now().Add(20 * time.Second); len(events) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		events, err = w.EventsAfter(ctx, store.Cursor{}, 10) // other tests' transactions may hold it up
 		w.must(err)
 	}
+
 	if len(events) != 2 || events[0].EntityID == events[1].EntityID {
 		t.Errorf("the stream has %+v, want both jobs", events)
 	}

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Retention says for how many days each kind of row is kept after its end; 0: for ever. What moved money (transactions with their
-// events, payments, the chain, the ledger) has no place here: it is kept for ever.
+// Retention says for how many days each kind of row is kept after its end; 0: for ever. What moved money (transactions
+// with their events, payments, the chain, the ledger) has no place here: it is kept for ever.
 type Retention struct {
 	Deliveries int `json:"deliveries"` // that have ended, with their events and boards
 	Downloads  int `json:"downloads"`  // the same
@@ -54,13 +54,14 @@ func (r Retention) Kinds() (kinds []Old) {
 			kinds = append(kinds, old)
 		}
 	}
+
 	return kinds
 }
 
 // shelf is how rows of a kind are found and deleted.
 type shelf struct {
-	// page gives up to $2 rows with ids above $1, ascending: id, when it was made, and whether it ended before $3 and nothing needs
-	// it any more. What was made after $3 cannot have ended before.
+	// page gives up to $2 rows with ids above $1, ascending: id, when it was made, and whether it ended before $3 and
+	// nothing needs it any more. What was made after $3 cannot have ended before.
 	page string
 	// drops delete the rows with the ids $1, after all that belongs to them.
 	drops []string
@@ -136,9 +137,9 @@ var bins = map[string]string{
 	"rate_limits": `DELETE FROM rate_limits WHERE key IN (SELECT key FROM rate_limits WHERE tat < now() - $2::interval LIMIT $1)`,
 }
 
-// DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short database
-// transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left. PostgreSQL plans it for that limit each
-// time: for any number of rows it would read the tables.
+// DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short
+// database transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left. PostgreSQL
+// plans it for that limit each time: for any number of rows it would read the tables.
 func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
 	age := time.Duration(old.Days) * 24 * time.Hour
 	if bin, ok := bins[old.Kind]; ok {
@@ -148,36 +149,44 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 		}
 		return tag.RowsAffected(), next, unavailable(err)
 	}
+
 	shelf, ok := shelves[old.Kind]
 	if !ok {
 		return 0, 0, fault.New(fault.Validation, "there is no such kind of rows").WithField("kind")
 	}
+
 	err = s.inLongTx(ctx, func(tx pgx.Tx) error {
 		var before time.Time
 		if err := tx.QueryRow(ctx, `SELECT now() - $1::interval`, age).Scan(&before); err != nil {
 			return err
 		}
+
 		type row struct {
 			ID   int64     `db:"id"`
 			Made time.Time `db:"made"`
 			Old  bool      `db:"old"`
 		}
+
 		page, err := listIn[row](ctx, tx, shelf.page, pgx.QueryExecModeCacheDescribe, after, limit, before)
 		if err != nil {
 			return err
 		}
+
 		var ids []int64
 		for _, row := range page {
 			if row.Old {
 				ids = append(ids, row.ID)
 			}
 		}
+
 		if len(page) == limit && page[limit-1].Made.Before(before) {
 			next = page[limit-1].ID
 		}
+
 		if len(ids) == 0 {
 			return nil
 		}
+
 		for _, drop := range shelf.drops {
 			tag, err := tx.Exec(ctx, drop, ids)
 			if err != nil {
@@ -185,7 +194,9 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 			}
 			deleted = tag.RowsAffected() // the last one deletes the rows themselves
 		}
+
 		return nil
 	})
+
 	return deleted, next, err
 }

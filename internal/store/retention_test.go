@@ -33,6 +33,7 @@ func (w *rig) deleteOld(r store.Retention) map[string]int64 {
 			}
 		}
 	}
+
 	return total
 }
 
@@ -64,14 +65,17 @@ func TestOldDeliveries(t *testing.T) {
 	for range 5 {
 		old = append(old, w.job(user))
 	}
+
 	live := w.job(user) // in the middle of what goes
 	late := w.job(user) // made long ago, ended now
 	for range 3 {
 		old = append(old, w.job(user))
 	}
+
 	for _, job := range old {
 		w.end(job)
 	}
+
 	w.aged(100, "jobs", "true", "created_at", "updated_at")
 	w.aged(100, "events", "workload = 'delivery'", "created_at")
 	w.end(late)
@@ -84,18 +88,23 @@ func TestOldDeliveries(t *testing.T) {
 	// The first event of the late one is old, and its job has ended.
 	w.wantDeleted(w.deleteOld(policy), map[string]int64{"deliveries": 8, "delivery_events": 1})
 	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
+
 	for _, job := range []store.Job{live, late, young} {
 		if _, err := w.JobByID(t.Context(), job.ID); err != nil {
 			t.Errorf("job %d: %v", job.ID, err)
 		}
 	}
+
 	if n := w.count("boards"); n != 3 {
 		t.Errorf("%d boards are left, want those of 3 jobs", n)
 	}
 	if n := w.count("events WHERE workload = 'delivery'"); n != 1+1+2 {
 		t.Errorf("%d events are left, want 1 of the live job, 1 of the late one, 2 of the young one", n)
 	}
-	again, created, err := w.CreateJob(t.Context(), old[0], store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+
+	again, created, err := w.CreateJob(
+		t.Context(), old[0], store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)},
+	)
 	if err != nil || !created || again.ID <= young.ID {
 		t.Errorf("the key of a job that was deleted gives job %d, %v, %v; want a new one", again.ID, created, err)
 	}
@@ -106,15 +115,21 @@ func TestOldTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	graph := o.made(
-		store.NewTask{Ref: "ground", AssigneeID: &o.ann.ID}, store.NewTask{Ref: "wall", BlockedBy: []string{"ground"}, AssigneeID: &o.ann.ID},
-		store.NewTask{Ref: "door", AssigneeID: &o.ann.ID}, store.NewTask{Ref: "lock", BlockedBy: []string{"door"}, AssigneeID: &o.ann.ID},
+		store.NewTask{Ref: "ground", AssigneeID: &o.ann.ID}, store.NewTask{
+			Ref: "wall", BlockedBy: []string{"ground"}, AssigneeID: &o.ann.ID,
+		},
+		store.NewTask{Ref: "door", AssigneeID: &o.ann.ID}, store.NewTask{
+			Ref: "lock", BlockedBy: []string{"door"}, AssigneeID: &o.ann.ID,
+		},
 		store.NewTask{Ref: "alone", AssigneeID: &o.ann.ID})
+
 	for i, task := range graph {
 		if i != 3 { // the lock is not done
 			o.move(task, lifecycle.TaskInProgress, &o.ann.ID)
 			o.move(task, lifecycle.TaskDone, &o.ann.ID)
 		}
 	}
+
 	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
 	o.aged(400, "events", "workload = 'task'", "created_at")
 	o.wantDeleted(o.deleteOld(store.Retention{Tasks: 365, Events: 365}), map[string]int64{"tasks": 3, "task_events": 3})
@@ -123,9 +138,11 @@ func TestOldTasks(t *testing.T) {
 			t.Errorf("task %d: %v, want it kept: %v", i, err, kept)
 		}
 	}
+
 	if n := o.count("task_blockers"); n != 1 {
 		t.Errorf("%d blockers are left, want the door", n)
 	}
+
 	state := o.move(graph[3], lifecycle.TaskInProgress, &o.ann.ID) // its events go on where they were
 	if state.Version != 2 {
 		t.Errorf("the lock is at version %d, want 2", state.Version)
@@ -156,16 +173,24 @@ func TestOldNotes(t *testing.T) {
 	b.bought(b.ordered("sender", 3*coin))
 	user := b.user(1)
 	events := b.count("events WHERE workload = 'transaction'")
+
 	for i := range 5 {
-		_, err := store.KeepAnswer(t.Context(), b.Store, store.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i)
+		_, err := store.KeepAnswer(
+			t.Context(), b.Store, store.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i,
+		)
+
 		b.must(err)
 		b.must(b.RaiseAlert(t.Context(), store.AlertChain))
 		b.must(b.ResolveAlert(t.Context(), store.AlertChain))
 		_, err = b.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
 		b.must(err)
 		b.must(b.Audit(t.Context(), store.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
-		b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) VALUES ($1, 'task', '1', $2, 'sent', now())`, user.ID, i)
+		b.exec(
+			`INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) VALUES ($1, 'task', '1', $2, 'sent', now())`,
+			user.ID, i,
+		)
 	}
+
 	b.must(b.RaiseAlert(t.Context(), store.AlertChain)) // open
 	b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 9, now())`, user.ID)
 	b.aged(40, "answers", "key <> 'a'", "created_at")
@@ -180,10 +205,12 @@ func TestOldNotes(t *testing.T) {
 	if n := b.count("audit_log"); n != 5 {
 		t.Errorf("%d entries of the audit log are left, want all", n)
 	}
+
 	b.wantDeleted(b.deleteOld(store.Retention{Audit: 30}), map[string]int64{"audit": 5})
 	if n := b.count("events WHERE workload = 'transaction'"); n != events {
 		t.Errorf("%d events of transactions are left, want %d", n, events)
 	}
+
 	differences, err := b.LedgerCheck(t.Context(), b.wallet)
 	if err != nil || len(differences) > 0 {
 		t.Errorf("%+v, %v", differences, err)
@@ -196,16 +223,19 @@ func TestOldFindings(t *testing.T) {
 	w := newRig(t)
 	note := func(entity string, settled bool) {
 		f, fresh, err := w.NoteFinding(t.Context(), store.Finding{
-			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run", Finding: store.FindingStale,
+			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run",
+			Finding: store.FindingStale,
 		})
 		w.must(err)
 		if settled && fresh {
 			w.must(w.SettleFinding(t.Context(), f.ID, store.DoneRefreshed))
 		}
 	}
+
 	for _, entity := range []string{"1", "2", "3", "met again", "settled late"} {
 		note(entity, true)
 	}
+
 	note("open", false)
 	w.aged(100, "reconciler_findings", "true", "found_at", "seen_at")
 	w.aged(100, "reconciler_findings", "entity <> 'settled late'", "done_at")

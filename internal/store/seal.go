@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sealer encrypts what must not lie open in the database: AES-256-GCM, the nonce in front. The first key seals, all open.
+// sealer encrypts what must not lie open in the database: AES-256-GCM, the nonce in front. The first key seals, all
+// open.
 type sealer struct{ keys []cipher.AEAD }
 
 var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
@@ -55,8 +56,8 @@ func (s sealer) open(sealed []byte) (string, error) {
 	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed?")
 }
 
-// Reseal seals anew, with the first key, what any key has sealed, and says how many rows that were. Processes may run meanwhile if they
-// know the first key.
+// Reseal seals anew, with the first key, what any key has sealed, and says how many rows that were. Processes may run
+// meanwhile if they know the first key.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	err = s.inLongTx(ctx, func(tx pgx.Tx) error { // a process that renews the tokens holds their row while it asks
 		tokens, err := listIn[sealedRow](ctx, tx, `SELECT provider, access_token, refresh_token FROM oauth_tokens
@@ -70,6 +71,7 @@ func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 			if err != nil {
 				return err
 			}
+
 			refresh, err := s.sealer.again(t.RefreshToken)
 			if err != nil {
 				return err
@@ -78,9 +80,11 @@ func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 				return err
 			}
 		}
+
 		rows = len(tokens)
 		return nil
 	})
+
 	return rows, err
 }
 

@@ -24,6 +24,7 @@ func TestReseal(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s
 	}
+
 	read := func(s *store.Store) string {
 		t.Helper()
 		token, err := s.TokenStore("yandex").CurrentToken(ctx)
@@ -36,6 +37,7 @@ func TestReseal(t *testing.T) {
 	if err := open(older).TokenStore("yandex").Seed(ctx, oauth2.Token{AccessToken: "a", RefreshToken: "r"}); err != nil {
 		t.Fatal(err)
 	}
+
 	both := open(newer, older)
 	if got := read(both); got != "a r" {
 		t.Fatalf("the second key opens %q", got)

@@ -37,8 +37,8 @@ const fillRest = `
 
 var scanned = regexp.MustCompile(`Seq Scan on (jobs|tasks|download_jobs|transactions|[a-z]+_events|boards|news)\b`)
 
-// scans lists the statements for which PostgreSQL goes through a table that grows for ever, when it plans them once for any values. Those
-// of chosen are planned for their values: TestListsReadFewRows looks at them.
+// scans lists the statements for which PostgreSQL goes through a table that grows for ever, when it plans them once for
+// any values. Those of chosen are planned for their values: TestListsReadFewRows looks at them.
 func (s *statements) scans() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)
@@ -52,6 +52,7 @@ func (s *statements) scans() (faults []string) {
 		return []string{err.Error()}
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
+
 	for _, statement := range []string{fillLists, fillRest, `SET LOCAL plan_cache_mode = force_generic_plan`} {
 		if _, err := tx.Exec(ctx, statement); err != nil {
 			return []string{err.Error()}
@@ -69,6 +70,7 @@ func (s *statements) scans() (faults []string) {
 			faults = append(faults, fmt.Sprintf("%s:\n\t%s", table, sql))
 		}
 	}
+
 	return faults
 }
 
@@ -87,18 +89,22 @@ func genericPlan(ctx context.Context, tx pgx.Tx, sql string, parameters int) (pl
 		if _, err := tx.Exec(ctx, `PREPARE looked_at AS `+sql); err != nil {
 			return err
 		}
+
 		execute := `EXPLAIN EXECUTE looked_at`
 		if parameters > 0 {
 			execute += `(NULL` + strings.Repeat(`, NULL`, parameters-1) + `)`
 		}
+
 		rows, err := tx.Query(ctx, execute)
 		if err != nil {
 			return err
 		}
+
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			return err
 		}
+
 		plan = strings.Join(lines, "\n")
 		_, err = tx.Exec(ctx, `DEALLOCATE looked_at`)
 		return err

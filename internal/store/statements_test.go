@@ -25,7 +25,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// checkedRun runs the package's tests, and then compares every statement that they have sent with what PostgreSQL makes of it.
+// checkedRun runs the package's tests, and then compares every statement that they have sent with what PostgreSQL makes
+// of it.
 type checkedRun struct{ *testing.M }
 
 func (r *checkedRun) Run() int {
@@ -35,10 +36,12 @@ func (r *checkedRun) Run() int {
 	if code != 0 || testing.Short() || flag.Lookup("test.list").Value.String() != "" || len(seen.types) == 0 {
 		return code
 	}
+
 	faults := append(seen.mistyped(), seen.scans()...)
 	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" {
 		faults = append(faults, seen.missing()...)
 	}
+
 	for _, text := range faults {
 		fmt.Println(text)
 		code = 1
@@ -63,16 +66,20 @@ func (s *statements) add(sql string, args []any) {
 			args, chosen = args[1:], true
 		}
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if chosen {
 		s.chosen[sql] = true
 	}
+
 	known, found := s.types[sql]
 	if !found {
 		known = make([]map[reflect.Type]bool, len(args))
 		s.types[sql] = known
 	}
+
 	for i, arg := range args {
 		if known[i] == nil {
 			known[i] = map[reflect.Type]bool{}
@@ -100,8 +107,9 @@ func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.
 func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// mistyped prepares every statement and lists the parameters that PostgreSQL takes for something else than what the program passes: a
-// number that is too large for it, or that it reads as a text, is an error only on the day when somebody sends it.
+// mistyped prepares every statement and lists the parameters that PostgreSQL takes for something else than what the
+// program passes: a number that is too large for it, or that it reads as a text, is an error only on the day when
+// somebody sends it.
 func (s *statements) mistyped() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)
@@ -114,19 +122,25 @@ func (s *statements) mistyped() (faults []string) {
 		if len(s.types[sql]) == 0 {
 			continue
 		}
+
 		prepared, err := conn.Prepare(ctx, "", sql)
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("%v\n\t%s", err, sql))
 			continue
 		}
+
 		for i, oid := range prepared.ParamOIDs {
 			for passed := range s.types[sql][i] {
 				if !fits(passed, oid) {
-					faults = append(faults, fmt.Sprintf("$%d is %s for the program and %s for PostgreSQL:\n\t%s", i+1, passed, nameOf(conn, oid), sql))
+					faults = append(
+						faults,
+						fmt.Sprintf("$%d is %s for the program and %s for PostgreSQL:\n\t%s", i+1, passed, nameOf(conn, oid), sql),
+					)
 				}
 			}
 		}
 	}
+
 	return faults
 }
 
@@ -151,6 +165,7 @@ func fits(passed reflect.Type, oid uint32) bool {
 	for passed.Kind() == reflect.Pointer {
 		passed = passed.Elem()
 	}
+
 	switch passed {
 	case reflect.TypeFor[time.Time]():
 		return oid == pgtype.TimestamptzOID
@@ -163,9 +178,11 @@ func fits(passed reflect.Type, oid uint32) bool {
 	case reflect.TypeFor[[]time.Duration]():
 		return oid == pgtype.IntervalArrayOID
 	}
+
 	if oids, known := typesOf[passed.Kind()]; known {
 		return slices.Contains(oids, oid)
 	}
+
 	switch {
 	case passed.Kind() == reflect.Slice && passed.Elem().Kind() == reflect.Uint8:
 		return slices.Contains([]uint32{pgtype.ByteaOID, pgtype.JSONOID, pgtype.JSONBOID}, oid)
@@ -182,8 +199,8 @@ func fits(passed reflect.Type, oid uint32) bool {
 	}
 }
 
-// typesOf lists what PostgreSQL may take the kinds for. An int is a count of the program's own, such as an attempt, and fits an int4; ids,
-// amounts and all that people send are int64.
+// typesOf lists what PostgreSQL may take the kinds for. An int is a count of the program's own, such as an attempt, and
+// fits an int4; ids, amounts and all that people send are int64.
 var (
 	typesOf = map[reflect.Kind][]uint32{
 		reflect.Bool:    {pgtype.BoolOID},
@@ -229,26 +246,33 @@ func (s *statements) missingIn(name string) (faults []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {
 			return true
 		}
+
 		text, err := strconv.Unquote(literal.Value)
 		if err == nil && isStatement.MatchString(text) && !s.sent(text) {
-			faults = append(faults, fmt.Sprintf("%s: no test sends this statement:\n\t%s", positions.Position(literal.Pos()), text))
+			faults = append(
+				faults, fmt.Sprintf("%s: no test sends this statement:\n\t%s", positions.Position(literal.Pos()), text),
+			)
 		}
 		return true
 	})
+
 	return faults
 }
 
-// sent says whether a text of the source, which may have gaps that are filled in, is part of a statement that a test has sent.
+// sent says whether a text of the source, which may have gaps that are filled in, is part of a statement that a test
+// has sent.
 func (s *statements) sent(text string) bool {
 	parts := verb.Split(text, -1)
 	for i := range parts {
 		parts[i] = regexp.QuoteMeta(parts[i])
 	}
+
 	pattern := regexp.MustCompile("(?s)" + strings.Join(parts, ".*"))
 	for sql := range s.types {
 		if pattern.MatchString(sql) {

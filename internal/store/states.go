@@ -6,19 +6,22 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Sets of states as the statements name them, made from the tables. They stand in the statements and are no parameters, because PostgreSQL
-// must prove by them that a partial index serves.
+// Sets of states as the statements name them, made from the tables. They stand in the statements and are no parameters,
+// because PostgreSQL must prove by them that a partial index serves.
 var (
-	liveJobs       = setOf(lifecycle.Delivery.Live())
-	heldJobs       = setOf(lifecycle.DeliveryHeld)
-	endedJobs      = setOf(lifecycle.Delivery.Ended())
-	endedTasks     = setOf(lifecycle.Task.Ended())
-	timedTasks     = setOf(lifecycle.TaskTimed)
-	startableTasks = setOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck}) // nobody works on them, and somebody may
+	liveJobs   = setOf(lifecycle.Delivery.Live())
+	heldJobs   = setOf(lifecycle.DeliveryHeld)
+	endedJobs  = setOf(lifecycle.Delivery.Ended())
+	endedTasks = setOf(lifecycle.Task.Ended())
+	timedTasks = setOf(lifecycle.TaskTimed)
+	// nobody works on them, and somebody may
+	startableTasks = setOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck})
 	liveDownloads  = setOf(lifecycle.Download.Live())
 	endedDownloads = setOf(lifecycle.Download.Ended())
-	failedDownload = setOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})             // without a medium
-	openOrders     = setOf([]lifecycle.TransactionState{lifecycle.TransactionPending, lifecycle.TransactionProcessing}) // no try has ended
+	// without a medium
+	failedDownload = setOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
+	// no try has ended
+	openOrders = setOf([]lifecycle.TransactionState{lifecycle.TransactionPending, lifecycle.TransactionProcessing})
 )
 
 // setOf writes states as the right side of IN.

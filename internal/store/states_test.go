@@ -13,10 +13,12 @@ var stateSet = regexp.MustCompile(`(state|status) (NOT )?IN \('(` + `QUEUED|CLAI
 	`|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
 
 // stateWrite matches a statement that gives a row of a workload another state.
-var stateWrite = regexp.MustCompile(`(?s)UPDATE (jobs|tasks|download_jobs|transactions) [^` + "`" + `;]*?\b(state|status) = `)
+var stateWrite = regexp.MustCompile(
+	`(?s)UPDATE (jobs|tasks|download_jobs|transactions) [^` + "`" + `;]*?\b(state|status) = `,
+)
 
-// TestStatesComeFromTheTables reads the sources of this package: no set of states is written a second time, and the state of a row is
-// written once for each workload, by what asks the table.
+// TestStatesComeFromTheTables reads the sources of this package: no set of states is written a second time, and the
+// state of a row is written once for each workload, by what asks the table.
 func TestStatesComeFromTheTables(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -29,6 +31,7 @@ func TestStatesComeFromTheTables(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
+
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -36,6 +39,7 @@ func TestStatesComeFromTheTables(t *testing.T) {
 		if found := stateSet.Find(source); found != nil {
 			t.Errorf("%s: %s: take the set from states.go", file, found)
 		}
+
 		for _, match := range stateWrite.FindAllSubmatch(source, -1) {
 			set, _, _ := strings.Cut(string(match[0]), "WHERE")
 			if strings.Contains(set, string(match[2])+" = ") {
@@ -44,7 +48,11 @@ func TestStatesComeFromTheTables(t *testing.T) {
 		}
 	}
 
-	want := map[string]string{"jobs": "jobs.go ", "download_jobs": "downloads.go ", "tasks": "tasks_write.go ", "transactions": "transactions_write.go "}
+	want := map[string]string{
+		"jobs": "jobs.go ", "download_jobs": "downloads.go ", "tasks": "tasks_write.go ",
+		"transactions": "transactions_write.go ",
+	}
+
 	for table, places := range want {
 		if writes[table] != places {
 			t.Errorf("the state in %s is written in %q, want %q", table, writes[table], places)

@@ -13,12 +13,12 @@ type ErrorCount struct {
 	Count int64  `db:"count"`
 }
 
-// maxCounted is where counts stop that nobody keeps. It stands in the statements: with a parameter PostgreSQL would plan for any
-// number, and read the table.
+// maxCounted is where counts stop that nobody keeps. It stands in the statements: with a parameter PostgreSQL would
+// plan for any number, and read the table.
 const maxCounted = `10000`
 
-// lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes like it serve it, and
-// have the same conditions.
+// lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes
+// like it serve it, and have the same conditions.
 const lastErrors = `(SELECT 'delivery' AS workload, comment AS code FROM job_events WHERE type IN ('requeued', 'failed') AND comment <> ''
 		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)
 	UNION ALL (SELECT 'download', comment FROM download_events WHERE type = 'failed' AND comment <> ''
@@ -72,9 +72,10 @@ type OverviewCounts struct {
 	RecentFindings int64 // the same
 }
 
-// CountOverview counts the rows of all workloads by state, transactions that need a review, and findings: those that are open, and
-// those since a moment. A state without rows is left out. What is not kept as a count is read from partial indexes. While many
-// changes have not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each time.
+// CountOverview counts the rows of all workloads by state, transactions that need a review, and findings: those that
+// are open, and those since a moment. A state without rows is left out. What is not kept as a count is read from
+// partial indexes. While many changes have not been added up, because no worker runs or it is busy, each look adds up a
+// batch: else it would take longer each time.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (OverviewCounts, error) {
 	rows, err := list[Count](ctx, s, counted+`
 		UNION ALL SELECT 'changes', '', count(*) FROM (SELECT 1 FROM count_changes LIMIT `+maxCounted+`) c
@@ -84,8 +85,10 @@ func (s *Store) CountOverview(ctx context.Context, since time.Time) (OverviewCou
 		[]string{lifecycle.WorkloadDelivery, lifecycle.WorkloadDownload, lifecycle.WorkloadTask, lifecycle.WorkloadTransaction, countQueue}, since)
 
 	changes, counts := int64(0), OverviewCounts{
-		Jobs: map[lifecycle.DeliveryState]int64{}, Downloads: map[lifecycle.DownloadState]int64{}, Tasks: map[lifecycle.TaskState]int64{}, Transactions: map[lifecycle.TransactionState]int64{},
+		Jobs: map[lifecycle.DeliveryState]int64{}, Downloads: map[lifecycle.DownloadState]int64{},
+		Tasks: map[lifecycle.TaskState]int64{}, Transactions: map[lifecycle.TransactionState]int64{},
 	}
+
 	for _, row := range rows {
 		switch row.Kind {
 		case lifecycle.WorkloadDelivery:
@@ -108,6 +111,7 @@ func (s *Store) CountOverview(ctx context.Context, since time.Time) (OverviewCou
 			counts.RecentFindings = row.N
 		}
 	}
+
 	if err == nil && changes >= foldBatch {
 		_, err = s.foldBatch(ctx)
 	}
@@ -121,8 +125,8 @@ type WorkloadErrorCount struct {
 	Count    int64  `db:"count"`
 }
 
-// WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent first. Of a workload
-// with more than 10,000 errors the last ones are counted.
+// WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent
+// first. Of a workload with more than 10,000 errors the last ones are counted.
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
 	return list[WorkloadErrorCount](ctx, s, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank

@@ -67,8 +67,8 @@ func (s *Store) Close() { s.pool.Close() }
 // Ping says whether PostgreSQL answers.
 func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping(ctx)) }
 
-// Migrate brings the schema up to this program's version; a lock lets one process at a time do it. Its statements take as long as they
-// take, on connections of their own.
+// Migrate brings the schema up to this program's version; a lock lets one process at a time do it. Its statements take
+// as long as they take, on connections of their own.
 func (s *Store) Migrate(ctx context.Context) error { return s.migrate(ctx, latest) }
 
 // latest is the schema's version of this program.
@@ -80,6 +80,7 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
+
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
 
@@ -87,10 +88,12 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
+
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return err
 	}
+
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
 	if err != nil {
 		return err
@@ -98,6 +101,7 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 	if _, err = provider.UpTo(ctx, version); err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
+
 	return nil
 }
 
@@ -106,8 +110,8 @@ func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return unavailable(pgx.BeginFunc(ctx, s.pool, fn))
 }
 
-// inTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has queued, the
-// second does what write has queued and commits. An error from either undoes all.
+// inTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has
+// queued, the second does what write has queued and commits. An error from either undoes all.
 func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(*pgx.Batch) error) error {
 	return unavailable(s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		first, second := &pgx.Batch{}, &pgx.Batch{}
@@ -117,19 +121,22 @@ func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write fun
 		if err == nil {
 			err = write(second)
 		}
+
 		if err == nil {
 			second.Queue("COMMIT")
 			err = conn.SendBatch(ctx, second).Close()
 		}
+
 		if err != nil {
-			_, _ = conn.Exec(ctx, "ROLLBACK") // a connection that cannot even do this is closed by the pool, which undoes all too
+			// a connection that cannot even do this is closed by the pool, which undoes all too
+			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err
 	}))
 }
 
-// RetryWhileUnavailable repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a failure of
-// what it records.
+// RetryWhileUnavailable repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a
+// failure of what it records.
 func RetryWhileUnavailable(ctx context.Context, op func() error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := op()
@@ -149,6 +156,7 @@ func unavailable(err error) error {
 	if err == nil || fault.As(err) != nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+
 	pgErr, answered := errors.AsType[*pgconn.PgError](err)
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	switch {
@@ -158,6 +166,7 @@ func unavailable(err error) error {
 	default:
 		return err
 	}
+
 	return fault.New(fault.StoreUnavailable, "the database cannot be reached").Retry().WithCause(err)
 }
 

@@ -39,7 +39,10 @@ func newRig(t *testing.T) *rig {
 	w.Store, err = store.Open(t.Context(), w.url, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.Close)
-	files, err := w.SaveFiles(t.Context(), []store.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}})
+	files, err := w.SaveFiles(
+		t.Context(), []store.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
+	)
+
 	w.must(err)
 	w.file = files[0]
 	return w
@@ -63,7 +66,8 @@ func (w *rig) job(user store.User) store.Job {
 	w.t.Helper()
 	w.keys++
 	job, _, err := w.CreateJob(w.t.Context(), store.Job{
-		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
+		Source: store.SourceAPI,
 	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 	w.must(err)
 	return job
@@ -74,23 +78,32 @@ func TestTokensAreSealed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	token := oauth2.Token{AccessToken: "plain-access", RefreshToken: "plain-refresh", Expiry: time.Now().Add(time.Hour)}
-	_, err := w.TokenStore("yandex").UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil })
+	_, err := w.TokenStore("yandex").UpdateToken(
+		t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil },
+	)
+
 	w.must(err)
 	got, err := w.TokenStore("yandex").CurrentToken(t.Context())
 	if err != nil || got.AccessToken != token.AccessToken || got.RefreshToken != token.RefreshToken || got.Expiry.Sub(token.Expiry).Abs() > time.Millisecond {
 		t.Errorf("got %+v, %v", got, err)
 	}
+
 	conn, err := pgx.Connect(t.Context(), w.url)
 	w.must(err)
 	defer conn.Close(context.Background())
+
 	var row string
-	w.must(conn.QueryRow(t.Context(), `SELECT encode(access_token, 'escape') || encode(refresh_token, 'escape') FROM oauth_tokens`).Scan(&row))
+	w.must(conn.QueryRow(
+		t.Context(), `SELECT encode(access_token, 'escape') || encode(refresh_token, 'escape') FROM oauth_tokens`,
+	).Scan(&row))
 	if strings.Contains(row, "plain") {
 		t.Error("a token lies open in the database")
 	}
+
 	other, err := store.Open(t.Context(), w.url, bytes.Repeat([]byte{8}, 32))
 	w.must(err)
 	defer other.Close()
+
 	if _, err := other.TokenStore("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
 		t.Errorf("the wrong key gave %v", err)
 	}
@@ -116,6 +129,7 @@ func TestSeedIsTakenOnce(t *testing.T) {
 		} else {
 			w.must(vault.Seed(t.Context(), oauth2.Token{RefreshToken: step.configured}))
 		}
+
 		if got, err := vault.CurrentToken(t.Context()); err != nil || got.RefreshToken != step.want {
 			t.Fatalf("after %+v: %q, %v", step, got.RefreshToken, err)
 		}
@@ -128,6 +142,7 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 	w := newRig(t)
 	renewals := 0
 	var all sync.WaitGroup
+
 	for range 10 {
 		all.Go(func() {
 			_, err := w.TokenStore("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
@@ -142,6 +157,7 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if renewals != 1 {
 		t.Errorf("%d renewals", renewals)
@@ -158,6 +174,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 		w.must(err)
 		admins = append(admins, admin)
 	}
+
 	var all sync.WaitGroup
 	var refused atomic.Int64
 	for i, admin := range admins {
@@ -165,6 +182,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 		if i%2 == 0 {
 			change = store.UserChange{Status: store.UserBlocked}
 		}
+
 		all.Go(func() {
 			switch _, err := w.ChangeUser(t.Context(), admin.ID, change); {
 			case fault.CodeOf(err) == fault.LastAdmin:
@@ -174,6 +192,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	left, err := w.Admins(t.Context())
 	w.must(err)
@@ -198,6 +217,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	if !errors.Is(err, no) {
 		t.Errorf("got %v", err)
 	}
+
 	for name, wrong := range map[string]func(*store.JobWalk) error{
 		"delivered without a message": func(w *store.JobWalk) error {
 			return w.Take(store.JobStep{Action: lifecycle.DeliveryActionFindDelivered})
@@ -216,6 +236,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+
 	after, err := w.JobByID(t.Context(), job.ID)
 	w.must(err)
 	events, err := w.EventsOf(t.Context(), "delivery", fmt.Sprint(job.ID))
@@ -226,10 +247,12 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no such job: %v", err)
 	}
+
 	_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error { // nothing is locked any more
 		walk.Row.LastError = "x"
 		return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionCancel})
 	})
+
 	w.must(err)
 }
 
@@ -239,6 +262,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	w := newRig(t)
 	job := w.job(w.user(1))
 	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
+
 	for _, refusal := range []error{errors.New("no"), nil} {
 		_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
 			message := int64(7)
@@ -248,6 +272,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 		if !errors.Is(err, refusal) {
 			t.Fatal(err)
 		}
+
 		fileID, name, err := w.SentFile(t.Context(), sent.SHA256, sent.Size)
 		w.must(err)
 		if kept := fileID == sent.FileID && name == sent.Name; kept != (refusal == nil) {
@@ -266,6 +291,7 @@ func TestPlacesInLine(t *testing.T) {
 	places, err := w.PlacesInLine(t.Context(), []int64{a1.ID, a2.ID, a3.ID, b1.ID})
 	w.must(err)
 	want := map[int64]int{a1.ID: 1, b1.ID: 2, a2.ID: 3, a3.ID: 4}
+
 	for id, place := range want {
 		if places[id] != place {
 			t.Errorf("job %d has place %d, want %d", id, places[id], place)
@@ -284,18 +310,21 @@ func TestEventsHaveNoGap(t *testing.T) {
 	for i := range writers * jobs {
 		keys <- 1000 + i
 	}
+
 	close(keys)
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {
 			for key := range keys {
 				job, _, err := w.CreateJob(t.Context(), store.Job{
-					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10, Source: store.SourceAPI,
+					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
+					Source: store.SourceAPI,
 				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
+
 				_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
 					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
 					walk.Row.LastError = "x"
@@ -307,6 +336,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 			}
 		})
 	}
+
 	seen := map[int64]bool{}
 	var cursor store.Cursor
 	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
@@ -319,10 +349,12 @@ func TestEventsHaveNoGap(t *testing.T) {
 			seen[event.ID] = true
 			cursor = event.Cursor()
 		}
+
 		if again, err := store.ParseCursor(cursor.String()); err != nil || again != cursor {
 			t.Fatalf("cursor %s reads as %v, %v", cursor, again, err)
 		}
 	}
+
 	all.Wait()
 	if len(seen) != 2*writers*jobs {
 		t.Errorf("%d events, want %d", len(seen), 2*writers*jobs)
@@ -337,12 +369,15 @@ func TestUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+
 	if err := s.Ping(t.Context()); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("no server: %v", err)
 	}
+
 	w := newRig(t)
 	if _, err := w.JobByID(t.Context(), 1); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no row: %v", err)
 	}
+
 	w.must(w.Migrate(t.Context())) // once more changes nothing
 }

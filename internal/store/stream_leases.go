@@ -8,12 +8,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// StreamLease is how long a process's word about its event streams is good: a process that was killed holds nobody up for longer.
+// StreamLease is how long a process's word about its event streams is good: a process that was killed holds nobody up
+// for longer.
 const StreamLease = 30 * time.Second
 
-// LeaseStreams lets a process have so many event streams of a user open, unless all processes together would have more than the
-// maximum. Two processes that ask for the same user wait for each other. The index stream_leases_user finds the others' rows.
-func (s *Store) LeaseStreams(ctx context.Context, process string, userID int64, streams, maximum int) (granted bool, err error) {
+// LeaseStreams lets a process have so many event streams of a user open, unless all processes together would have more
+// than the maximum. Two processes that ask for the same user wait for each other. The index stream_leases_user finds
+// the others' rows.
+func (s *Store) LeaseStreams(
+	ctx context.Context, process string, userID int64, streams, maximum int,
+) (granted bool, err error) {
 	q := quota{name: "streams", maximum: maximum}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
@@ -28,13 +32,15 @@ func (s *Store) LeaseStreams(ctx context.Context, process string, userID int64, 
 			granted = tag.RowsAffected() == 1
 			return nil
 		})
+
 		return tx.SendBatch(ctx, batch).Close()
 	})
+
 	return granted, err
 }
 
-// RenewStreams says how many event streams of each user a process has open now, in one statement for all. It forgets what it has no more,
-// and what has lapsed of others.
+// RenewStreams says how many event streams of each user a process has open now, in one statement for all. It forgets
+// what it has no more, and what has lapsed of others.
 func (s *Store) RenewStreams(ctx context.Context, process string, users []int64, streams []int) error {
 	_, err := s.pool.Exec(ctx, `WITH open AS (
 			SELECT unnest($2::bigint[]) AS user_id, unnest($3::bigint[]) AS streams

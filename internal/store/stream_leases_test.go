@@ -25,10 +25,12 @@ func TestStreamLeases(t *testing.T) {
 	if !lease("b", 2) || lease("b", 3) {
 		t.Error("what a process has no more makes no room")
 	}
+
 	w.exec(`UPDATE stream_leases SET expires_at = now() - interval '1 second' WHERE process = 'b'`)
 	if !lease("a", maximum) {
 		t.Error("what has lapsed is counted")
 	}
+
 	w.must(w.RenewStreams(t.Context(), "a", []int64{}, []int{}))
 	if n := w.count("stream_leases"); n != 0 {
 		t.Errorf("%d rows are left", n)

@@ -34,13 +34,14 @@ func (s *Store) Switches(ctx context.Context) ([]Switch, error) {
 
 type switches struct{ pause, hold Switch }
 
-// switchesIn reads the switches and keeps them as they are until the database transaction ends. Who holds a wallet's lock too
-// took that one before.
+// switchesIn reads the switches and keeps them as they are until the database transaction ends. Who holds a wallet's
+// lock too took that one before.
 func switchesIn(ctx context.Context, tx pgx.Tx) (switches, error) {
 	rows, err := listIn[Switch](ctx, tx, `SELECT `+switchColumns+` FROM switches ORDER BY name FOR UPDATE`)
 	if err != nil {
 		return switches{}, err
 	}
+
 	both := switches{}
 	for _, row := range rows {
 		if row.Name == SwitchPause {
@@ -49,13 +50,17 @@ func switchesIn(ctx context.Context, tx pgx.Tx) (switches, error) {
 			both.hold = row
 		}
 	}
+
 	return both, nil
 }
 
 // Pause stops all payments: once it returns nothing is signed any more. What is signed already goes on being proven. A
 // second pause changes nothing.
 func (s *Store) Pause(ctx context.Context, by *int64, reason string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by, reason)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by,
+		reason,
+	)
 	return unavailable(err)
 }
 
@@ -75,8 +80,9 @@ func (s *Store) Resume(ctx context.Context) error {
 
 const switchOff = `UPDATE switches SET since = NULL, reason = '', by_user = NULL, retry_at = NULL WHERE `
 
-// Hold stops purchases for a reason that only time or a person can repair, but for one that may try at retryAt. A hold that is on renews
-// the reason; the next try comes when the one that was planned has failed, after a pause as long as the hold has lasted, up to an hour.
+// Hold stops purchases for a reason that only time or a person can repair, but for one that may try at retryAt. A hold
+// that is on renews the reason; the next try comes when the one that was planned has failed, after a pause as long as
+// the hold has lasted, up to an hour.
 func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
 	_, err := s.pool.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE
 			WHEN $2::timestamptz <= now() THEN $2

@@ -22,7 +22,8 @@ const (
 	PriorityCritical = "critical"
 )
 
-// TaskSnapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times only.
+// TaskSnapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times
+// only.
 type TaskSnapshot struct {
 	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
 	State      lifecycle.TaskState `db:"status" json:"status"`
@@ -46,7 +47,8 @@ func (s TaskSnapshot) HeldBy(userID int64) bool {
 // Facts are what a decision about the task looks at. openBlockers are those that are not DONE.
 func (s TaskSnapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
 	return lifecycle.TaskFacts{
-		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == TaskPublic, OpenBlockers: openBlockers,
+		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == TaskPublic,
+		OpenBlockers: openBlockers,
 	}
 }
 
@@ -131,9 +133,9 @@ var (
 		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + openBlocker + `))
 		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
 
-	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among these, and an index
-	// has each, while a search for whatever is visible may go through the whole table. The array and the order by two columns keep
-	// PostgreSQL from looking for a workspace's tasks among all, from the newest on.
+	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among
+	// these, and an index has each, while a search for whatever is visible may go through the whole table. The array and
+	// the order by two columns keep PostgreSQL from looking for a workspace's tasks among all, from the newest on.
 	nearTasks = `(SELECT id FROM tasks t WHERE creator_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
 		UNION (SELECT id FROM tasks t WHERE assignee_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
 		UNION SELECT near.id FROM workspace_members m CROSS JOIN LATERAL (
@@ -141,8 +143,8 @@ var (
 			ORDER BY t.workspace_id, id DESC LIMIT $8) near WHERE m.user_id = $1`
 )
 
-// Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live, _live_assignee and
-// _ended serve it.
+// Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live,
+// _live_assignee and _ended serve it.
 func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
 	where := `WHERE ` + visible
 	if f.Viewer != 0 {
@@ -162,7 +164,9 @@ func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([
 func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r Request) (StreamedEvent, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (StreamedEvent, error) {
 		var seq, creator int64
-		err := tx.QueryRow(ctx, `UPDATE tasks SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq, creator_id`, id).Scan(&seq, &creator)
+		err := tx.QueryRow(
+			ctx, `UPDATE tasks SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq, creator_id`, id,
+		).Scan(&seq, &creator)
 		if err == pgx.ErrNoRows {
 			return StreamedEvent{}, noTask
 		}
@@ -172,10 +176,14 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r Req
 		if err := insertEvent(ctx, tx, lifecycle.WorkloadTask, id, seq, creator, Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
 			return StreamedEvent{}, err
 		}
-		rows, err := tx.Query(ctx, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, lifecycle.WorkloadTask, fmt.Sprint(id), seq)
+
+		rows, err := tx.Query(
+			ctx, eventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, lifecycle.WorkloadTask, fmt.Sprint(id), seq,
+		)
 		if err != nil {
 			return StreamedEvent{}, err
 		}
+
 		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[StreamedEvent])
 	})
 }

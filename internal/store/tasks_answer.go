@@ -22,14 +22,17 @@ func TaskAnswerOf(task *Task, refusal *fault.Error) TaskAnswer {
 func (a TaskAnswer) Told() (Task, error) { return told(a.Task, a.Refusal) }
 
 // TaskRequest is a user's request for a transition. To is for the action status only.
-func TaskRequest(userID int64, key string, action lifecycle.TaskAction, taskID int64, to lifecycle.TaskState, comment string) Request {
+func TaskRequest(
+	userID int64, key string, action lifecycle.TaskAction, taskID int64, to lifecycle.TaskState, comment string,
+) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, to, comment)}
 }
 
 // request is what a write fulfils; false when nobody asked for it by a key.
 func (w TaskWrite) request() (Request, bool) {
 	userID, key, keyed := keyIn(w.RequestID)
-	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID { // an operator may name an update as they like
+	// an operator may name an update as they like
+	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID {
 		return Request{}, false
 	}
 	to := w.State

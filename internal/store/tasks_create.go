@@ -27,14 +27,17 @@ type NewTask struct {
 // FieldOf names a field of one task of a graph, as it stands in the request: "tasks[2].title".
 func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
 
-// CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the order asked.
-// CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated request gives what
-// the first one made: created is false then. QUOTA_EXCEEDED: the user has too many live ones.
-func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request) (made []Task, created bool, err error) {
+// CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the
+// order asked. CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated
+// request gives what the first one made: created is false then. QUOTA_EXCEEDED: the user has too many live ones.
+func (s *Store) CreateTasks(
+	ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request,
+) (made []Task, created bool, err error) {
 	plan, err := planGraph(graph)
 	if err != nil {
 		return nil, false, err
 	}
+
 	var ids []int64
 	made, err = answerOnce(ctx, s, r, func(tx pgx.Tx) ([]Task, error) {
 		if err := s.Quotas.tasks().check(ctx, tx, r.UserID, len(graph)); err != nil {
@@ -43,6 +46,7 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {
 			return nil, err
 		}
+
 		ids = make([]int64, len(graph))
 		for i, task := range graph {
 			err := tx.QueryRow(ctx, `INSERT INTO tasks (workspace_id, title, description, visibility, priority, labels, creator_id, assignee_id, status)
@@ -52,6 +56,7 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 				return nil, err
 			}
 		}
+
 		first.ActorID = &r.UserID
 		batch := &pgx.Batch{}
 		for i, blockers := range plan.blockers {
@@ -64,16 +69,25 @@ func (s *Store) CreateTasks(ctx context.Context, workspaceID int64, graph []NewT
 			}
 			queueEvent(batch, lifecycle.WorkloadTask, ids[i], 1, r.UserID, first)
 		}
-		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
+
+		batch.Queue(
+			`UPDATE tasks t SET `+s.TaskTimes.clock(
+				`status`, `since`,
+			)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`,
+			ids,
+		)
+
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, err
 		}
+
 		rows, err := tx.Query(ctx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
 		if err != nil {
 			return nil, err
 		}
 		return pgx.CollectRows(rows, pgx.RowToStructByName[Task])
 	})
+
 	// The same request at the same time may have been quicker: then ours are undone.
 	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
 }
@@ -103,6 +117,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 			places[task.Ref] = i
 		}
 	}
+
 	plan := graphPlan{blockers: make([][]graphBlocker, len(graph))}
 	var unknown []graphBlocker
 	for i, task := range graph {
@@ -119,6 +134,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 			plan.blockers[i] = append(plan.blockers[i], blocker)
 		}
 	}
+
 	if len(unknown) > 0 {
 		return graphPlan{}, unknownBlockers(unknown)
 	}
@@ -127,9 +143,14 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 		for _, i := range cycle {
 			names = append(names, graph[i].Ref)
 		}
-		closing := plan.blockers[cycle[0]][slices.IndexFunc(plan.blockers[cycle[0]], func(b graphBlocker) bool { return b.inside && b.index == cycle[1] })]
-		return graphPlan{}, fault.New(fault.CyclicDependency, "the tasks wait for each other").With("cycle", names).WithField(closing.field)
+		closing := plan.blockers[cycle[0]][slices.IndexFunc(
+			plan.blockers[cycle[0]], func(b graphBlocker) bool { return b.inside && b.index == cycle[1] },
+		)]
+		return graphPlan{}, fault.New(
+			fault.CyclicDependency, "the tasks wait for each other",
+		).With("cycle", names).WithField(closing.field)
 	}
+
 	return plan, nil
 }
 
@@ -147,6 +168,7 @@ func (p graphPlan) cycle() []int {
 		if seen[i] == clear {
 			return nil
 		}
+
 		seen[i], path = onPath, append(path, i)
 		for _, blocker := range p.blockers[i] {
 			if blocker.inside {
@@ -155,9 +177,11 @@ func (p graphPlan) cycle() []int {
 				}
 			}
 		}
+
 		seen[i], path = clear, path[:len(path)-1]
 		return nil
 	}
+
 	for i := range p.blockers {
 		if seen[i] == unseen {
 			if cycle := visit(i); cycle != nil {
@@ -165,6 +189,7 @@ func (p graphPlan) cycle() []int {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -174,19 +199,23 @@ func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blo
 	if len(blockers) == 0 {
 		return nil
 	}
+
 	ids := make([]int64, len(blockers))
 	for i, blocker := range blockers {
 		ids[i] = blocker.id
 	}
+
 	rows, err := tx.Query(ctx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
 		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id FOR SHARE OF t`, userID, ids, workspaceID)
 	if err != nil {
 		return err
 	}
+
 	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return err
 	}
+
 	unknown := slices.DeleteFunc(slices.Clone(blockers), func(b graphBlocker) bool { return slices.Contains(found, b.id) })
 	if len(unknown) > 0 {
 		return unknownBlockers(unknown)
@@ -199,5 +228,7 @@ func unknownBlockers(unknown []graphBlocker) error {
 	for i, blocker := range unknown {
 		names[i] = blocker.named
 	}
-	return fault.New(fault.UnknownBlocker, "not every blocker is a task of this workspace").With("unknown", names).WithField(unknown[0].field)
+	return fault.New(
+		fault.UnknownBlocker, "not every blocker is a task of this workspace",
+	).With("unknown", names).WithField(unknown[0].field)
 }

@@ -17,14 +17,15 @@ type TaskStats struct {
 	Takeovers       int64    `db:"takeovers"`
 	Escalations     int64    `db:"escalations"`
 	Expiries        int64    `db:"expiries"`
-	Partial         bool     `db:"partial"` // more tasks changed than are counted: all above is about those that changed last
+	// more tasks changed than are counted: all above is about those that changed last
+	Partial bool `db:"partial"`
 }
 
 // maxTasksCounted is how many tasks statistics are made of, at most.
 const maxTasksCounted = `10000`
 
-// StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves it; a task's
-// time of change may be a little before its event's.
+// StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves
+// it; a task's time of change may be a little before its event's.
 func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
 	return one[TaskStats](ctx, s, noWorkspace, `WITH mine AS (
 			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,

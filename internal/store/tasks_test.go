@@ -30,6 +30,7 @@ func newOffice(t *testing.T, change func(*store.Workspace)) *office {
 	if change != nil {
 		change(&wanted)
 	}
+
 	made, err := o.CreateWorkspace(t.Context(), wanted, store.Request{})
 	o.must(err)
 	o.Workspace = made
@@ -68,10 +69,12 @@ func (o *office) move(task store.Task, to lifecycle.TaskState, assignee *int64) 
 	if to == lifecycle.TaskStuck {
 		kind = "deadline_expired"
 	}
+
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
 		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
 		At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), Comment: "c"},
 	})
+
 	o.must(err)
 	return state
 }
@@ -95,6 +98,7 @@ func TestGraph(t *testing.T) {
 		store.NewTask{Ref: "walls", BlockedBy: []string{"ground"}},
 		store.NewTask{Ref: "ground"},
 	)
+
 	blockers := func(i int) []int64 { return made[i].OpenBlockers() }
 	if !slices.Equal(blockers(0), []int64{old.ID, made[1].ID}) || !slices.Equal(blockers(1), []int64{made[2].ID}) || len(blockers(2)) != 0 {
 		t.Errorf("blockers %v %v %v", made[0].Blockers, made[1].Blockers, made[2].Blockers)
@@ -102,10 +106,14 @@ func TestGraph(t *testing.T) {
 	if made[0].Ready() || !made[2].Ready() || made[2].DeadlineAt.Sub(made[2].Since) != 2*time.Hour {
 		t.Errorf("%+v", made[2])
 	}
-	ready, err := o.Tasks(t.Context(), store.TaskFilter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10})
+
+	ready, err := o.Tasks(
+		t.Context(), store.TaskFilter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10},
+	)
 	if err != nil || len(ready) != 2 || ready[0].ID != made[2].ID || ready[1].ID != old.ID {
 		t.Errorf("ready: %+v, %v", ready, err)
 	}
+
 	o.move(made[2], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[2], lifecycle.TaskDone, &o.bob.ID)
 	if walls, err := o.TaskByID(t.Context(), o.bob.ID, made[1].ID); err != nil || !walls.Ready() {
@@ -122,6 +130,7 @@ func TestRepeatedGraph(t *testing.T) {
 		{Title: "a task of a test", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
 		{Title: "another one", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
 	}
+
 	var first int64
 	for i, want := range []bool{true, false} {
 		made, created, err := o.CreateTasks(t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
@@ -137,7 +146,11 @@ func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	private := o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
-	elsewhere, err := o.CreateWorkspace(t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}}, store.Request{})
+	elsewhere, err := o.CreateWorkspace(
+		t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}},
+		store.Request{},
+	)
+
 	o.must(err)
 	before := o.count("tasks")
 	for name, c := range map[string]struct {
@@ -159,17 +172,25 @@ func TestGraphIsRefused(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, err, refusal)
 		}
 	}
+
 	for name, by := range map[string]store.User{"private to another": o.bob, "in another workspace": o.ann} {
 		workspace := o.Workspace.ID
 		if by.ID == o.ann.ID {
 			workspace = elsewhere.ID
 		}
-		graph := []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}}}
-		_, _, err := o.CreateTasks(t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID})
+
+		graph := []store.NewTask{
+			{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}},
+		}
+
+		_, _, err := o.CreateTasks(
+			t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID},
+		)
 		if fault.CodeOf(err) != fault.UnknownBlocker {
 			t.Errorf("a blocker %s: %v", name, err)
 		}
 	}
+
 	if after := o.count("tasks"); after != before {
 		t.Errorf("%d tasks were made all the same", after-before)
 	}
@@ -183,32 +204,39 @@ func TestVersionedWrites(t *testing.T) {
 	write := func(version int64, id string, to lifecycle.TaskState) store.TaskSnapshot {
 		state, err := o.WriteTask(t.Context(), store.TaskWrite{
 			TaskID: task.ID, Version: version, RequestID: id, State: to, AssigneeID: &o.bob.ID, At: time.Now(),
-			Event: store.Event{Type: "status_changed", From: string(task.State), To: string(to), ActorID: &o.bob.ID, Comment: "c"},
+			Event: store.Event{
+				Type: "status_changed", From: string(task.State), To: string(to), ActorID: &o.bob.ID, Comment: "c",
+			},
 		})
 		o.must(err)
 		return state
 	}
+
 	first := write(2, "a", lifecycle.TaskInProgress)
 	if first.Version != 2 || !first.HeldBy(o.bob.ID) || first.DeadlineAt.Sub(first.Since) != 24*time.Hour {
 		t.Errorf("%+v", first)
 	}
+
 	for _, again := range []store.TaskSnapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskCancelled), write(1, "c", lifecycle.TaskCancelled)} {
 		if again.Version != 2 || again.RequestID != "a" || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
 			t.Errorf("a repeated or late write left %+v", again)
 		}
 	}
+
 	_, err := o.CommentTask(t.Context(), task.ID, "a comment between", store.Request{UserID: o.bob.ID})
 	o.must(err)
 	task.State = first.State
 	if done := write(3, "d", lifecycle.TaskDone); done.State != lifecycle.TaskDone || done.DeadlineAt != nil {
 		t.Errorf("%+v", done)
 	}
+
 	events, err := o.EventsOfTask(t.Context(), task.ID, 0, 100)
 	o.must(err)
 	var got []string
 	for _, event := range events {
 		got = append(got, fmt.Sprint(event.Seq, event.Type))
 	}
+
 	if fmt.Sprint(got) != "[1created 2status_changed 3commented 4status_changed]" {
 		t.Errorf("events %v", got)
 	}
@@ -225,6 +253,7 @@ func TestOneOfManyWrites(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	var all sync.WaitGroup
+
 	for i := range 20 {
 		all.Go(func() {
 			state, err := o.WriteTask(t.Context(), store.TaskWrite{
@@ -238,6 +267,7 @@ func TestOneOfManyWrites(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if len(seen) != 1 || o.count("task_events") != 2 {
 		t.Errorf("requests %v, %d events", seen, o.count("task_events"))
@@ -251,6 +281,7 @@ func TestClockOfNewTasks(t *testing.T) {
 		w.NewDeadlineWaitsForBlockers, w.StuckReleaseAfter = true, 0.5
 		w.StatusDeadlines[lifecycle.TaskInProgress] = 0
 	})
+
 	made := o.made(store.NewTask{Ref: "a"}, store.NewTask{BlockedBy: []string{"a"}})
 	if made[0].ClockWaits || made[0].DeadlineAt == nil || !made[1].ClockWaits || made[1].DeadlineAt != nil {
 		t.Errorf("%+v %+v", made[0].TaskSnapshot, made[1].TaskSnapshot)
@@ -258,11 +289,13 @@ func TestClockOfNewTasks(t *testing.T) {
 	if state := o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID); state.DeadlineAt != nil {
 		t.Errorf("a deadline of 0 minutes: %+v", state)
 	}
+
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	waiting, err := o.WaitingDependents(t.Context(), made[0].ID)
 	if err != nil || len(waiting) != 1 || waiting[0].ID != made[1].ID {
 		t.Errorf("%+v, %v", waiting, err)
 	}
+
 	now := time.Now()
 	for range 2 { // the second changes nothing
 		state, err := o.StartTaskClock(t.Context(), made[1].ID, 2, "clock", now)
@@ -270,6 +303,7 @@ func TestClockOfNewTasks(t *testing.T) {
 			t.Errorf("%+v, %v", state, err)
 		}
 	}
+
 	if state := o.move(made[1], lifecycle.TaskStuck, nil); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
 		t.Errorf("%+v", state)
 	}
@@ -283,6 +317,7 @@ func TestWhoSeesATask(t *testing.T) {
 	o.must(err)
 	public, private := o.made(store.NewTask{})[0], o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
 	given := o.made(store.NewTask{Visibility: store.TaskPrivate, AssigneeID: &o.bob.ID})[0]
+
 	for name, c := range map[string]struct {
 		viewer int64
 		want   []int64
@@ -298,27 +333,33 @@ func TestWhoSeesATask(t *testing.T) {
 		for _, task := range listed {
 			got = append(got, task.ID)
 		}
+
 		viewer := store.User{ID: c.viewer, Role: store.RoleUser, Status: store.UserActive}
 		if c.viewer == 0 {
 			viewer.Role = store.RoleAdmin
 		}
+
 		events, err := o.EventsAfter(t.Context(), start, 10)
 		for deadline := time.Now().Add(30 * time.Second); err == nil && len(events) < 3 && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond) // the transactions of other tests are under way
 			events, err = o.EventsAfter(t.Context(), start, 10)
 		}
+
 		o.must(err)
 		audience, err := o.AudienceOf(t.Context(), events, []int64{c.viewer})
 		o.must(err)
 		events = slices.DeleteFunc(events, func(e store.StreamedEvent) bool { return !audience.Sees(viewer, e) })
+
 		for _, event := range slices.Backward(events) {
 			var id int64
 			fmt.Sscan(event.EntityID, &id)
 			streamed = append(streamed, id)
 		}
+
 		if !slices.Equal(got, c.want) || !slices.Equal(streamed, c.want) {
 			t.Errorf("%s sees tasks %v and events of %v, want %v", name, got, streamed, c.want)
 		}
+
 		_, err = o.TaskByID(t.Context(), c.viewer, private.ID)
 		if seen := err == nil; seen != slices.Contains(c.want, private.ID) {
 			t.Errorf("%s: %v", name, err)
@@ -333,6 +374,7 @@ func TestFirstAnswerStays(t *testing.T) {
 	var mu sync.Mutex
 	ids := map[int64]int{}
 	var all sync.WaitGroup
+
 	for range 10 {
 		all.Go(func() {
 			made, err := o.graph("k", store.NewTask{})
@@ -345,16 +387,20 @@ func TestFirstAnswerStays(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if len(ids) != 1 || o.count("tasks") != 1 {
 		t.Errorf("one key has made %v, %d tasks", ids, o.count("tasks"))
 	}
+
 	for id := range ids {
 		o.move(store.Task{ID: id}, lifecycle.TaskCancelled, nil)
 	}
+
 	if made, err := o.graph("k", store.NewTask{}); err != nil || made[0].State != lifecycle.TaskNew {
 		t.Errorf("the first answer has changed: %+v, %v", made, err)
 	}
+
 	_, err := o.CommentTask(t.Context(), 1, "c", store.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
 	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
 		t.Errorf("got %v", err)
@@ -375,17 +421,21 @@ func TestAnswersOfTransitions(t *testing.T) {
 		if action == lifecycle.TaskActionClaim {
 			kind = "claimed"
 		}
+
 		_, err = o.WriteTask(t.Context(), store.TaskWrite{
 			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, State: to, AssigneeID: &by,
 			At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), ActorID: &by, Comment: "c"},
 		})
+
 		o.must(err)
 	}
+
 	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
 	kept, err := store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal})
 	if err != nil || kept.Refusal.Code != refusal.Code {
 		t.Fatalf("%+v, %v", kept, err)
 	}
+
 	write(2, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress)
 	write(3, o.ann.ID, lifecycle.TaskActionStatus, lifecycle.TaskNew)
 	write(4, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
@@ -399,6 +449,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
+
 	other := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
 	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
@@ -413,14 +464,21 @@ func TestTaskWritesKeepToTheTable(t *testing.T) {
 	for _, forbidden := range []store.Event{
 		{Type: "status_changed", From: "NEW", To: "DONE"}, {Type: "claimed", From: "NEW", To: "NEW"}, {Type: "status_changed", To: "IN_PROGRESS"}, {Type: "", From: "NEW", To: "IN_PROGRESS"},
 	} {
-		_, err := o.WriteTask(t.Context(), store.TaskWrite{TaskID: task.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden})
+		_, err := o.WriteTask(
+			t.Context(),
+			store.TaskWrite{
+				TaskID: task.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden,
+			},
+		)
 		if err == nil {
 			t.Errorf("%+v was written", forbidden)
 		}
 	}
 
 	late := store.Event{Type: "status_changed", From: "IN_PROGRESS", To: "DONE"} // the record was set back
-	state, err := o.WriteTask(t.Context(), store.TaskWrite{TaskID: task.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late})
+	state, err := o.WriteTask(
+		t.Context(), store.TaskWrite{TaskID: task.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late},
+	)
 	if err != nil || state.State != lifecycle.TaskNew || state.Version != 1 {
 		t.Errorf("%+v, %v", state, err)
 	}
@@ -434,20 +492,24 @@ func TestTaskStats(t *testing.T) {
 	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	o.move(made[1], lifecycle.TaskCancelled, nil)
+
 	for i, event := range []store.Event{
 		{Type: "deadline_expired", From: "NEW", To: "STUCK"}, {Type: "taken_over", From: "STUCK", To: "IN_PROGRESS"}, {Type: "escalated", From: "IN_PROGRESS", To: "BLOCKED"},
 	} {
 		_, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), At: time.Now(), AssigneeID: &o.bob.ID, Event: event,
+			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), At: time.Now(),
+			AssigneeID: &o.bob.ID, Event: event,
 		})
 		o.must(err)
 	}
+
 	stats, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(-time.Hour))
 	o.must(err)
 	if stats.Created != 3 || stats.Done != 1 || stats.Cancelled != 1 || stats.Takeovers != 1 || stats.Escalations != 1 || stats.Expiries != 1 ||
 		stats.LeadTime == nil || *stats.LeadTime < *stats.CycleTime || stats.CycleTimeMedian == nil {
 		t.Errorf("%+v", stats)
 	}
+
 	later, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(time.Hour))
 	if err != nil || later.Created+later.Done+later.Takeovers != 0 || later.LeadTime != nil {
 		t.Errorf("%+v, %v", later, err)
@@ -462,9 +524,12 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), o.url)
 	o.must(err)
 	defer conn.Close(context.Background())
+
 	for _, change := range []string{
-		`status = 'STUCK', status_deadline_at = now()`, `status = 'DONE', status_deadline_at = NULL`, `status = 'IN_PROGRESS'`,
-		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = 'abc'`, `visibility = 'secret'`,
+		`status = 'STUCK', status_deadline_at = now()`, `status = 'DONE', status_deadline_at = NULL`,
+		`status = 'IN_PROGRESS'`,
+		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = 'abc'`,
+		`visibility = 'secret'`,
 	} {
 		if _, err := conn.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
 			t.Errorf("the record took: %s", change)
@@ -488,6 +553,7 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	now, err := o.WorkspaceByID(t.Context(), o.Workspace.ID)
 	o.must(err)

@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and looks what they come to at transitions.
+// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and looks what they come to at
+// transitions.
 func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -26,9 +27,12 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOffice(t, func(w *store.Workspace) {
-				w.StatusDeadlines = map[lifecycle.TaskState]float64{lifecycle.TaskNew: c.minutes, lifecycle.TaskInProgress: c.minutes, lifecycle.TaskBlocked: c.minutes}
+				w.StatusDeadlines = map[lifecycle.TaskState]float64{
+					lifecycle.TaskNew: c.minutes, lifecycle.TaskInProgress: c.minutes, lifecycle.TaskBlocked: c.minutes,
+				}
 				w.StuckReleaseAfter = c.minutes
 			})
+
 			o.TaskTimes = store.TaskTimes{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
 			made := o.made(store.NewTask{})[0]
 			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
@@ -57,6 +61,7 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 	for wait := 10 * time.Minute; wait < 24*time.Hour; wait *= 2 {
 		round(wait)
 	}
+
 	for range 60 { // far beyond what a power of two could be counted in
 		round(24 * time.Hour)
 	}
@@ -91,16 +96,22 @@ func (o *office) write(id int64, from store.TaskSnapshot, to lifecycle.TaskState
 	return o.writeBy(id, from, to, by, by)
 }
 
-func (o *office) writeBy(id int64, from store.TaskSnapshot, to lifecycle.TaskState, assignee, actor *int64) store.TaskSnapshot {
+func (o *office) writeBy(
+	id int64, from store.TaskSnapshot, to lifecycle.TaskState, assignee, actor *int64,
+) store.TaskSnapshot {
 	o.t.Helper()
 	kind := "status_changed"
 	if to == lifecycle.TaskStuck {
 		kind = "deadline_expired"
 	}
+
 	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
-		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to, AssigneeID: assignee,
-		At: from.Since.Add(time.Hour), Event: store.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
+		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to,
+		AssigneeID: assignee,
+		At:         from.Since.Add(time.Hour),
+		Event:      store.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
 	})
+
 	o.must(err)
 	if state.Version != from.Version+1 {
 		o.t.Fatalf("the record has version %d", state.Version)

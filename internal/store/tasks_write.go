@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TaskTimes bound what a workspace's settings may say, whenever they were written: with less, a task would go round and round between
-// NEW and STUCK.
+// TaskTimes bound what a workspace's settings may say, whenever they were written: with less, a task would go round and
+// round between NEW and STUCK.
 type TaskTimes struct {
 	LeastDeadline time.Duration
 	LeastRelease  time.Duration
@@ -37,16 +37,21 @@ func (b TaskTimes) limitOf(status string) string {
 	return minutesWithin(`(w.status_deadlines->>`+status+`)::float8`, b.LeastDeadline) + ` * interval '1 minute'`
 }
 
-// release is how long a task is STUCK before it is NEW again by itself; NULL: for ever. Each time that nobody has acted on it since the
-// time before doubles the wait, up to a bound.
+// release is how long a task is STUCK before it is NEW again by itself; NULL: for ever. Each time that nobody has acted
+// on it since the time before doubles the wait, up to a bound.
 func (b TaskTimes) release() string {
 	base := minutesWithin(`w.stuck_release_after`, b.LeastRelease)
-	return fmt.Sprintf(`%[1]s * least(power(2, least(t.releases, 50)), greatest(1, %[2]d / (%[1]s))) * interval '1 minute'`, base, maxBackoff)
+	return fmt.Sprintf(
+		`%[1]s * least(power(2, least(t.releases, 50)), greatest(1, %[2]d / (%[1]s))) * interval '1 minute'`, base,
+		maxBackoff,
+	)
 }
 
 // minutesWithin is a setting within its bounds; NULL when it is 0.
 func minutesWithin(setting string, least time.Duration) string {
-	return fmt.Sprintf(`CASE WHEN %[1]s > 0 THEN least(greatest(%[1]s, %[2]g), %[3]d) END`, setting, least.Minutes(), MaxTaskMinutes)
+	return fmt.Sprintf(
+		`CASE WHEN %[1]s > 0 THEN least(greatest(%[1]s, %[2]g), %[3]d) END`, setting, least.Minutes(), MaxTaskMinutes,
+	)
 }
 
 // TaskWrite is one transition as its workflow decided it.
@@ -61,10 +66,10 @@ type TaskWrite struct {
 	Event      Event                `json:"event"`
 }
 
-// WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this version
-// already. It gives the state that the record has then: the caller sees by its version and request whether that is what it
-// wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an answer, which
-// shows the task as it is then, costs a second.
+// WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this
+// version already. It gives the state that the record has then: the caller sees by its version and request whether that
+// is what it wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an
+// answer, which shows the task as it is then, costs a second.
 func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error) {
 	if err := compare(lifecycle.Task, w.State, w.Event); err != nil {
 		return TaskSnapshot{}, err
@@ -81,10 +86,12 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written
 		) SELECT `
+
 	args := []any{
 		w.TaskID, w.Version, w.RequestID, w.State, w.AssigneeID, w.At,
 		lifecycle.WorkloadTask, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
 	}
+
 	var task Task
 	var err error
 	if r, keyed := w.request(); keyed {
@@ -102,15 +109,18 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error
 	} else {
 		task.TaskSnapshot, err = one[TaskSnapshot](ctx, s, noTask, statement+stateColumns+` FROM written`, args...)
 	}
+
 	if err == noTask { // a repeated or late write, or no such task
 		return taskState(ctx, s, w.TaskID)
 	}
 	return task.TaskSnapshot, err
 }
 
-// StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has this version
-// already. It is no transition and makes no event.
-func (s *Store) StartTaskClock(ctx context.Context, id, version int64, requestID string, at time.Time) (TaskSnapshot, error) {
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has
+// this version already. It is no transition and makes no event.
+func (s *Store) StartTaskClock(
+	ctx context.Context, id, version int64, requestID string, at time.Time,
+) (TaskSnapshot, error) {
 	_, err := s.pool.Exec(ctx, `UPDATE tasks t SET row_version = $2, request_id = $3, clock_waits = false, updated_at = now(),
 		status_deadline_at = $4::timestamptz + `+s.TaskTimes.limitOf(`status`)+`
 		FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND clock_waits AND row_version < $2`, id, version, requestID, at)
@@ -150,7 +160,9 @@ func (s *Store) WaitingDependents(ctx context.Context, id int64) ([]Task, error)
 
 // MarkTaskStarted remembers that the task's workflow runs.
 func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
 	return unavailable(err)
 }
 
@@ -159,7 +171,8 @@ type LiveTask struct {
 	ID           int64               `db:"id"`
 	State        lifecycle.TaskState `db:"status"`
 	NeverStarted bool                `db:"never_started"` // its workflow
-	Unblocked    bool                `db:"unblocked"`     // its deadline waits for blockers, none of which is open any more
+	// its deadline waits for blockers, none of which is open any more
+	Unblocked bool `db:"unblocked"`
 }
 
 // WorkflowID is the id of the workflow that drives the task.

@@ -32,7 +32,8 @@ const (
 
 // Scopes is every scope, in the order in which they are shown.
 var Scopes = []Scope{
-	ScopeRead, ScopeFiles, ScopeDeliveries, ScopeTasks, ScopeDownloads, ScopeWebhooks, ScopeMoney, ScopeOperate, ScopeUsers,
+	ScopeRead, ScopeFiles, ScopeDeliveries, ScopeTasks, ScopeDownloads, ScopeWebhooks, ScopeMoney, ScopeOperate,
+	ScopeUsers,
 }
 
 // adminScopes are of use to administrators only.
@@ -87,13 +88,14 @@ func hashToken(token string) []byte {
 	return sum[:]
 }
 
-// Authenticate finds whose token this is. A token that is unknown, revoked or past its end is UNAUTHENTICATED. Both conditions on hashes
-// have a unique index.
+// Authenticate finds whose token this is. A token that is unknown, revoked or past its end is UNAUTHENTICATED. Both
+// conditions on hashes have a unique index.
 func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, error) {
 	token, err := one[heldToken](ctx, s, fault.New(fault.Unauthenticated, "this token is not known"), `SELECT `+tokenColumns+`,
 		revoked_at IS NOT NULL AS revoked, expires_at <= now() IS TRUE AS expired,
 		last_used_at IS NULL OR last_used_at <= now() - $2::interval AS stale
 		FROM tokens WHERE hash = $1 OR previous_hash = $1 AND previous_until > now()`, hashToken(secret), useNoted)
+
 	switch {
 	case err != nil:
 		return User{}, Token{}, err
@@ -109,6 +111,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, e
 			return User{}, Token{}, unavailable(err)
 		}
 	}
+
 	user, err := s.UserByID(ctx, token.UserID)
 	return user, token.Token, err
 }
@@ -119,8 +122,8 @@ type Holder struct {
 	Token Token // no more than its id and scopes
 }
 
-// Holders finds whose tokens these are, by the secret, in one statement: as Authenticate does, but without their last use. Tokens that
-// are unknown, revoked or past their end are left out.
+// Holders finds whose tokens these are, by the secret, in one statement: as Authenticate does, but without their last
+// use. Tokens that are unknown, revoked or past their end are left out.
 func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
 	byHash := make(map[string]string, len(secrets))
 	hashes := make([][]byte, len(secrets))
@@ -179,7 +182,10 @@ func (s *Store) Tokens(ctx context.Context, userID, after int64, limit int) ([]T
 
 // TokenByID finds a token of a user that is not revoked.
 func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) {
-	return one[Token](ctx, s, noToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID, id)
+	return one[Token](
+		ctx, s, noToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
+		id,
+	)
 }
 
 // RevokeToken ends a token of a user for good, for processes of release 0.1.0 too.
@@ -196,10 +202,14 @@ func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) error {
 }
 
 // RotateToken gives a token another secret and end; the secret before it is good for grace longer.
-func (s *Store) RotateToken(ctx context.Context, t Token, secret string, grace time.Duration) (rotated Token, err error) {
+func (s *Store) RotateToken(
+	ctx context.Context, t Token, secret string, grace time.Duration,
+) (rotated Token, err error) {
 	hash := hashToken(secret)
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		before, err := oneHash(ctx, tx, `SELECT hash FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID)
+		before, err := oneHash(
+			ctx, tx, `SELECT hash FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID,
+		)
 		if err != nil {
 			return err
 		}
@@ -209,9 +219,11 @@ func (s *Store) RotateToken(ctx context.Context, t Token, secret string, grace t
 		if err != nil {
 			return err
 		}
+
 		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $3 WHERE id = $1 AND token_hash = $2`, t.UserID, before, hash)
 		return err
 	})
+
 	return rotated, err
 }
 

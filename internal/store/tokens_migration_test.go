@@ -14,8 +14,8 @@ import (
 // lastOf010 is the schema that release 0.1.0 has.
 const lastOf010 = 9
 
-// TestOldTokensBecomeRows migrates a database as 0.1.0 has left it: each token opens as before and grants all that its user's role allows,
-// only what the configuration once named counts as configured, and nobody else has a row.
+// TestOldTokensBecomeRows migrates a database as 0.1.0 has left it: each token opens as before and grants all that its
+// user's role allows, only what the configuration once named counts as configured, and nobody else has a row.
 func TestOldTokensBecomeRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.Bare(t)
@@ -23,6 +23,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	w := &rig{Store: s, t: t, url: url}
 	w.must(s.MigrateTo(t.Context(), lastOf010))
@@ -44,6 +45,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 		{name: "Eve", role: "USER", status: "BLOCKED", token: "of Eve", asked: true, origin: "first"},
 		{name: "Tom", role: "USER", status: "ACTIVE", telegram: new(int64(8))},
 	}
+
 	ids := make([]int64, len(old))
 	for i, user := range old {
 		var hash []byte
@@ -51,10 +53,14 @@ func TestOldTokensBecomeRows(t *testing.T) {
 			sum := sha256.Sum256([]byte(user.token))
 			hash = sum[:]
 		}
+
 		w.scan(`INSERT INTO users (name, role, status, telegram_id, token_hash, created_at) VALUES ($1, $2, $3, $4, $5, '2026-01-02') RETURNING id`,
 			&ids[i], user.name, user.role, user.status, user.telegram, hash)
 		if user.asked {
-			w.exec(`INSERT INTO audit_log (action, subject, outcome, door) VALUES ('create-user', $1, 'done', 'http')`, fmt.Sprintf("user/%d", ids[i]))
+			w.exec(
+				`INSERT INTO audit_log (action, subject, outcome, door) VALUES ('create-user', $1, 'done', 'http')`,
+				fmt.Sprintf("user/%d", ids[i]),
+			)
 		}
 	}
 
@@ -68,12 +74,19 @@ func TestOldTokensBecomeRows(t *testing.T) {
 			}
 			continue
 		}
+
 		var origin string
 		var sameDay bool
 		w.scan(`SELECT origin FROM tokens WHERE user_id = $1`, &origin, ids[i])
-		w.scan(`SELECT created_at = '2026-01-02' AND expires_at IS NULL AND revoked_at IS NULL FROM tokens WHERE user_id = $1`, &sameDay, ids[i])
+		w.scan(
+			`SELECT created_at = '2026-01-02' AND expires_at IS NULL AND revoked_at IS NULL FROM tokens WHERE user_id = $1`,
+			&sameDay, ids[i],
+		)
 		if rows != 1 || origin != user.origin || !sameDay {
-			t.Errorf("the token %s has %d rows, its origin is %s, want %s; as old and open as it was: %v", user.token, rows, origin, user.origin, sameDay)
+			t.Errorf(
+				"the token %s has %d rows, its origin is %s, want %s; as old and open as it was: %v", user.token, rows, origin,
+				user.origin, sameDay,
+			)
 		}
 
 		found, token, err := w.Authenticate(t.Context(), user.token)
@@ -87,6 +100,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 			t.Errorf("the token %s opens for %d, %v (%s)", user.token, found.ID, err, fault.CodeOf(err))
 			continue
 		}
+
 		if got := token.Grants(user.role); !slices.Equal(got, store.ScopesOf(user.role)) {
 			t.Errorf("the token %s grants %v", user.token, got)
 		}

@@ -33,6 +33,7 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 		if !ok {
 			t.Errorf("%s does not open", open)
 		}
+
 		for _, secret := range closed {
 			if _, ok := w.admits(secret); ok {
 				t.Errorf("%s still opens", secret)
@@ -47,6 +48,7 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	if again := want("second", "first"); again != admin {
 		t.Errorf("the token belongs to user %d, before to %d", again, admin)
 	}
+
 	w.must(w.EnsureAdmins(ctx, "first", nil))
 	want("first", "second")
 
@@ -86,6 +88,7 @@ func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 			t.Errorf("user %d is %s after a restart, %v", id, user.Status, err)
 		}
 	}
+
 	if user, _, err := w.Authenticate(ctx, "changed"); err != nil || user.ID != configured.ID {
 		t.Errorf("the changed token belongs to user %d, %v", user.ID, err)
 	}
@@ -107,10 +110,12 @@ func TestTokensOfTheReleaseBefore(t *testing.T) {
 	if !ok {
 		t.Fatal("a token that 0.1.0 has made does not open")
 	}
+
 	w.exec(`UPDATE users SET token_hash = $2 WHERE id = $1`, id, hash("two"))
 	if _, ok := w.admits("one"); ok {
 		t.Error("a token that 0.1.0 has replaced still opens")
 	}
+
 	user, token, err := w.Authenticate(t.Context(), "two")
 	w.must(err)
 	if got := token.Grants(user.Role); !slices.Equal(got, store.ScopesOf(store.RoleUser)) {
@@ -125,6 +130,7 @@ func TestTokensOfTheReleaseBefore(t *testing.T) {
 	if known("two") || !known("three") {
 		t.Error("0.1.0 knows the secret before the rotation, or does not know the one after it")
 	}
+
 	w.must(w.RevokeToken(t.Context(), id, token.ID, id))
 	if known("three") {
 		t.Error("0.1.0 knows a revoked token")
@@ -136,7 +142,10 @@ func TestRotation(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := w.user(1)
-	token, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
+	token, err := w.CreateToken(
+		t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one",
+	)
+
 	w.must(err)
 	_, err = w.RotateToken(t.Context(), token, "two", time.Hour)
 	w.must(err)
@@ -145,6 +154,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s opens: %v, want %v", secret, ok, want)
 		}
 	}
+
 	_, err = w.RotateToken(t.Context(), token, "three", 0)
 	w.must(err)
 	for secret, want := range map[string]bool{"one": false, "two": false, "three": true} {
@@ -159,7 +169,10 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := w.user(1)
-	made, err := w.CreateToken(t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one")
+	made, err := w.CreateToken(
+		t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one",
+	)
+
 	w.must(err)
 	version := func() (v string) {
 		t.Helper()
@@ -174,12 +187,14 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	if used == unused || version() != used {
 		t.Errorf("versions %s, %s, %s: want a write at the first use only", unused, used, version())
 	}
+
 	w.exec(`UPDATE tokens SET last_used_at = now() - interval '61 seconds' WHERE id = $1`, made.ID)
 	aged := version()
 	w.admits("one")
 	if version() == aged {
 		t.Error("a use after more than a minute is not written")
 	}
+
 	w.exec(`UPDATE tokens SET expires_at = now() WHERE id = $1`, made.ID)
 	if _, ok := w.admits("one"); ok {
 		t.Error("a token opens past its end")
@@ -200,7 +215,10 @@ func TestFirstTokenWithScopes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	secret := store.NewToken()
-	made, err := w.CreateUser(t.Context(), store.User{Name: "Ann", Status: store.UserActive}, secret, store.ScopeRead, store.ScopeTasks)
+	made, err := w.CreateUser(
+		t.Context(), store.User{Name: "Ann", Status: store.UserActive}, secret, store.ScopeRead, store.ScopeTasks,
+	)
+
 	w.must(err)
 
 	user, token, err := w.Authenticate(t.Context(), secret)

@@ -14,13 +14,14 @@ import (
 
 // Transaction is the record of one incoming transfer and of the Stars that it buys. Amounts are in nanoTON.
 type Transaction struct {
-	ID                      int64                      `db:"id"`
-	Hash                    string                     `db:"hash"` // of the incoming transaction, lower-case hex
-	Wallet                  string                     `db:"wallet"`
-	LT                      int64                      `db:"lt"`
-	AmountNano              int64                      `db:"amount_nano"`
-	Sender                  string                     `db:"sender"`   // raw address
-	Comment                 string                     `db:"comment"`  // as the sender wrote it; for nobody but who parses it
+	ID         int64  `db:"id"`
+	Hash       string `db:"hash"` // of the incoming transaction, lower-case hex
+	Wallet     string `db:"wallet"`
+	LT         int64  `db:"lt"`
+	AmountNano int64  `db:"amount_nano"`
+	Sender     string `db:"sender"` // raw address
+	// as the sender wrote it; for nobody but who parses it
+	Comment                 string                     `db:"comment"`
 	Username                string                     `db:"username"` // whom the Stars are for
 	UserID                  *int64                     `db:"user_id"`  // that one, if known
 	Stars                   int64                      `db:"stars"`
@@ -31,18 +32,22 @@ type Transaction struct {
 	ErrorMessage            string                     `db:"error_message"`
 	ErrorClass              lifecycle.ErrorClass       `db:"error_class"`
 	FragmentTransactionHash string                     `db:"fragment_transaction_hash"` // of our payment on the chain
-	RefundDueNano           int64                      `db:"refund_due_nano"`           // owed to the sender and not on its way
-	RefundApproved          bool                       `db:"refund_approved"`           // an operator has allowed a refund above the limits
-	DustNano                int64                      `db:"dust_nano"`                 // was owed, and is kept: to send it costs more than it is worth
-	NeedsReview             bool                       `db:"needs_review"`
-	ReviewReason            string                     `db:"review_reason"`
-	ProcessingSince         *time.Time                 `db:"processing_since"`     // the last time it was entered
-	StuckAlertedAt          *time.Time                 `db:"stuck_alerted_at"`     // since then
-	DepositConfirmedAt      *time.Time                 `db:"deposit_confirmed_at"` // a second source agrees about the deposit, or a person does
-	WorkflowStartedAt       *time.Time                 `db:"workflow_started_at"`
-	CreatedAt               time.Time                  `db:"created_at"`
-	UpdatedAt               time.Time                  `db:"updated_at"`
-	RowVersion              int64                      `db:"row_version"` // the number of its last event
+	// owed to the sender and not on its way
+	RefundDueNano int64 `db:"refund_due_nano"`
+	// an operator has allowed a refund above the limits
+	RefundApproved bool `db:"refund_approved"`
+	// was owed, and is kept: to send it costs more than it is worth
+	DustNano        int64      `db:"dust_nano"`
+	NeedsReview     bool       `db:"needs_review"`
+	ReviewReason    string     `db:"review_reason"`
+	ProcessingSince *time.Time `db:"processing_since"` // the last time it was entered
+	StuckAlertedAt  *time.Time `db:"stuck_alerted_at"` // since then
+	// a second source agrees about the deposit, or a person does
+	DepositConfirmedAt *time.Time `db:"deposit_confirmed_at"`
+	WorkflowStartedAt  *time.Time `db:"workflow_started_at"`
+	CreatedAt          time.Time  `db:"created_at"`
+	UpdatedAt          time.Time  `db:"updated_at"`
+	RowVersion         int64      `db:"row_version"` // the number of its last event
 
 	// What follows a failure: see NextRetry and GivenUp.
 	RetryOf      int        `db:"retry_of"` // the attempt that the others are about
@@ -64,29 +69,34 @@ func (t Transaction) Facts() lifecycle.TransactionFacts {
 	}
 }
 
-// TransactionSnapshot is where the record stands with a transaction: all that its workflow needs to go on from there, and no more
-// than may stand in its history.
+// TransactionSnapshot is where the record stands with a transaction: all that its workflow needs to go on from there,
+// and no more than may stand in its history.
 type TransactionSnapshot struct {
-	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker of 0.1.0.
-	Revision    int64                      `json:"revision,omitempty"`
-	State       lifecycle.TransactionState `json:"status"`
-	Attempt     int                        `json:"attempt"` // tries of buying so far; names the try that a write is about
-	UserID      *int64                     `json:"user_id,omitempty"`
-	Sender      string                     `json:"sender,omitempty"` // a mark that is the same for all transfers of one sender
-	ErrorClass  lifecycle.ErrorClass       `json:"error_class,omitempty"`
-	Error       string                     `json:"error,omitempty"` // its message
-	NeedsReview bool                       `json:"needs_review,omitempty"`
-	Lost        bool                       `json:"lost,omitempty"`     // … because of a payment that the record does not know
-	Disputed    bool                       `json:"disputed,omitempty"` // … because a second source does not agree about the deposit
-	Quoted      bool                       `json:"quoted,omitempty"`
-	Since       *time.Time                 `json:"since,omitempty"`      // processing, the last time it was entered
-	Signed      int                        `json:"signed,omitempty"`     // purchases signed since then
-	Purchase    *PaymentRef                `json:"purchase,omitempty"`   // the live one, else the last
-	Refund      *PaymentRef                `json:"refund,omitempty"`     // the live one, else the last
-	RefundDue   int64                      `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
-	Turn        *Turn                      `json:"turn,omitempty"`       // its place in the queue; nil: none
-	RetryAt     *time.Time                 `json:"retry_at,omitempty"`   // when the system tries a failed one again; nil: it does not
-	GivenUp     bool                       `json:"given_up,omitempty"`   // of a failed one: an operator is asked
+	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker
+	// of 0.1.0.
+	Revision int64                      `json:"revision,omitempty"`
+	State    lifecycle.TransactionState `json:"status"`
+	Attempt  int                        `json:"attempt"` // tries of buying so far; names the try that a write is about
+	UserID   *int64                     `json:"user_id,omitempty"`
+	// a mark that is the same for all transfers of one sender
+	Sender      string               `json:"sender,omitempty"`
+	ErrorClass  lifecycle.ErrorClass `json:"error_class,omitempty"`
+	Error       string               `json:"error,omitempty"` // its message
+	NeedsReview bool                 `json:"needs_review,omitempty"`
+	// … because of a payment that the record does not know
+	Lost bool `json:"lost,omitempty"`
+	// … because a second source does not agree about the deposit
+	Disputed  bool        `json:"disputed,omitempty"`
+	Quoted    bool        `json:"quoted,omitempty"`
+	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
+	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
+	Purchase  *PaymentRef `json:"purchase,omitempty"`   // the live one, else the last
+	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
+	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
+	Turn      *Turn       `json:"turn,omitempty"`       // its place in the queue; nil: none
+	// when the system tries a failed one again; nil: it does not
+	RetryAt *time.Time `json:"retry_at,omitempty"`
+	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
 
 	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
 	DepositConfirmed bool  `json:"-"`
@@ -148,8 +158,8 @@ type TransactionFilter struct {
 	Limit       int
 }
 
-// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (of those with a debt
-// too) and the key serve it: "g" follows all digits that a hash goes on with.
+// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (of
+// those with a debt too) and the key serve it: "g" follows all digits that a hash goes on with.
 func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transaction, error) {
 	return chosen[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
@@ -166,9 +176,11 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]Streame
 	return s.EventsOf(ctx, lifecycle.WorkloadTransaction, hash)
 }
 
-// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to be tried again) and that
-// were made at least age ago, with ids above after, ascending.
-func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after int64, limit int) ([]Transaction, error) {
+// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to
+// be tried again) and that were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveTransactions(
+	ctx context.Context, age time.Duration, after int64, limit int,
+) ([]Transaction, error) {
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
 			SELECT hash FROM transactions WHERE status IN `+openOrders+` OR refund_due_nano > 0
 			UNION SELECT hash FROM transactions WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL
@@ -178,7 +190,9 @@ func (s *Store) LiveTransactions(ctx context.Context, age time.Duration, after i
 
 // MarkTransactionStarted remembers that the transaction's workflow runs.
 func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash)
+	_, err := s.pool.Exec(
+		ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash,
+	)
 	return unavailable(err)
 }
 
@@ -195,23 +209,32 @@ func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (standin
 }
 
 func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, error) {
-	return oneIn[Transaction](ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+	return oneIn[Transaction](
+		ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
+	)
 }
 
 func snapshotOf(ctx context.Context, tx pgx.Tx, t Transaction) (TransactionSnapshot, error) {
 	standing := TransactionSnapshot{
-		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass, Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
-		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0, Since: t.ProcessingSince,
+		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
+		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
+		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0,
+		Since:     t.ProcessingSince,
 		RefundDue: t.RefundDueNano, DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
+
 	if t.State == lifecycle.TransactionProcessing {
 		standing.Sender = mark(t.Sender)
 	}
-	payments, err := listIn[Payment](ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash)
+
+	payments, err := listIn[Payment](
+		ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash,
+	)
 	if err != nil {
 		return TransactionSnapshot{}, err
 	}
+
 	for _, payment := range payments {
 		ref := payment.Ref()
 		if payment.Kind == Refund {
@@ -223,7 +246,10 @@ func snapshotOf(ctx context.Context, tx pgx.Tx, t Transaction) (TransactionSnaps
 			standing.Signed++
 		}
 	}
-	turns, err := listIn[Turn](ctx, tx, `SELECT kind, granted_at IS NOT NULL AS granted FROM payment_queue WHERE transaction_hash = $1`, t.Hash)
+
+	turns, err := listIn[Turn](
+		ctx, tx, `SELECT kind, granted_at IS NOT NULL AS granted FROM payment_queue WHERE transaction_hash = $1`, t.Hash,
+	)
 	if err == nil && len(turns) > 0 {
 		standing.Turn = &turns[0] // a purchase and a refund exclude each other
 	}

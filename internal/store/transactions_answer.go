@@ -27,13 +27,19 @@ func TransactionAnswerOf(t *Transaction, refusal *fault.Error) TransactionAnswer
 func (a TransactionAnswer) Told() (Transaction, error) { return told(a.Transaction, a.Refusal) }
 
 // TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
-func TransactionAsked(userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment, comment string) Request {
+func TransactionAsked(
+	userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment,
+	comment string,
+) Request {
 	return Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
 }
 
-// fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the answer when it came
-// with a key, and a row of the audit log when it came from the temporal program. The API and the bot write their own rows.
-func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action lifecycle.TransactionAction, outcome lifecycle.TransactionState) error {
+// fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the
+// answer when it came with a key, and a row of the audit log when it came from the temporal program. The API and the
+// bot write their own rows.
+func (w *writing) fulfil(
+	ctx context.Context, r TransactionRequest, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
+) error {
 	if r.byHand() {
 		if _, err := w.tx.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, OutcomeDone, DoorCLI); err != nil {
@@ -45,17 +51,22 @@ func (w *writing) fulfil(ctx context.Context, r TransactionRequest, action lifec
 	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may name an update as they like
 		return nil
 	}
+
 	batch, answer := &pgx.Batch{}, w.Transaction
 	answer.UpdatedAt = w.now
-	err := queueAnswer(batch, TransactionAsked(userID, key, action, w.Hash, outcome, r.Payment, r.Comment), TransactionAnswer{Transaction: &answer})
+	err := queueAnswer(
+		batch, TransactionAsked(userID, key, action, w.Hash, outcome, r.Payment, r.Comment),
+		TransactionAnswer{Transaction: &answer},
+	)
 	if err != nil {
 		return err
 	}
+
 	return w.tx.SendBatch(ctx, batch).Close()
 }
 
-// byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's form. A signal has
-// no ID, and the temporal program makes another kind.
+// byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's
+// form. A signal has no ID, and the temporal program makes another kind.
 func (r TransactionRequest) byHand() bool {
 	userID, _, keyed := keyIn(r.RequestID)
 	ours := keyed && r.ActorID != nil && *r.ActorID == userID || unkeyed.MatchString(r.RequestID)

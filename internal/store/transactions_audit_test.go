@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestDecisionsByHandAreAudited asks as the temporal program does, by update and by signal, and as our own API and bot do, who write
-// their own rows.
+// TestDecisionsByHandAreAudited asks as the temporal program does, by update and by signal, and as our own API and bot
+// do, who write their own rows.
 func TestDecisionsByHandAreAudited(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -19,6 +19,7 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 	b.must(err)
 	hash := b.ordered("ann", 3*coin)
 	keyed := store.Request{UserID: admin.ID, Key: "k"}
+
 	for attempt, r := range []store.TransactionRequest{
 		{},                  // a signal
 		{RequestID: "3f2c"}, // an update without an actor
@@ -33,8 +34,11 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 			b.ok(b.RetryTransaction(ctx, r))
 		}
 	}
+
 	b.ok(b.ReviewTransaction(ctx, hash, 7, "m"))
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m"))
+	b.ok(b.ResolveTransaction(
+		ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m",
+	))
 
 	log, err := b.AuditLog(ctx, 0, 100)
 	b.must(err)
@@ -49,8 +53,10 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 			t.Errorf("the subject is %s", e.Subject)
 		}
 	}
+
 	want := []string{
-		"0 retry-transaction done cli", "0 retry-transaction done cli", fmt.Sprintf("%d retry-transaction done cli", admin.ID),
+		"0 retry-transaction done cli", "0 retry-transaction done cli",
+		fmt.Sprintf("%d retry-transaction done cli", admin.ID),
 		"0 retry-transaction done cli", "0 resolve-transaction done cli",
 	}
 	if !slices.Equal(got, want) {

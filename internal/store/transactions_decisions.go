@@ -10,15 +10,20 @@ import (
 )
 
 // ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
-// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed: the order goes on.
-// So does, for the refund, failed of one that has failed already. While a payment is signed the chain has not decided, and
-// nobody else can. One that has ended already can only be confirmed: the flag goes, the status stays. The same request
-// again changes nothing. A review because of a lost payment ends with that payment, when it was for this transaction, or as a
-// failure that may be retried.
-func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, outcome lifecycle.TransactionState, message string) (TransactionSnapshot, error) {
+// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed:
+// the order goes on. So does, for the refund, failed of one that has failed already. While a payment is signed the
+// chain has not decided, and nobody else can. One that has ended already can only be confirmed: the flag goes, the
+// status stays. The same request again changes nothing. A review because of a lost payment ends with that payment, when
+// it was for this transaction, or as a failure that may be retried.
+func (s *Store) ResolveTransaction(
+	ctx context.Context, r TransactionRequest, outcome lifecycle.TransactionState, message string,
+) (TransactionSnapshot, error) {
 	if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
-		return TransactionSnapshot{}, fault.New(fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes).WithField("outcome")
+		return TransactionSnapshot{}, fault.New(
+			fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes,
+		).WithField("outcome")
 	}
+
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		before := w.State
 		switch {
@@ -27,6 +32,7 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 		case w.Attempt != r.Attempt:
 			return w.impossible(lifecycle.TransactionActionResolve, "it does not need review in this attempt")
 		}
+
 		err := w.take(ctx, r.step(lifecycle.TransactionActionResolve, outcome))
 		if err != nil {
 			return err
@@ -37,6 +43,7 @@ func (s *Store) ResolveTransaction(ctx context.Context, r TransactionRequest, ou
 		} else {
 			err = w.endByPerson(ctx, r, message)
 		}
+
 		if err != nil {
 			return err
 		}
@@ -78,11 +85,13 @@ func (w *writing) endByPerson(ctx context.Context, r TransactionRequest, message
 	default:
 		w.FragmentTransactionHash = w.purchase.ChainHash
 	}
+
 	return w.end(ctx)
 }
 
-// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is signed nothing is
-// owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request again changes nothing.
+// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is
+// signed nothing is owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request
+// again changes nothing.
 func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (TransactionSnapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		owed := w.RefundDueNano
@@ -94,6 +103,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Trans
 				return err
 			}
 		}
+
 		if err := w.take(ctx, r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
 			return err
 		}
@@ -102,16 +112,19 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Trans
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
 			return err
 		}
+
 		w.news = true
 		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
 			w.NeedsReview, w.ReviewReason = false, ""
 		}
+
 		if err := w.save(ctx); err != nil {
 			return err
 		}
 		if err := w.passTurn(ctx, Refund); err != nil {
 			return err
 		}
+
 		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
 	})
 }

@@ -50,11 +50,12 @@ func (w *writing) confirmDeposit(ctx context.Context) error {
 	return err
 }
 
-// DisputeDeposit asks for a person to look at a transaction whose deposit a second source does not tell as the first one did. Nothing is
-// paid for it meanwhile.
+// DisputeDeposit asks for a person to look at a transaction whose deposit a second source does not tell as the first
+// one did. Nothing is paid for it meanwhile.
 func (s *Store) DisputeDeposit(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.DepositConfirmedAt != nil || w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 { // or there is nothing to hold
+		// or there is nothing to hold
+		if w.DepositConfirmedAt != nil || w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 {
 			return nil
 		}
 		if err := w.review(ctx, ReviewDisputed); err != nil {
@@ -67,6 +68,8 @@ func (s *Store) DisputeDeposit(ctx context.Context, hash string) (TransactionSna
 
 // AnyDisputed says whether a deposit waits for a person. The index transactions_review has the few that need review.
 func (s *Store) AnyDisputed(ctx context.Context) (disputed bool, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM transactions WHERE needs_review AND review_reason = $1)`, ReviewDisputed).Scan(&disputed)
+	err = s.pool.QueryRow(
+		ctx, `SELECT EXISTS (SELECT 1 FROM transactions WHERE needs_review AND review_reason = $1)`, ReviewDisputed,
+	).Scan(&disputed)
 	return disputed, unavailable(err)
 }

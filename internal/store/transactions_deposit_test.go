@@ -21,6 +21,7 @@ func TestDepositIsConfirmedOnce(t *testing.T) {
 		!deposit.SameComment(row.Comment) || deposit.SameComment(row.Comment+"x") || deposit.At.IsZero() {
 		t.Errorf("%+v", deposit)
 	}
+
 	if _, err := b.DepositOf(ctx, "none"); fault.CodeOf(err) != fault.TransactionNotFound {
 		t.Errorf("a deposit that nobody has seen: %v", err)
 	}
@@ -30,6 +31,7 @@ func TestDepositIsConfirmedOnce(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+
 	if s := b.ok(b.DisputeDeposit(ctx, hash)); s.NeedsReview || s.Disputed {
 		t.Errorf("disputed after it was confirmed: %+v", s)
 	}
@@ -47,12 +49,14 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	resolve := func(hash string, outcome lifecycle.TransactionState) (store.TransactionSnapshot, error) {
 		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
 	}
+
 	disputed := func(want bool) {
 		t.Helper()
 		if got, err := b.AnyDisputed(ctx); err != nil || got != want {
 			t.Errorf("disputed: %v, %v; want %v", got, err, want)
 		}
 	}
+
 	b.ok(b.ReviewTransaction(ctx, other, 1, "r"))
 	disputed(false)
 	_, err := resolve(other, lifecycle.TransactionProcessing)
@@ -64,6 +68,7 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+
 	disputed(true)
 	if s := b.ok(resolve(right, lifecycle.TransactionProcessing)); s.State != lifecycle.TransactionProcessing || s.NeedsReview || !s.DepositConfirmed || s.Attempt != 1 {
 		t.Errorf("%+v", s)
@@ -72,12 +77,14 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	if s := b.ok(resolve(wrong, lifecycle.TransactionFailed)); s.RefundDue != 5*coin || s.DepositConfirmed {
 		t.Errorf("%+v", s)
 	}
+
 	b.ok(b.DisputeDeposit(ctx, wrong))
 	_, err = resolve(wrong, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
 	if s := b.ok(b.WriteOffRefund(ctx, store.TransactionRequest{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
 		t.Errorf("%+v", s)
 	}
+
 	disputed(false)
 	b.balanced()
 }

@@ -12,9 +12,9 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any time, each thing
-// once or twice, and every payment that was ever signed be broadcast whenever anyone likes. After each step the books
-// balance, and nobody's Stars were bought twice, or bought and the money given back.
+// TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any
+// time, each thing once or twice, and every payment that was ever signed be broadcast whenever anyone likes. After each
+// step the books balance, and nobody's Stars were bought twice, or bought and the money given back.
 func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)
@@ -86,6 +86,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			"resume":     func(*rapid.T) { life.must(life.Resume(t.Context())) },
 			"grant next": func(*rapid.T) { life.must(second(life.GrantNext(t.Context(), life.wallet))) },
 		})
+
 		for _, hash := range life.hashes {
 			life.events(hash)
 		}
@@ -132,6 +133,7 @@ func (l *life) goesOn(*rapid.T) {
 		if t.State == lifecycle.TransactionFailed {
 			kind, last = store.Refund, standing.Refund
 		}
+
 		switch {
 		case t.State == lifecycle.TransactionPending:
 			return second(l.LockTransaction(ctx, hash))
@@ -254,7 +256,9 @@ func (l *life) read(page []store.ChainTransaction, head time.Time, times int) {
 func (l *life) quotes(*rapid.T) {
 	l.twice(func(hash string) error {
 		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
-		return second(l.SaveQuote(l.t.Context(), store.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price}))
+		return second(l.SaveQuote(
+			l.t.Context(), store.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price},
+		))
 	})
 }
 
@@ -263,7 +267,10 @@ func (l *life) signs(*rapid.T) {
 		order := l.want(hash, l.kind())
 		order.Attempt = l.attempt(hash)
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
-		limits := rapid.SampledFrom([]store.Limits{{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin}}).Draw(l.rt, "limits")
+		limits := rapid.SampledFrom([]store.Limits{
+			{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
+		}).Draw(l.rt, "limits")
+
 		_, err := l.sign(order, limits)
 		if full, ok := errors.AsType[*store.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
 			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
@@ -301,10 +308,14 @@ func (l *life) asked(p store.Payment, kept bool) error {
 }
 
 func (l *life) fails(*rapid.T) {
-	class := rapid.SampledFrom([]lifecycle.ErrorClass{lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError}).Draw(l.rt, "class")
+	class := rapid.SampledFrom([]lifecycle.ErrorClass{
+		lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError,
+	}).Draw(l.rt, "class")
 	refund := l.choose(2, "refund") == 0
 	l.twice(func(hash string) error {
-		return second(l.FailTransaction(l.t.Context(), store.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund}))
+		return second(l.FailTransaction(
+			l.t.Context(), store.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund},
+		))
 	})
 }
 
@@ -322,7 +333,9 @@ func (l *life) retries(*rapid.T) {
 func (l *life) resolves(*rapid.T) {
 	outcome := rapid.SampledFrom(lifecycle.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
-		return second(l.ResolveTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m"))
+		return second(l.ResolveTransaction(
+			l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m",
+		))
 	})
 }
 
@@ -332,6 +345,7 @@ func (l *life) check(*rapid.T) {
 	if err != nil {
 		l.rt.Fatal(err)
 	}
+
 	wallet, err := l.WalletByAddress(l.t.Context(), l.wallet)
 	l.must(err)
 	var onChain int64
@@ -343,6 +357,7 @@ func (l *life) check(*rapid.T) {
 			}
 		}
 	}
+
 	want := map[store.Account]int64{store.AccountWallet: onChain}
 	bought, gaveBack, cameBack := map[string]int{}, map[string]int{}, map[string]bool{}
 	inFlight := 0
@@ -359,14 +374,17 @@ func (l *life) check(*rapid.T) {
 			want[account] += payment.PaidNano
 		case store.PaymentDead, store.PaymentBounced:
 		}
+
 		if payment.Late {
 			l.rt.Fatalf("the proof of death was wrong: %+v", payment)
 		}
 	}
+
 	for _, payment := range l.carriedOut() {
 		if payment.State == store.PaymentDead {
 			l.rt.Fatalf("dead, and carried out: %+v", payment)
 		}
+
 		switch {
 		case payment.State == store.PaymentBounced:
 			cameBack[payment.ChainHash] = true
@@ -376,6 +394,7 @@ func (l *life) check(*rapid.T) {
 			gaveBack[payment.TransactionHash]++
 		}
 	}
+
 	for _, hash := range l.hashes {
 		t := l.tx(hash)
 		want[store.AccountRefundDue] -= t.RefundDueNano
@@ -388,14 +407,17 @@ func (l *life) check(*rapid.T) {
 		}
 		l.irrevocable(t)
 	}
+
 	if inFlight > 1 {
 		l.rt.Fatalf("%d payments in flight", inFlight)
 	}
+
 	for _, account := range []store.Account{store.AccountWallet, store.AccountReserved, store.AccountRefundDue, store.AccountPaid, store.AccountRefunded} {
 		if books[account] != want[account] {
 			l.rt.Fatalf("%s is %d, want %d", account, books[account], want[account])
 		}
 	}
+
 	if books[store.AccountWallet] < 0 || books[store.AccountGas] < 0 {
 		l.rt.Fatalf("%v", books)
 	}

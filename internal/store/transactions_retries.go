@@ -12,7 +12,8 @@ import (
 // MostRetryPause is the longest time between two tries of the system to carry out a failed order.
 const MostRetryPause = time.Hour
 
-// RetryPolicy says whether the system tries a failed order again. The zero policy is for failures of which no operator needs to know.
+// RetryPolicy says whether the system tries a failed order again. The zero policy is for failures of which no operator
+// needs to know.
 type RetryPolicy struct {
 	For    time.Duration // since the order began to fail; 0: never
 	Pause  time.Duration // before the first try; doubled for each one after, up to MostRetryPause
@@ -21,7 +22,8 @@ type RetryPolicy struct {
 	Ask    bool          // an operator is asked when the system does not try again
 }
 
-// next gives when the system tries again an order that has been failing since then; nil: it does not. The last try is at the end of the time.
+// next gives when the system tries again an order that has been failing since then; nil: it does not. The last try is
+// at the end of the time.
 func (p RetryPolicy) next(now, since time.Time, tries int) *time.Time {
 	end := since.Add(p.For)
 	if !now.Before(end) || p.Tries > 0 && tries >= p.Tries {
@@ -74,7 +76,8 @@ func (w *writing) startRetry(bySystem bool) {
 	}
 }
 
-// noteGivenUp records that an operator is asked. The user is told once, and not where the failure itself is the first news.
+// noteGivenUp records that an operator is asked. The user is told once, and not where the failure itself is the first
+// news.
 func (w *writing) noteGivenUp(ctx context.Context) error {
 	if w.GivenUpAt == nil {
 		return nil
@@ -88,10 +91,12 @@ func (w *writing) noteGivenUp(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return w.note(ctx, lifecycle.TransactionGivenUp)
 }
 
-// retryBySystem says whether the system's retry of an attempt is still to be done. Where money may have moved meanwhile the plan ends.
+// retryBySystem says whether the system's retry of an attempt is still to be done. Where money may have moved meanwhile
+// the plan ends.
 func (w *writing) retryBySystem(ctx context.Context, attempt int) (bool, error) {
 	if w.Attempt != attempt || w.NextRetry() == nil || w.ErrorClass == lifecycle.NonRetryable {
 		return false, nil
@@ -112,7 +117,8 @@ func (w *writing) endRetries(ctx context.Context) error {
 	return w.tx.SendBatch(ctx, batch).Close()
 }
 
-// StopRetrying ends the system's tries of a failed transaction for good: an operator has ended its workflow, and needs no question.
+// StopRetrying ends the system's tries of a failed transaction for good: an operator has ended its workflow, and needs
+// no question.
 func (s *Store) StopRetrying(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.NextRetry() == nil && !w.GivenUp() {
@@ -122,7 +128,8 @@ func (s *Store) StopRetrying(ctx context.Context, hash string) (TransactionSnaps
 	})
 }
 
-// AnyGivenUp says whether the system has given up a transaction that no operator has looked after yet; by transactions_given_up.
+// AnyGivenUp says whether the system has given up a transaction that no operator has looked after yet; by
+// transactions_given_up.
 func (s *Store) AnyGivenUp(ctx context.Context) (given bool, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM transactions
 		WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL)`).Scan(&given)

@@ -15,21 +15,26 @@ import (
 func (b *bank) failFor(hash string, p store.RetryPolicy) store.TransactionSnapshot {
 	b.t.Helper()
 	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{
-		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction", Class: lifecycle.Retryable, Retry: p,
+		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction",
+		Class: lifecycle.Retryable, Retry: p,
 	}))
 }
 
 func (b *bank) retry(hash string, bySystem bool) store.TransactionSnapshot {
 	b.t.Helper()
-	return b.ok(b.RetryTransaction(b.t.Context(), store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem}))
+	return b.ok(b.RetryTransaction(
+		b.t.Context(), store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem},
+	))
 }
 
-// TestRetriesGrowApart fails an order again and again: each pause is twice as long as the one before, and none longer than an hour.
+// TestRetriesGrowApart fails an order again and again: each pause is twice as long as the one before, and none longer
+// than an hour.
 func TestRetriesGrowApart(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
 	policy := store.RetryPolicy{For: 24 * time.Hour, Pause: 10 * time.Minute, Ask: true}
+
 	for tries, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
 		standing := b.failFor(hash, policy)
 		failed := b.tx(hash)
@@ -40,10 +45,12 @@ func TestRetriesGrowApart(t *testing.T) {
 			t.Fatalf("not tried again: %+v", again)
 		}
 	}
+
 	b.balanced()
 }
 
-// TestRetriesEnd asks an operator when the time or the number of tries is over, and begins anew when the operator retries.
+// TestRetriesEnd asks an operator when the time or the number of tries is over, and begins anew when the operator
+// retries.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -63,6 +70,7 @@ func TestRetriesEnd(t *testing.T) {
 				}
 				b.retry(hash, true)
 			}
+
 			if last := b.failFor(hash, c.policy); last.RetryAt != nil || !last.GivenUp {
 				t.Errorf("%s: %+v", name, last)
 			}
@@ -72,8 +80,10 @@ func TestRetriesEnd(t *testing.T) {
 			if still := b.retry(hash, true); still.State != lifecycle.TransactionFailed {
 				t.Errorf("%s: the system retries what it has given up: %+v", name, still)
 			}
+
 			b.retry(hash, false)
 		}
+
 		if asked, err := b.AnyGivenUp(t.Context()); err != nil || asked {
 			t.Errorf("%s: still asked %t, %v", name, asked, err)
 		}
@@ -91,7 +101,8 @@ func TestTheLastTryIsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestSystemRetriesOnlyWhatIsPlanned lets the time come for a transaction that has changed meanwhile: nothing happens to it.
+// TestSystemRetriesOnlyWhatIsPlanned lets the time come for a transaction that has changed meanwhile: nothing happens
+// to it.
 func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	t.Parallel()
 	policy := store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
@@ -124,11 +135,14 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	hash := b.ordered("bob", 3*coin)
 	failed := b.failFor(hash, policy)
 	for range 2 { // the answer of the first was lost
-		again := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: failed.Attempt, System: true}))
+		again := b.ok(b.RetryTransaction(
+			t.Context(), store.TransactionRequest{Hash: hash, Attempt: failed.Attempt, System: true},
+		))
 		if again.Attempt != failed.Attempt+1 || again.State != lifecycle.TransactionProcessing {
 			t.Errorf("%+v", again)
 		}
 	}
+
 	if events := strings.Join(b.events(hash), " "); strings.Count(events, "retried") != 1 {
 		t.Errorf("events: %s", events)
 	}
@@ -154,6 +168,7 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
 	b.failFor(hash, store.RetryPolicy{For: time.Hour, Pause: time.Minute})
+
 	for _, want := range []int{1, 0} {
 		live, err := b.LiveTransactions(t.Context(), 0, 0, 10)
 		if err != nil || len(live) != want {
@@ -163,7 +178,8 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 	}
 }
 
-// TestThePersonHearsOnceThatNothingIsTried gives an order up twice, after tries of the system: whom it is for is told the first time.
+// TestThePersonHearsOnceThatNothingIsTried gives an order up twice, after tries of the system: whom it is for is told
+// the first time.
 func TestThePersonHearsOnceThatNothingIsTried(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)

@@ -49,6 +49,7 @@ func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
 		last := c.history[len(c.history)-1]
 		t.PrevLT, t.PrevHash = last.LT, last.Hash
 	}
+
 	t.In.Hash = digest("message", t.Hash)
 	t.FeeNano = min(t.FeeNano, c.balance+t.In.Nano)
 	c.balance += t.In.Nano - t.FeeNano
@@ -56,18 +57,22 @@ func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
 		t.Out[i].Hash = digest("out", t.Hash, i)
 		c.balance -= t.Out[i].Nano
 	}
+
 	c.history = append(c.history, t)
 	return t
 }
 
 func (c *chain) incoming(source string, nano int64, deposit bool) store.ChainTransaction {
 	return c.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: source, Nano: nano}, Deposit: deposit, Comment: "durov 50",
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: source, Nano: nano}, Deposit: deposit,
+		Comment: "durov 50",
 	})
 }
 
 func (c *chain) bounce(source string, nano int64) {
-	c.happens(store.ChainTransaction{ComputeOK: true, ActionOK: true, In: store.InMessage{Source: source, Nano: nano, Bounced: true}, FeeNano: fee})
+	c.happens(store.ChainTransaction{
+		ComputeOK: true, ActionOK: true, In: store.InMessage{Source: source, Nano: nano, Bounced: true}, FeeNano: fee,
+	})
 }
 
 // accept carries a payment out as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
@@ -75,6 +80,7 @@ func (c *chain) accept(p store.Payment) bool {
 	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
 		return false
 	}
+
 	c.seqno++
 	t := store.ChainTransaction{ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: p.HashNorm}}
 	if c.balance-fee < p.AmountNano {
@@ -82,6 +88,7 @@ func (c *chain) accept(p store.Payment) bool {
 	} else {
 		t.Out = []store.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
 	}
+
 	c.happens(t)
 	return true
 }
@@ -119,6 +126,7 @@ func (b *bank) after(overlap int) []store.ChainTransaction {
 	wallet, err := b.WalletByAddress(b.t.Context(), b.wallet)
 	b.must(err)
 	first := len(b.history)
+
 	for i, t := range b.history {
 		if t.LT > wallet.CursorLT {
 			first = i
@@ -147,7 +155,10 @@ func (b *bank) ordered(sender string, nano int64) string {
 func (b *bank) quoted(hash string, price int64) {
 	b.t.Helper()
 	standing := b.ok(b.LockTransaction(b.t.Context(), hash))
-	b.ok(b.SaveQuote(b.t.Context(), store.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"}))
+	b.ok(b.SaveQuote(
+		b.t.Context(),
+		store.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
+	))
 }
 
 func (b *bank) ok(standing store.TransactionSnapshot, err error) store.TransactionSnapshot {
@@ -257,7 +268,9 @@ func (b *bank) settle(id int64, d store.Destination) store.PaymentRef {
 
 func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) store.TransactionSnapshot {
 	b.t.Helper()
-	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund}))
+	return b.ok(b.FailTransaction(
+		b.t.Context(), store.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund},
+	))
 }
 
 // expire lets the chain go on until nothing that is signed now is valid any more.
@@ -281,6 +294,7 @@ func (b *bank) events(hash string) (types []string) {
 	events, err := b.EventsOfTransaction(b.t.Context(), hash)
 	b.must(err)
 	state := ""
+
 	for i, event := range events {
 		if event.Seq != int64(i+1) || event.From != state {
 			b.t.Errorf("event %d: %+v follows %q", i, event, state)
@@ -288,6 +302,7 @@ func (b *bank) events(hash string) (types []string) {
 		state = event.To
 		types = append(types, event.Type)
 	}
+
 	if t := b.tx(hash); state != string(t.State) || t.RowVersion != int64(len(events)) {
 		b.t.Errorf("%s, version %d after %v", t.State, t.RowVersion, types)
 	}
@@ -310,15 +325,18 @@ func (b *bank) balances() (map[store.Account]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	differences, err := b.LedgerCheck(ctx, b.wallet)
 	if err != nil || len(differences) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("differences %+v", differences))
 	}
+
 	balances, sum := map[store.Account]int64{}, int64(0)
 	for _, balance := range listed {
 		balances[balance.Account] = balance.BalanceNano
 		sum += balance.BalanceNano
 	}
+
 	if sum != 0 || len(balances) != len(store.Accounts) {
 		return nil, fmt.Errorf("the accounts sum to %d: %v", sum, balances)
 	}

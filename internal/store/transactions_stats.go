@@ -55,8 +55,8 @@ const category = `CASE
 	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
 	ELSE 'Other Error' END`
 
-// StatsOfTransactions counts all transactions, and the last days days on which there were any. All but the average of the last 24 hours,
-// which transactions_created serves, is made of the counts.
+// StatsOfTransactions counts all transactions, and the last days days on which there were any. All but the average of
+// the last 24 hours, which transactions_created serves, is made of the counts.
 func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.pool, asOfOneMoment, func(tx pgx.Tx) (err error) {
@@ -86,12 +86,15 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 				SELECT key, sum(n) FILTER (WHERE kind = $2)::bigint AS total, coalesce(sum(n) FILTER (WHERE kind = $3), 0)::bigint AS success
 				FROM (`+counted+`) c GROUP BY key ORDER BY key DESC LIMIT $4
 			) days WHERE total > 0 ORDER BY key DESC`, []string{countDays, countDaysDone}, countDays, countDaysDone, days)
+
 		return err
 	})
+
 	return stats, unavailable(err)
 }
 
-// averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours, and all.
+// averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours,
+// and all.
 func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
 	err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
 		WHERE status = 'processed' AND created_at > now() - interval '24 hours'`).Scan(&day)

@@ -39,10 +39,12 @@ func TestStatsOfTransactions(t *testing.T) {
 	if got, err := b.StatsOfTransactions(t.Context(), 5); err != nil || got.AverageSeconds != nil || got.AverageAllTime != nil || len(got.Statuses)+len(got.Days) != 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
+
 	draw := rand.New(rand.NewPCG(1, 2))
 	messages := slices.Sorted(maps.Keys(categories))
 	now := time.Now().UTC()
 	var rows []store.Transaction
+
 	for i := range 200 {
 		hash := digest("statistic", i)
 		row := store.Transaction{State: lifecycle.TransactionStates[draw.IntN(4)]}
@@ -50,6 +52,7 @@ func TestStatsOfTransactions(t *testing.T) {
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)
 		attempt, since, paid := 1, &row.CreatedAt, ""
+
 		switch row.State {
 		case lifecycle.TransactionPending:
 			attempt, since = 0, nil
@@ -60,11 +63,13 @@ func TestStatsOfTransactions(t *testing.T) {
 			row.ErrorClass = lifecycle.UnknownError
 		case lifecycle.TransactionProcessing:
 		}
+
 		b.exec(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, error_message, error_class,
 			fragment_transaction_hash, processing_since, created_at, updated_at) VALUES ($1, $2, $3, 1, 's', '', $4, $5, $6, $7, $8, $9, $10, $11)`,
 			hash, b.wallet, i+1, row.State, attempt, row.ErrorMessage, row.ErrorClass, paid, since, row.CreatedAt, row.UpdatedAt)
 		rows = append(rows, row)
 	}
+
 	got, err := b.StatsOfTransactions(t.Context(), 5)
 	b.must(err)
 
@@ -89,26 +94,40 @@ func TestStatsOfTransactions(t *testing.T) {
 		case lifecycle.TransactionPending, lifecycle.TransactionProcessing:
 		}
 	}
+
 	percent := func(part, whole int64) float64 { return math.Round(1e4*float64(part)/float64(whole)) / 100 }
 	var wantStatuses []store.StatusShare
 	for _, status := range byCount(statuses) {
-		wantStatuses = append(wantStatuses, store.StatusShare{Status: status, Count: statuses[status], Percent: percent(statuses[status], int64(len(rows)))})
+		wantStatuses = append(
+			wantStatuses,
+			store.StatusShare{Status: status, Count: statuses[status], Percent: percent(statuses[status], int64(len(rows)))},
+		)
 	}
+
 	var wantErrors []store.MessageCount
 	for _, message := range byCount(errors) {
 		wantErrors = append(wantErrors, store.MessageCount{Message: message, Count: errors[message]})
 	}
+
 	var wantKinds []store.CategoryCount
 	for _, kind := range byCount(kinds) {
 		wantKinds = append(wantKinds, store.CategoryCount{Category: kind, Count: kinds[kind]})
 	}
+
 	var wantDays []store.DayOfTransactions
 	for _, day := range slices.SortedFunc(maps.Keys(days), func(a, b time.Time) int { return b.Compare(a) })[:5] {
-		wantDays = append(wantDays, store.DayOfTransactions{Day: day, Total: days[day], Success: good[day], SuccessPercent: percent(good[day], days[day])})
+		wantDays = append(
+			wantDays,
+			store.DayOfTransactions{
+				Day: day, Total: days[day], Success: good[day], SuccessPercent: percent(good[day], days[day]),
+			},
+		)
 	}
+
 	for i := range got.Days {
 		got.Days[i].Day = got.Days[i].Day.UTC()
 	}
+
 	for name, c := range map[string][2]any{
 		"statuses": {got.Statuses, wantStatuses}, "errors": {got.Errors, wantErrors}, "categories": {got.Categories, wantKinds}, "days": {got.Days, wantDays},
 	} {
@@ -116,6 +135,7 @@ func TestStatsOfTransactions(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, c[0], c[1])
 		}
 	}
+
 	if got.AverageSeconds == nil || math.Abs(*got.AverageSeconds-seconds/quick) > 1e-6 {
 		t.Errorf("average %v, want %v", got.AverageSeconds, seconds/quick)
 	}

@@ -22,15 +22,18 @@ func TestGoodTransaction(t *testing.T) {
 	if got := b.tx(hash); got.State != lifecycle.TransactionPending || got.AmountNano != 3*coin || got.Sender != address("ann") || got.Comment != "durov 50" {
 		t.Errorf("%+v", got)
 	}
+
 	b.quoted(hash, 2*coin)
 	standing := b.ok(b.SnapshotOfTransaction(t.Context(), hash))
 	if standing.State != lifecycle.TransactionProcessing || standing.Attempt != 1 || !standing.Quoted || *standing.UserID != user.ID || standing.Turn != nil {
 		t.Errorf("%+v", standing)
 	}
+
 	payment := b.signed(hash, store.Purchase)
 	if got := b.balanced(); got[store.AccountReserved] != -2*coin-gas || got[store.AccountReceived] != -coin+gas {
 		t.Errorf("%v", got)
 	}
+
 	b.must(b.MarkPaymentSent(t.Context(), payment.ID))
 	b.accept(payment)
 	brought := b.scan()
@@ -40,26 +43,32 @@ func TestGoodTransaction(t *testing.T) {
 	if ref := b.settle(payment.ID, store.Destination{Kept: true}); !ref.Kept || ref.State != store.PaymentPaid {
 		t.Errorf("%+v", ref)
 	}
+
 	b.ok(b.FinishTransaction(t.Context(), hash, 1))
 	got := b.tx(hash)
 	if got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
 		t.Errorf("%+v", got)
 	}
+
 	money := b.balanced()
 	if money[store.AccountWallet] != b.balance || money[store.AccountPaid] != 2*coin || money[store.AccountGas] != 2*fee || money[store.AccountReceived] != -3*coin {
 		t.Errorf("%v, and the chain says %d", money, b.balance)
 	}
+
 	want := []string{"detected", "locked", "payment_signed", "payment_paid", "payment_kept", "processed"}
 	if events := b.events(hash); !slices.Equal(events, want) {
 		t.Errorf("%v", events)
 	}
+
 	events, err := b.EventsOfTransaction(t.Context(), hash)
 	b.must(err)
 	for _, event := range events {
-		if known := event.OwnerID != nil && *event.OwnerID == user.ID; known != (event.Seq > 2) { // from when the comment was read
+		// from when the comment was read
+		if known := event.OwnerID != nil && *event.OwnerID == user.ID; known != (event.Seq > 2) {
 			t.Errorf("%+v", event)
 		}
 	}
+
 	if purchases, err := b.Purchases(t.Context(), b.wallet, 0, 10); err != nil || len(purchases) != 1 || purchases[0].ChainHash != got.FragmentTransactionHash {
 		t.Errorf("%+v, %v", purchases, err)
 	}
@@ -80,6 +89,7 @@ func TestWritesRepeat(t *testing.T) {
 			t.Errorf("%s: %+v, then %+v", name, first, second)
 		}
 	}
+
 	good := b.deposit("ann", 3*coin)
 	twice("lock", good, func() (store.TransactionSnapshot, error) { return b.LockTransaction(ctx, good) })
 	b.quoted(good, 2*coin)
@@ -101,22 +111,29 @@ func TestWritesRepeat(t *testing.T) {
 	if got := b.tx(bad); got.State != lifecycle.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
 		t.Errorf("%+v", got)
 	}
-	twice("a late failure of the attempt before", bad, func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) })
+
+	twice(
+		"a late failure of the attempt before", bad,
+		func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) },
+	)
 	if b.tx(bad).State != lifecycle.TransactionProcessing {
 		t.Error("a late failure ended the attempt after it")
 	}
+
 	twice("a late quote", bad, func() (store.TransactionSnapshot, error) {
 		return b.SaveQuote(ctx, store.Quote{Hash: bad, Attempt: 1, Stars: 99})
 	})
 	if b.tx(bad).Stars == 99 {
 		t.Error("a late quote was taken")
 	}
+
 	twice("stuck", bad, func() (store.TransactionSnapshot, error) {
 		if stuck, err := b.MarkStuck(ctx, bad, 2); err != nil || !stuck {
 			t.Errorf("%v, %v", stuck, err)
 		}
 		return b.SnapshotOfTransaction(ctx, bad)
 	})
+
 	twice("review", bad, func() (store.TransactionSnapshot, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
 	resolve := store.TransactionRequest{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
 	twice("resolve", bad, func() (store.TransactionSnapshot, error) {
@@ -126,6 +143,7 @@ func TestWritesRepeat(t *testing.T) {
 	if events := b.events(bad); !slices.Equal(events, want) {
 		t.Errorf("%v", events)
 	}
+
 	b.balanced()
 }
 
@@ -144,6 +162,7 @@ func TestAnswersOfTransactions(t *testing.T) {
 		b.must(err)
 		return answer.Transaction
 	}
+
 	for attempt, c := range []struct {
 		id, key string
 		actor   *int64
@@ -154,12 +173,15 @@ func TestAnswersOfTransactions(t *testing.T) {
 		{"by hand", "c", &admin.ID, false},
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
-		b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id}))
+		b.ok(b.RetryTransaction(
+			ctx, store.TransactionRequest{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id},
+		))
 		kept := answered(store.TransactionAsked(admin.ID, c.key, lifecycle.TransactionActionRetry, hash, "", "", "again"))
 		if (kept != nil) != c.kept || kept != nil && (kept.Attempt != attempt+2 || !kept.UpdatedAt.Equal(b.tx(hash).UpdatedAt) || kept.RowVersion != b.tx(hash).RowVersion) {
 			t.Errorf("%s: %+v, the record has %+v", c.id, kept, b.tx(hash))
 		}
 	}
+
 	b.ok(b.ReviewTransaction(ctx, hash, 4, "m"))
 	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{
 		Hash: hash, Attempt: 4, ActorID: &admin.ID, Comment: "no",
@@ -178,6 +200,7 @@ func TestRefusals(t *testing.T) {
 	request := func(hash string, attempt int) store.TransactionRequest {
 		return store.TransactionRequest{Hash: hash, Attempt: attempt}
 	}
+
 	_, err := b.LockTransaction(ctx, digest("nobody"))
 	b.refused(err, fault.TransactionNotFound)
 	_, err = b.PaymentByID(ctx, 1)
@@ -212,6 +235,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(when)
 		}
 	}
+
 	undecided("signed")
 	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
 	b.refused(err, fault.PaymentUndecided)
@@ -261,6 +285,7 @@ func TestLockRace(t *testing.T) {
 	b := newBank(t)
 	hash := b.deposit("ann", coin)
 	var all sync.WaitGroup
+
 	for range 8 {
 		all.Go(func() {
 			if standing, err := b.LockTransaction(t.Context(), hash); err != nil || standing.Attempt != 1 {
@@ -268,6 +293,7 @@ func TestLockRace(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if events := b.events(hash); len(events) != 2 {
 		t.Errorf("%v", events)
@@ -283,6 +309,7 @@ func TestLists(t *testing.T) {
 	for _, sender := range []string{"a", "b", "c", "d", "e"} {
 		hashes = append(hashes, b.deposit(sender, 3*coin))
 	}
+
 	b.quoted(hashes[1], coin)
 	b.quoted(hashes[2], coin)
 	b.fail(hashes[2], "Failed to fetch: Network error", lifecycle.Retryable, false)
@@ -301,6 +328,7 @@ func TestLists(t *testing.T) {
 		}
 		return found
 	}
+
 	for name, c := range map[string]struct {
 		filter store.TransactionFilter
 		want   []int
@@ -321,6 +349,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+
 	live := func() (found []int) {
 		rows, err := b.LiveTransactions(ctx, 0, 0, 10)
 		b.must(err)
@@ -332,15 +361,18 @@ func TestLists(t *testing.T) {
 	if got := live(); !slices.Equal(got, []int{0, 1, 3, 4}) {
 		t.Errorf("live: %v", got)
 	}
+
 	refund := b.signed(hashes[3], store.Refund)
 	if got := live(); !slices.Contains(got, 3) {
 		t.Errorf("a refund under way is not live: %v", got)
 	}
+
 	b.accept(refund)
 	b.scan()
 	if got := live(); !slices.Contains(got, 3) {
 		t.Errorf("a refund that may bounce is not live: %v", got)
 	}
+
 	b.settle(refund.ID, store.Destination{Kept: true})
 	if got := live(); slices.Contains(got, 3) {
 		t.Errorf("a refund that was kept is live: %v", got)
@@ -356,6 +388,7 @@ func TestUsernames(t *testing.T) {
 	if ann.Username != "" {
 		t.Errorf("%+v", ann)
 	}
+
 	w.must(w.SaveUsername(ctx, ann.ID, "Durov"))
 	w.must(w.SaveUsername(ctx, bob.ID, "durov"))
 	if got, err := w.UserByUsername(ctx, "@DUROV"); err != nil || got.ID != bob.ID || got.Username != "durov" {
@@ -364,6 +397,7 @@ func TestUsernames(t *testing.T) {
 	if got, err := w.UserByID(ctx, ann.ID); err != nil || got.Username != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
+
 	w.must(w.SaveUsername(ctx, bob.ID, ""))
 	_, err := w.UserByUsername(ctx, "durov")
 	if fault.CodeOf(err) != fault.UserNotFound {
@@ -372,6 +406,7 @@ func TestUsernames(t *testing.T) {
 	if _, err := w.UserByUsername(ctx, ""); fault.CodeOf(err) != fault.UserNotFound {
 		t.Error(err)
 	}
+
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -384,5 +419,6 @@ func TestUsernames(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 }

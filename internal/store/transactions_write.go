@@ -9,12 +9,13 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write gives
-// where the record stands afterwards, so that who repeats it, or comes late, reads there what became of it. People are told by
-// INVALID_TRANSITION what the status does not allow; PAYMENT_UNDECIDED is for all where a payment forbids it.
+// Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write
+// gives where the record stands afterwards, so that who repeats it, or comes late, reads there what became of it.
+// People are told by INVALID_TRANSITION what the status does not allow; PAYMENT_UNDECIDED is for all where a payment
+// forbids it.
 
-// writing is one database transaction that may change a transaction. It holds the lock of the wallet, so that nobody else
-// changes any payment, turn or balance of it meanwhile.
+// writing is one database transaction that may change a transaction. It holds the lock of the wallet, so that nobody
+// else changes any payment, turn or balance of it meanwhile.
 type writing struct {
 	tx pgx.Tx
 	lockedWallet
@@ -28,7 +29,9 @@ type writing struct {
 type TransactionStep = Step[lifecycle.TransactionState, lifecycle.TransactionAction]
 
 // write lets change do its work under the wallet's lock and gives where the record stands then.
-func (s *Store) write(ctx context.Context, hash string, change func(w *writing) error) (standing TransactionSnapshot, err error) {
+func (s *Store) write(
+	ctx context.Context, hash string, change func(w *writing) error,
+) (standing TransactionSnapshot, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		w, err := writeIn(ctx, tx, hash)
 		if err != nil {
@@ -40,6 +43,7 @@ func (s *Store) write(ctx context.Context, hash string, change func(w *writing) 
 		standing, err = snapshotOf(ctx, tx, w.Transaction)
 		return err
 	})
+
 	return standing, err
 }
 
@@ -61,8 +65,8 @@ func (w *writing) during(attempt int) bool {
 	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
 }
 
-// take asks the table whether a step is allowed by what the record has now, and takes it. What it does to the row is written by the
-// caller, before save.
+// take asks the table whether a step is allowed by what the record has now, and takes it. What it does to the row is
+// written by the caller, before save.
 func (w *writing) take(ctx context.Context, step TransactionStep) error {
 	facts, err := w.facts(ctx)
 	if err != nil {
@@ -73,11 +77,13 @@ func (w *writing) take(ctx context.Context, step TransactionStep) error {
 	if err != nil {
 		return err
 	}
+
 	w.event, w.State = event, to
 	return nil
 }
 
-// passedOver is what the system is told whose step the table does not allow: the record is ahead, and tells where it stands.
+// passedOver is what the system is told whose step the table does not allow: the record is ahead, and tells where it
+// stands.
 func passedOver(err error) error {
 	if fault.CodeOf(err) == fault.InvalidTransition {
 		return nil
@@ -153,8 +159,8 @@ func (w *writing) end(ctx context.Context) error {
 	return w.passTurn(ctx, Purchase, Refund)
 }
 
-// isNews says whether the user is told of an end. Of failures that may pass only the first one is news: an operator tries again
-// as often as it takes.
+// isNews says whether the user is told of an end. Of failures that may pass only the first one is news: an operator
+// tries again as often as it takes.
 func (w *writing) isNews(ctx context.Context) (news bool, err error) {
 	if w.UserID == nil || w.State != lifecycle.TransactionFailed || w.ErrorClass == lifecycle.NonRetryable {
 		return w.UserID != nil, nil
@@ -220,24 +226,29 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (TransactionSnapshot, er
 		if err != nil || spent != nil || !w.during(q.Attempt) {
 			return err
 		}
+
 		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
-		err = w.tx.QueryRow(ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, plainUsername(q.Username)).Scan(&w.UserID)
+		err = w.tx.QueryRow(
+			ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, plainUsername(q.Username),
+		).Scan(&w.UserID)
 		if err != nil {
 			return err
 		}
+
 		batch := &pgx.Batch{}
 		w.queueRow(batch)
 		return w.tx.SendBatch(ctx, batch).Close()
 	})
 }
 
-// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One that needs
-// review stays as it is: only a person ends that.
+// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One
+// that needs review stays as it is: only a person ends that.
 func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil
 		}
+
 		err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFinish})
 		if fault.CodeOf(err) == fault.PaymentUndecided && w.purchase == nil {
 			return w.impossible(lifecycle.TransactionActionFinish, "nothing was bought")
@@ -245,6 +256,7 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		if err != nil {
 			return passedOver(err)
 		}
+
 		w.FragmentTransactionHash = w.purchase.ChainHash
 		return w.end(ctx)
 	})
@@ -261,8 +273,8 @@ type Failure struct {
 }
 
 // FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
-// purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what nobody
-// knows the outcome of must not become one that may be tried again, or is given back.
+// purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what
+// nobody knows the outcome of must not become one that may be tried again, or is given back.
 func (s *Store) FailTransaction(ctx context.Context, f Failure) (TransactionSnapshot, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
 		if !w.during(f.Attempt) {
@@ -271,15 +283,18 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (TransactionSnap
 		if err := w.take(ctx, TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
 			return passedOver(err)
 		}
+
 		w.ErrorMessage, w.ErrorClass = f.Message, f.Class
 		if f.Refund && f.Class == lifecycle.NonRetryable {
 			if err := w.oweDeposit(ctx); err != nil {
 				return err
 			}
 		}
+
 		if f.Class != lifecycle.NonRetryable {
 			w.planRetry(f.Retry)
 		}
+
 		if err := w.end(ctx); err != nil {
 			return err
 		}
@@ -329,9 +344,9 @@ func (r TransactionRequest) step(action lifecycle.TransactionAction, to lifecycl
 	return step
 }
 
-// RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a non-retryable
-// failure, and while a purchase is signed or paid. The same request again changes nothing, and so does the system's when that is
-// not planned any more.
+// RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a
+// non-retryable failure, and while a purchase is signed or paid. The same request again changes nothing, and so does
+// the system's when that is not planned any more.
 func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (TransactionSnapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		if r.System {
@@ -346,6 +361,7 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Tra
 		case w.Attempt != r.Attempt:
 			return w.impossible(lifecycle.TransactionActionRetry, "it has not failed in this attempt")
 		}
+
 		if err := w.take(ctx, r.step(lifecycle.TransactionActionRetry, "")); err != nil {
 			return err
 		}
@@ -360,7 +376,9 @@ func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (Tra
 
 // ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
 // reason stays.
-func (s *Store) ReviewTransaction(ctx context.Context, hash string, attempt int, reason string) (TransactionSnapshot, error) {
+func (s *Store) ReviewTransaction(
+	ctx context.Context, hash string, attempt int, reason string,
+) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil

@@ -44,8 +44,8 @@ func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserAct
 
 const userColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
 
-// CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that the role allows. A
-// taken Telegram id is USER_EXISTS.
+// CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that
+// the role allows. A taken Telegram id is USER_EXISTS.
 func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (created User, err error) {
 	var hash []byte // release 0.1.0 knows it, and takes it for one that grants all
 	if token != "" && len(scopes) == 0 {
@@ -59,12 +59,17 @@ func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...
 		if err != nil || len(scopes) == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO tokens (user_id, name, hash, scopes) VALUES ($1, 'first', $2, $3)`, created.ID, hashToken(token), scopes)
+
+		_, err = tx.Exec(
+			ctx, `INSERT INTO tokens (user_id, name, hash, scopes) VALUES ($1, 'first', $2, $3)`, created.ID, hashToken(token),
+			scopes,
+		)
 		return err
 	})
 	if isUniqueViolation(err) {
 		return User{}, fault.New(fault.UserExists, "a user with this telegram_id exists").WithField("telegram_id")
 	}
+
 	return created, err
 }
 
@@ -115,18 +120,21 @@ func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change; one who was forgotten is not there for it. LAST_ADMIN: nobody would be left who can undo it.
+// ChangeUser applies a change; one who was forgotten is not there for it. LAST_ADMIN: nobody would be left who can undo
+// it.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	var hash []byte
 	if c.Token != "" {
 		hash = hashToken(c.Token)
 	}
+
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if c.takesAdmin() {
 			if err := leaveOneAdmin(ctx, tx, id); err != nil {
 				return err
 			}
 		}
+
 		rows, err := tx.Query(ctx, `UPDATE users SET
 			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
@@ -135,22 +143,27 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 		if err != nil {
 			return err
 		}
+
 		user, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
 		if errors.Is(err, pgx.ErrNoRows) {
 			return noUser
 		}
 		return err
 	})
+
 	return user, err
 }
 
-// leaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the user is the
-// only one.
+// leaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
+// user is the only one.
 func leaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
-	rows, err := tx.Query(ctx, `SELECT id FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`)
+	rows, err := tx.Query(
+		ctx, `SELECT id FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`,
+	)
 	if err != nil {
 		return err
 	}
+
 	admins, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err == nil && slices.Equal(admins, []int64{id}) {
 		err = fault.New(fault.LastAdmin, "this is the last administrator: make another one first")
@@ -168,7 +181,9 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 	username = plainUsername(username)
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		var same bool
-		err := tx.QueryRow(ctx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username).Scan(&same)
+		err := tx.QueryRow(
+			ctx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username,
+		).Scan(&same)
 		if err != nil || same {
 			return err
 		}
@@ -179,7 +194,10 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 		if _, err := tx.Exec(ctx, `UPDATE users SET username = NULL WHERE username = $2 AND id <> $1`, id, username); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1 AND forgotten_at IS NULL`, id, username)
+
+		_, err = tx.Exec(
+			ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1 AND forgotten_at IS NULL`, id, username,
+		)
 		return err
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Wakes say that there is something to do for whoever watches a wallet, before the next look at the chain would find it. They
-// are hints: one may be lost, so nothing may depend on them.
+// Wakes say that there is something to do for whoever watches a wallet, before the next look at the chain would find
+// it. They are hints: one may be lost, so nothing may depend on them.
 type Wakes struct {
 	Turns    <-chan struct{} // somebody has got the wallet's turn and may not know
 	Payments <-chan struct{} // a payment was broadcast
@@ -37,6 +37,7 @@ func (s *Store) WakesOf(ctx context.Context, wallet string) Wakes {
 			}
 		}
 	}()
+
 	return Wakes{Turns: turns, Payments: payments}
 }
 
@@ -48,6 +49,7 @@ func listen(ctx context.Context, conn *pgx.Conn, wallet string, to map[string]ch
 			return err
 		}
 	}
+
 	for {
 		heard, err := conn.WaitForNotification(ctx)
 		if err != nil {
@@ -56,6 +58,7 @@ func listen(ctx context.Context, conn *pgx.Conn, wallet string, to map[string]ch
 		if heard.Payload != wallet {
 			continue
 		}
+
 		select {
 		case to[heard.Channel] <- struct{}{}:
 		default: // one is waiting to be taken: it is enough

@@ -39,11 +39,15 @@ func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStar
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return post(ctx, tx, address, nil, "opening/"+address, amounts{AccountWallet: start.BalanceNano, AccountOther: -start.BalanceNano})
+		return post(
+			ctx, tx, address, nil, "opening/"+address,
+			amounts{AccountWallet: start.BalanceNano, AccountOther: -start.BalanceNano},
+		)
 	})
 	if err != nil {
 		return Wallet{}, err
 	}
+
 	return s.WalletByAddress(ctx, address)
 }
 
@@ -57,15 +61,17 @@ func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
 	return one[Wallet](ctx, s, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`)
 }
 
-// lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one holder of
-// the lock calls now is later than what any holder before it did.
+// lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one
+// holder of the lock calls now is later than what any holder before it did.
 type lockedWallet struct {
 	Wallet
 	now time.Time
 }
 
 func lockWallet(ctx context.Context, tx pgx.Tx, address string) (locked lockedWallet, err error) {
-	locked.Wallet, err = oneIn[Wallet](ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address)
+	locked.Wallet, err = oneIn[Wallet](
+		ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address,
+	)
 	if err == nil {
 		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.now)
 	}

@@ -17,7 +17,8 @@ type Workspace struct {
 	ID      int64  `db:"id"`
 	Name    string `db:"name"`
 	OwnerID int64  `db:"owner_id"` // may change it and let others in
-	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are allowed.
+	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are
+	// allowed.
 	StatusDeadlines map[lifecycle.TaskState]float64 `db:"status_deadlines"`
 	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until somebody acts.
 	StuckReleaseAfter float64 `db:"stuck_release_after"`
@@ -29,34 +30,40 @@ type Workspace struct {
 
 // DefaultStatusDeadlines are those of a workspace that does not say otherwise, in minutes.
 func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
-	return map[lifecycle.TaskState]float64{lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880}
+	return map[lifecycle.TaskState]float64{
+		lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880,
+	}
 }
 
 const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, created_at, updated_at`
 
 var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
 
-// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's. QUOTA_EXCEEDED: the
-// owner has too many.
+// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's.
+// QUOTA_EXCEEDED: the owner has too many.
 func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
 		if err := s.Quotas.workspaces().check(ctx, tx, w.OwnerID, 1); err != nil {
 			return Workspace{}, err
 		}
+
 		created, err := workspaceIn(ctx, tx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
 			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
 		if err != nil {
 			return Workspace{}, err
 		}
+
 		_, err = tx.Exec(ctx, `INSERT INTO workspace_members (workspace_id, user_id) VALUES ($1, $2)`, created.ID, w.OwnerID)
 		return created, err
 	})
 }
 
-// ChangeWorkspace lets change alter a workspace's name and settings, while nobody else can. Deadlines that run stay as they are.
-// A repeated request gives what the first one left, and changes nothing.
-func (s *Store) ChangeWorkspace(ctx context.Context, id int64, r Request, change func(*Workspace) error) (Workspace, error) {
+// ChangeWorkspace lets change alter a workspace's name and settings, while nobody else can. Deadlines that run stay as
+// they are. A repeated request gives what the first one left, and changes nothing.
+func (s *Store) ChangeWorkspace(
+	ctx context.Context, id int64, r Request, change func(*Workspace) error,
+) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
 		w, err := workspaceIn(ctx, tx, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
 		if err == nil {
@@ -95,8 +102,8 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 		ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds themselves has agreed to be
-// named. QUOTA_EXCEEDED: it has too many.
+// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds
+// themselves has agreed to be named. QUOTA_EXCEEDED: it has too many.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
 	members, batch, added := s.Quotas.members(), &pgx.Batch{}, false
 	members.queueLock(batch, workspaceID)
@@ -105,6 +112,7 @@ func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) 
 		added = tag.RowsAffected() == 1
 		return nil
 	})
+
 	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil || added {
 		return unavailable(err)
 	}
@@ -125,7 +133,9 @@ func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (member
 
 // RemoveMember takes a user out of a workspace; one who is not in it stays out.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
-	_, err := s.pool.Exec(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+	_, err := s.pool.Exec(
+		ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID,
+	)
 	return unavailable(err)
 }
 
@@ -154,14 +164,15 @@ func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
 	return unavailable(err)
 }
 
-// Unagreed lists the first workspaces that a user was let into and has not agreed to. The index workspace_members_user serves it.
+// Unagreed lists the first workspaces that a user was let into and has not agreed to. The index workspace_members_user
+// serves it.
 func (s *Store) Unagreed(ctx context.Context, userID int64, limit int) ([]Workspace, error) {
 	return list[Workspace](ctx, s, `SELECT `+workspaceColumns+` FROM workspaces WHERE id IN (
 		SELECT workspace_id FROM workspace_members WHERE user_id = $1 AND agreed_at IS NULL) ORDER BY id LIMIT $2`, userID, limit)
 }
 
-// NameIn gives the name of a user who has something to do with a workspace's tasks; empty: the viewer may not know it. Named are members
-// who have agreed, and administrators who act without being members.
+// NameIn gives the name of a user who has something to do with a workspace's tasks; empty: the viewer may not know it.
+// Named are members who have agreed, and administrators who act without being members.
 func (s *Store) NameIn(ctx context.Context, viewer User, workspaceID, userID int64) (string, error) {
 	named, err := one[struct {
 		Name string `db:"name"`

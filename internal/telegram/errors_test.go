@@ -12,14 +12,15 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestAnswers sends a message to servers that answer each in their own way. Only Telegram's own JSON says what became of the
-// message, and not where a gateway or an interrupted server wrote it.
+// TestAnswers sends a message to servers that answer each in their own way. Only Telegram's own JSON says what became
+// of the message, and not where a gateway or an interrupted server wrote it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const page = "<html><head><title>502 Bad Gateway</title></head><body><hr><center>nginx</center></body></html>"
 	refusal := func(code int, description string) string {
 		return fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q}`, code, description)
 	}
+
 	for name, c := range map[string]struct {
 		status     int
 		body       string
@@ -65,6 +66,7 @@ func TestAnswers(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(c.body))
 			})
+
 			if c.code == "" {
 				if err != nil {
 					t.Errorf("got %v", err)
@@ -109,7 +111,9 @@ func send(t *testing.T, answer http.HandlerFunc) error {
 
 func sendTo(t *testing.T, url string) error {
 	t.Helper()
-	bot, err := New(Options{Token: "7000000001:AAnotATokenOfAnybodyAtAllButLongEno", APIURL: url, ConnectTimeout: 10 * time.Second})
+	bot, err := New(Options{
+		Token: "7000000001:AAnotATokenOfAnybodyAtAllButLongEno", APIURL: url, ConnectTimeout: 10 * time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

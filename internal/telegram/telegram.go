@@ -47,6 +47,7 @@ func New(o Options) (*telego.Bot, error) {
 			if err != nil {
 				return nil, err
 			}
+
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
 					_ = conn.Close() // the first error is the one to tell
@@ -60,6 +61,7 @@ func New(o Options) (*telego.Bot, error) {
 		IdleConnTimeout:     90 * time.Second,
 		WriteBufferSize:     copyBuffer,
 	}
+
 	bot, err := telego.NewBot(o.Token,
 		telego.WithAPIServer(o.APIURL),
 		telego.WithAPICaller(&caller{
@@ -73,6 +75,7 @@ func New(o Options) (*telego.Bot, error) {
 	if err != nil {
 		return nil, errors.New("STAGECOACH_TELEGRAM_TOKEN is not a bot token")
 	}
+
 	return bot, nil
 }
 
@@ -107,23 +110,28 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 			defer func(start time.Time) { c.onLatency(ctx, method, time.Since(start)) }(time.Now())
 		}
 	}
+
 	body := data.BodyStream
 	if data.BodyRaw != nil {
 		body = bytes.NewReader(data.BodyRaw)
 	}
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
 	if err != nil {
 		return nil, fault.New(fault.TelegramRejected, "the Bot API's address cannot be used")
 	}
+
 	if sized, ok := body.(interface{ Size() int64 }); ok {
 		request.ContentLength = sized.Size()
 	}
+
 	request.Header.Set("Content-Type", data.ContentType)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, networkFault(err)
 	}
 	defer response.Body.Close()
+
 	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
 	case errors.Is(err, outbound.ErrTooLong): // Telegram never answers so
@@ -131,6 +139,7 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 	case err != nil:
 		return nil, networkFault(err)
 	}
+
 	var parsed telegoapi.Response
 	if err := json.Unmarshal(answer, &parsed); err != nil || !parsed.Ok && (parsed.Error == nil || parsed.ErrorCode == 0) {
 		return nil, foreignAnswer(response.StatusCode)

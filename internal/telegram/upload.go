@@ -31,7 +31,9 @@ type Upload interface {
 type constructor struct{ telegoapi.DefaultConstructor }
 
 // MultipartRequest implements telegoapi.RequestConstructor for requests with one file.
-func (constructor) MultipartRequest(fields map[string]string, files map[string]telegoapi.NamedReader) (*telegoapi.RequestData, error) {
+func (constructor) MultipartRequest(
+	fields map[string]string, files map[string]telegoapi.NamedReader,
+) (*telegoapi.RequestData, error) {
 	var frame bytes.Buffer
 	form := multipart.NewWriter(&frame)
 	for name, value := range fields {
@@ -39,6 +41,7 @@ func (constructor) MultipartRequest(fields map[string]string, files map[string]t
 			return nil, err
 		}
 	}
+
 	var upload Upload
 	for name, file := range files {
 		sized, ok := file.(Upload)
@@ -50,11 +53,13 @@ func (constructor) MultipartRequest(fields map[string]string, files map[string]t
 			return nil, err
 		}
 	}
+
 	head := bytes.Clone(frame.Bytes())
 	frame.Reset()
 	if err := form.Close(); err != nil {
 		return nil, err
 	}
+
 	size := int64(len(head)) + upload.Size() + int64(frame.Len())
 	return &telegoapi.RequestData{
 		ContentType: form.FormDataContentType(),

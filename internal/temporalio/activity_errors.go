@@ -17,7 +17,8 @@ func FaultOf(err error) *fault.Error {
 	return fault.New(fault.Internal, "an internal error; the log has it").WithCause(err)
 }
 
-// ActivityError is what an activity ends with. What nobody has foreseen goes to the log, for a history is not told the cause.
+// ActivityError is what an activity ends with. What nobody has foreseen goes to the log, for a history is not told the
+// cause.
 func ActivityError(ctx context.Context, f *fault.Error) error {
 	if f.Code == fault.Internal {
 		activity.GetLogger(ctx).Error("an unforeseen error", "error", f.Cause)
@@ -35,8 +36,8 @@ func ToTemporal(f *fault.Error) error {
 	})
 }
 
-// RetryUntilSeen is toTemporal for activities that move money: what is nobody's known fault is tried again until a person has looked,
-// and never ends a workflow. So is what the worker's own end has cut short.
+// RetryUntilSeen is toTemporal for activities that move money: what is nobody's known fault is tried again until a
+// person has looked, and never ends a workflow. So is what the worker's own end has cut short.
 func RetryUntilSeen(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud has them made by
-// its own tools only: then refused names those that are missing, or all, where they cannot even be listed.
+// EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud has them made
+// by its own tools only: then refused names those that are missing, or all, where they cannot even be listed.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
 	wanted := map[string]enumspb.IndexedValueType{
 		StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
@@ -24,21 +24,28 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 		DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
 	}
 
-	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	existing, err := c.OperatorService().ListSearchAttributes(
+		ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace},
+	)
 	if err != nil {
 		return refusal(wanted, err)
 	}
+
 	for name := range existing.CustomAttributes {
 		delete(wanted, name)
 	}
+
 	if len(wanted) == 0 {
 		return nil, nil
 	}
 
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
+	_, err = c.OperatorService().AddSearchAttributes(
+		ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted},
+	)
 	if _, exists := errors.AsType[*serviceerror.AlreadyExists](err); exists {
 		return nil, nil
 	}
+
 	return refusal(wanted, err)
 }
 

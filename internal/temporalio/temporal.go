@@ -28,8 +28,8 @@ func Refusal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), options)
 }
 
-// Failed is how the workflow of something that has failed closes: operators find each kind by its type, and nobody counts it as an
-// error of the program.
+// Failed is how the workflow of something that has failed closes: operators find each kind by its type, and nobody
+// counts it as an error of the program.
 func Failed(message, kind string) error {
 	return temporal.NewApplicationErrorWithOptions(message, kind,
 		temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
@@ -41,6 +41,7 @@ func RefusalIn(err error) *fault.Error {
 	if !ok {
 		return nil
 	}
+
 	f := fault.New(fault.Code(refusal.Type()), "%s", refusal.Message())
 	if refusal.HasDetails() {
 		if err := refusal.Details(&f.Details); err != nil {
@@ -56,11 +57,13 @@ func Invalid(err error) bool {
 	return invalid
 }
 
-// Unreachable is what a caller is told when Temporal has not done what they need: TEMPORAL_UNAVAILABLE, or VALIDATION_ERROR where
-// the request is Invalid.
+// Unreachable is what a caller is told when Temporal has not done what they need: TEMPORAL_UNAVAILABLE, or
+// VALIDATION_ERROR where the request is Invalid.
 func Unreachable(err error) error {
 	if Invalid(err) {
-		return fault.New(fault.Validation, "the workflow service refuses this request as invalid: it may hold an id that is too long").WithCause(err)
+		return fault.New(
+			fault.Validation, "the workflow service refuses this request as invalid: it may hold an id that is too long",
+		).WithCause(err)
 	}
 	return fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached: try again").Retry().WithCause(err)
 }

@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// An activity that works in a loop for as long as it may sends its heartbeats from the loop: after each call, page and write, and while it
-// waits for the next round. A heartbeat therefore says that the loop gets on, and a call that hangs ends the attempt, so that the next one
-// takes over.
+// An activity that works in a loop for as long as it may sends its heartbeats from the loop: after each call, page and
+// write, and while it waits for the next round. A heartbeat therefore says that the loop gets on, and a call that hangs
+// ends the attempt, so that the next one takes over.
 
 // watchdog ends the context of an attempt that makes no progress.
 type watchdog struct {
@@ -24,9 +24,9 @@ type watchdogKey struct{}
 // errNoProgress is why a watchdog has ended a context. Temporal tries again.
 var errNoProgress = temporal.NewApplicationError("the attempt made no progress", "NO_PROGRESS")
 
-// WithWatchdog gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of the activity's heartbeat
-// time-out, before Temporal gives the attempt up: what the attempt holds is free when the next one begins. An activity without
-// that time-out has no watchdog.
+// WithWatchdog gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of
+// the activity's heartbeat time-out, before Temporal gives the attempt up: what the attempt holds is free when the next
+// one begins. An activity without that time-out has no watchdog.
 func WithWatchdog(ctx context.Context) (loop context.Context, stop func()) {
 	patience := activity.GetInfo(ctx).HeartbeatTimeout * 3 / 4
 	if patience == 0 {
@@ -56,8 +56,8 @@ func Progressed(ctx context.Context) {
 	}
 }
 
-// stepTimeout bounds one call of a watched loop, with its waiting for a turn. It is shorter than the patience of the loops' watchdogs, so
-// that a system that hangs costs its call, not the attempt.
+// stepTimeout bounds one call of a watched loop, with its waiting for a turn. It is shorter than the patience of the
+// loops' watchdogs, so that a system that hangs costs its call, not the attempt.
 const stepTimeout = 20 * time.Second
 
 // LoopStep makes one call of a watched loop. An answer is progress, whatever it says.
@@ -87,6 +87,7 @@ func WhileWaiting(ctx context.Context) *time.Ticker {
 func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 	alive := WhileWaiting(ctx)
 	defer alive.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():

@@ -27,6 +27,7 @@ func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 		a, err = address.ParseAddr(strings.NewReplacer("+", "-", "/", "_").Replace(text))
 		bounceable = err == nil && a.IsBounceable()
 	}
+
 	if err != nil {
 		return Address{}, false, errAddress // the library's own error repeats the text
 	}

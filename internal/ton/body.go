@@ -21,6 +21,7 @@ func Comment(body []byte) (text string, ok bool) {
 	if err != nil {
 		return "", false
 	}
+
 	s, err := root.BeginParse()
 	if err != nil {
 		return "", false
@@ -28,12 +29,14 @@ func Comment(body []byte) (text string, ok bool) {
 	if opcode, err := s.LoadUInt(32); err != nil || opcode != 0 {
 		return "", false
 	}
+
 	var all []byte
 	for {
 		// Text is whole bytes, and goes on in the one cell that the last one names.
 		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 {
 			return "", false
 		}
+
 		part, err := s.LoadSlice(s.BitsLeft())
 		if err != nil {
 			return "", false
@@ -51,6 +54,7 @@ func Comment(body []byte) (text string, ok bool) {
 			return "", false
 		}
 	}
+
 	const unknown = string(utf8.RuneError)
 	return strings.ReplaceAll(strings.ToValidUTF8(string(all), unknown), "\x00", unknown), true
 }

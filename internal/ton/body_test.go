@@ -19,6 +19,7 @@ func TestComment(t *testing.T) {
 			t.Errorf("%q reads as %q, %t", text, got, ok)
 		}
 	}
+
 	begin := func() *cell.Builder { return cell.BeginCell().MustStoreUInt(0, 32) }
 	text := func(b *cell.Builder, s string) *cell.Builder { return b.MustStoreSlice([]byte(s), uint(len(s))*8) }
 	rest := text(cell.BeginCell(), "rov").EndCell()
@@ -30,10 +31,12 @@ func TestComment(t *testing.T) {
 	if got, ok := Comment(text(begin(), "a\x00b\xffc").EndCell().ToBOC()); !ok || got != "a\ufffdb\ufffdc" {
 		t.Errorf("%q %t", got, ok)
 	}
+
 	long := cell.BeginCell().EndCell()
 	for range 200 {
 		long = text(cell.BeginCell(), strings.Repeat("x", 127)).MustStoreRef(long).EndCell()
 	}
+
 	for name, body := range map[string][]byte{
 		"nothing": nil, "no cells": []byte("durov"), "short": cell.BeginCell().MustStoreUInt(0, 31).EndCell().ToBOC(),
 		"opcode":     cell.BeginCell().MustStoreUInt(0x7362d09c, 32).EndCell().ToBOC(),
@@ -93,6 +96,7 @@ func FuzzComment(f *testing.F) {
 		}
 		f.Add(body)
 	}
+
 	f.Add(cell.BeginCell().MustStoreUInt(0, 32).MustStoreRef(cell.BeginCell().EndCell()).EndCell().ToBOC())
 	f.Fuzz(func(t *testing.T, body []byte) {
 		text, ok := Comment(body)
@@ -102,6 +106,7 @@ func FuzzComment(f *testing.F) {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || len(text) > 3*maxComment {
 			t.Errorf("%q is no text", text)
 		}
+
 		again, err := CommentBody(text)
 		if err != nil {
 			t.Fatal(err)

@@ -56,6 +56,7 @@ func ParseKey(text string) (Key, error) {
 	if len(words) != 1 {
 		return Key{}, errKey
 	}
+
 	data, err := hex.DecodeString(words[0])
 	switch {
 	case err == nil && len(data) == ed25519.SeedSize:
@@ -67,6 +68,7 @@ func ParseKey(text string) (Key, error) {
 		}
 		return newKey(private), nil
 	}
+
 	return Key{}, errKey
 }
 
@@ -77,10 +79,12 @@ func ReadKey(path string) (Key, error) {
 		return Key{}, errors.New("the key file cannot be opened")
 	}
 	defer file.Close()
+
 	info, err := file.Stat() // of the open file: a look at the path could be at another one
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
 		return Key{}, errKeyFile
 	}
+
 	data, err := io.ReadAll(io.LimitReader(file, 4<<10))
 	if err != nil {
 		return Key{}, errors.New("the key file cannot be read")

@@ -37,16 +37,19 @@ func NewWallet(key Key, network int32) (*Wallet, error) {
 	if key.private == nil || network == 0 {
 		return nil, errors.New("a wallet needs a key and a network")
 	}
+
 	public := key.private().Public().(ed25519.PublicKey)
 	version := wallet.ConfigV5R1Final{NetworkGlobalID: network}
 	init, err := wallet.GetStateInit(public, version, 0)
 	if err != nil {
 		return nil, errWallet
 	}
+
 	root, err := tlb.ToCell(init)
 	if err != nil {
 		return nil, errWallet
 	}
+
 	at, err := wallet.AddressFromPubKey(public, version, 0)
 	if err != nil {
 		return nil, errWallet
@@ -100,10 +103,12 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 	if payment.Amount <= 0 || payment.To == (Address{}) {
 		return Signed{}, errors.New("a payment needs a receiver and an amount")
 	}
+
 	body, err := parseBody(payment.Body)
 	if err != nil {
 		return Signed{}, err
 	}
+
 	// The library's own way to build a message takes the time from the clock. Its parts do not.
 	actions, err := wallet.PackV5OutActions([]*wallet.Message{{
 		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
@@ -115,20 +120,24 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 	if err != nil {
 		return Signed{}, errSign
 	}
+
 	request := cell.BeginCell()
 	for _, number := range []uint64{signedExternal, uint64(w.id.Serialized()), uint64(until), uint64(seqno)} {
 		err = errors.Join(err, request.StoreUInt(number, 32))
 	}
+
 	if err = errors.Join(err, request.StoreBuilder(actions)); err != nil {
 		return Signed{}, errSign
 	}
 	if err := request.StoreSlice(request.Copy().EndCell().Sign(w.key.private()), 8*ed25519.SignatureSize); err != nil {
 		return Signed{}, errSign
 	}
+
 	message := &tlb.ExternalMessage{DstAddr: w.address.library(true), Body: request.EndCell()}
 	if seqno == 0 {
 		message.StateInit = w.init
 	}
+
 	root, err := tlb.ToCell(message)
 	if err != nil {
 		return Signed{}, errSign

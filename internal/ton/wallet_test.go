@@ -42,10 +42,13 @@ func testWallet(t *testing.T) *Wallet {
 func library(t *testing.T, seqno uint32, ttl uint32) *wallet.Wallet {
 	t.Helper()
 	raw, _ := hex.DecodeString(seed)
-	w, err := wallet.FromPrivateKeyWithOptions(ed25519.NewKeyFromSeed(raw), wallet.ConfigV5R1Final{NetworkGlobalID: Mainnet})
+	w, err := wallet.FromPrivateKeyWithOptions(
+		ed25519.NewKeyFromSeed(raw), wallet.ConfigV5R1Final{NetworkGlobalID: Mainnet},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	spec := w.GetSpec().(*wallet.SpecV5R1Final)
 	spec.SetMessagesTTL(ttl)
 	spec.SetSeqnoFetcher(func(context.Context, uint32) (uint32, error) { return seqno, nil })
@@ -59,10 +62,12 @@ func TestSignIsWhatTheLibrarySigns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	body, err := CommentBody(strings.Repeat("many words ", 40))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		seqno  uint32
 		bounce bool
@@ -72,21 +77,25 @@ func TestSignIsWhatTheLibrarySigns(t *testing.T) {
 		if got := other.Address().StringRaw(); got != own.Address().Raw() {
 			t.Fatalf("address %s, want %s", own.Address().Raw(), got)
 		}
+
 		root, err := parseBody(c.body)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		message, err := other.PrepareExternalMessageForMany(t.Context(), c.seqno == 0, []*wallet.Message{{Mode: 3, InternalMessage: &tlb.InternalMessage{
 			IHRDisabled: true, Bounce: c.bounce, DstAddr: to.library(true), Amount: tlb.FromNanoTONU(460_900_000), Body: root,
 		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		until := validUntil(t, message.Body) // the second of its making, and the TTL
 		signed, err := own.Sign(c.seqno, until, Payment{To: to, Amount: 460_900_000, Body: c.body, Bounce: c.bounce})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want, err := tlb.ToCell(message)
 		if err != nil {
 			t.Fatal(err)
@@ -121,16 +130,22 @@ func TestSignIsWhatOthersSign(t *testing.T) {
 	if err != nil || hex.EncodeToString(key.private().Seed()) != goldenSeed {
 		t.Fatal(err)
 	}
+
 	w, err := NewWallet(key, Mainnet)
 	if err != nil || w.Address().Friendly(false) != goldenFrom {
 		t.Fatalf("%s %v", w.Address().Friendly(false), err)
 	}
+
 	to, bounce, err := ParseAddress("UQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVCgeF")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rest := cell.BeginCell().MustStoreStringSnake(" Stars \n\nRef#x").EndCell()
-	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreStringSnake("10000 Telegram").MustStoreRef(rest).EndCell().ToBOC()
+	body := cell.BeginCell().MustStoreUInt(
+		0, 32,
+	).MustStoreStringSnake("10000 Telegram").MustStoreRef(rest).EndCell().ToBOC()
+
 	signed, err := w.Sign(7, time.Unix(1_900_000_001, 0), Payment{To: to, Amount: 460_900_000, Bounce: bounce, Body: body})
 	if err != nil || signed.Hash != goldenHash || signed.BodyHash != goldenBody {
 		t.Errorf("%+v %v", signed, err)
@@ -147,14 +162,17 @@ func TestSignIsDeterministic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, err := w.Sign(3, until, payment)
 	if err != nil || !bytes.Equal(first.BoC, again.BoC) || first.Hash != again.Hash {
 		t.Errorf("signed twice, and got two orders (%v)", err)
 	}
+
 	root, err := cell.FromBOC(first.BoC)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var message tlb.ExternalMessage
 	if err := tlb.Parse(&message, root); err != nil {
 		t.Fatal(err)
@@ -162,10 +180,12 @@ func TestSignIsDeterministic(t *testing.T) {
 	if got := validUntil(t, message.Body); !got.Equal(until) || !first.ValidUntil.Equal(until) || first.Seqno != 3 {
 		t.Errorf("valid until %v, want %v", got, until)
 	}
+
 	empty, _ := BodyHash(nil)
 	if first.BodyHash != empty {
 		t.Errorf("body hash %s", first.BodyHash)
 	}
+
 	for name, other := range map[string]func() (Signed, error){
 		"seqno":  func() (Signed, error) { return w.Sign(4, until, payment) },
 		"time":   func() (Signed, error) { return w.Sign(3, until.Add(time.Second), payment) },
@@ -183,6 +203,7 @@ func TestSignRefuses(t *testing.T) {
 	w := testWallet(t)
 	to, _, _ := ParseAddress("0:" + strings.Repeat("ab", 32))
 	until := time.Unix(1_900_000_000, 0)
+
 	for name, c := range map[string]struct {
 		until   time.Time
 		payment Payment
@@ -201,11 +222,13 @@ func TestSignRefuses(t *testing.T) {
 			t.Errorf("%s: signed", name)
 		}
 	}
+
 	for _, seconds := range []int64{1, math.MaxUint32} {
 		if _, err := w.Sign(1, time.Unix(seconds, 0), Payment{To: to, Amount: 1}); err != nil {
 			t.Errorf("valid until %d: %v", seconds, err)
 		}
 	}
+
 	if _, err := NewWallet(Key{}, Mainnet); err == nil {
 		t.Error("a wallet without a key")
 	}
@@ -221,6 +244,7 @@ func TestParseKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	private := ed25519.NewKeyFromSeed(seed)
 	for name, text := range map[string]string{
 		"words": strings.Join(words, " "), "lines": " " + strings.ToUpper(strings.Join(words, "\n")) + "\n",
@@ -230,6 +254,7 @@ func TestParseKey(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	swapped := append([]string{words[1], words[0]}, words[2:]...)
 	for name, text := range map[string]string{
 		"empty": "", "23 words": strings.Join(words[1:], " "), "other order": strings.Join(append(swapped, "zoo")[1:], " "),
@@ -256,10 +281,12 @@ func TestReadKey(t *testing.T) {
 	if err := os.WriteFile(path, []byte(seed+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	key, err := ReadKey(path)
 	if err != nil || hex.EncodeToString(key.private().Seed()) != seed {
 		t.Errorf("%v", err)
 	}
+
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o644, 0o620, 0o601} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -268,6 +295,7 @@ func TestReadKey(t *testing.T) {
 			t.Errorf("%o passes", mode)
 		}
 	}
+
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -289,15 +317,18 @@ func TestKeyHidesItself(t *testing.T) {
 			w *Wallet
 		}{w.key, w})
 	}
+
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		for _, value := range []any{w.key, &w.key, w, *w, []Key{w.key}, map[string]Key{"a": w.key}, struct{ key Key }{w.key}} {
 			fmt.Fprintf(&log, verb+"\n", value)
 		}
 	}
+
 	data, err := json.Marshal(map[string]any{"key": w.key, "wallet": w})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	log.Write(data)
 	raw, _ := hex.DecodeString(seed)
 	for _, shown := range []string{seed[:16], fmt.Sprint(raw)[1:20], fmt.Sprintf("%#v", raw[:4])[8:30], string(raw[:8]), "^^^^"} {
@@ -323,8 +354,10 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s: %s %v", text, a.Friendly(true), err)
 		}
 	}
+
 	for _, text := range []string{
-		"", ":", "0:", "0:bd6d", "x:" + strings.Repeat("ab", 32), "300:" + strings.Repeat("ab", 32), "EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClpB",
+		"", ":", "0:", "0:bd6d", "x:" + strings.Repeat("ab", 32), "300:" + strings.Repeat("ab", 32),
+		"EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClpB",
 		"EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClp", "durov",
 	} {
 		if _, _, err := ParseAddress(text); err == nil {

@@ -68,6 +68,7 @@ func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+
 	if o.RequestsPerSecond == 0 {
 		o.RequestsPerSecond = rateNoKey
 		if o.APIKey != "" {
@@ -101,16 +102,20 @@ func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, er
 	if page.Limit < 1 || page.Limit > maxPage {
 		page.Limit = defaultPage
 	}
+
 	query := url.Values{
 		"account": {page.Account.Raw()}, "start_lt": {strconv.FormatUint(page.FromLT, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(page.Limit)},
 	}
+
 	if page.ToLT != 0 {
 		query.Set("end_lt", strconv.FormatUint(page.ToLT, 10))
 	}
+
 	transactions, err := c.transactions(ctx, "transactions", query)
 	if err != nil {
 		return nil, err
 	}
+
 	last := page.FromLT
 	for i, t := range transactions {
 		if t.Account != page.Account || t.LT < last || i > 0 && t.LT == last || page.ToLT != 0 && t.LT > page.ToLT {
@@ -118,6 +123,7 @@ func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, er
 		}
 		last = t.LT
 	}
+
 	return transactions, nil
 }
 
@@ -138,12 +144,14 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 	if op == "message" {
 		endpoint = "/api/v3/transactionsByMessage"
 	}
+
 	var answer struct {
 		Transactions []wireTransaction `json:"transactions"`
 	}
 	if err := c.get(ctx, op, endpoint, query, &answer); err != nil {
 		return nil, err
 	}
+
 	transactions := make([]Transaction, len(answer.Transactions))
 	for i, wire := range answer.Transactions {
 		var err error
@@ -154,6 +162,7 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 			return nil, clockFault()
 		}
 	}
+
 	return transactions, nil
 }
 
@@ -184,10 +193,12 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 	if err != nil {
 		return unknown, protocolFault(err.Error())
 	}
+
 	status, header, answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body)
 	if err != nil {
 		return unknown, err
 	}
+
 	var said struct {
 		Hash     hash   `json:"message_hash"`
 		NormHash hash   `json:"message_hash_norm"`
@@ -196,6 +207,7 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 	if json.Unmarshal(answer, &said) != nil {
 		said.Error = ""
 	}
+
 	switch {
 	case status == http.StatusOK && said.Hash != "":
 		return Receipt{Outcome: Accepted, Hash: string(said.Hash), NormHash: string(said.NormHash)}, nil
@@ -204,6 +216,7 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 	case status == http.StatusUnprocessableEntity:
 		return Receipt{Outcome: Rejected}, nil
 	}
+
 	if exitCode, ok := rejection(said.Error); ok && status >= 500 {
 		return Receipt{Outcome: Rejected, ExitCode: exitCode}, nil
 	}
@@ -246,6 +259,7 @@ func (c *Client) Wallet(ctx context.Context, account ton.Address) (Wallet, error
 	if answer.Status == "" || answer.Seqno > 1<<32-1 {
 		return Wallet{}, protocolFault("a wallet without a status, or with an impossible seqno")
 	}
+
 	return Wallet{
 		Balance: money.Nano(answer.Balance), Seqno: uint32(answer.Seqno), Active: answer.Status == "active",
 		LastLT: uint64(answer.LastLT), LastHash: string(answer.LastHash),
@@ -258,8 +272,8 @@ type Head struct {
 	At    time.Time // the chain's clock: no transaction will ever be older
 }
 
-// Head asks for the chain's clock. A time that is more than mostSkew from ours, before or after, is refused with CHAIN_CLOCK: who took
-// it for true would call payments dead that live, or sign such that nobody can carry them out.
+// Head asks for the chain's clock. A time that is more than mostSkew from ours, before or after, is refused with
+// CHAIN_CLOCK: who took it for true would call payments dead that live, or sign such that nobody can carry them out.
 func (c *Client) Head(ctx context.Context) (Head, error) {
 	var answer struct {
 		Last struct {
@@ -270,10 +284,12 @@ func (c *Client) Head(ctx context.Context) (Head, error) {
 	if err := c.get(ctx, "head", "/api/v3/masterchainInfo", nil, &answer); err != nil {
 		return Head{}, err
 	}
+
 	last := answer.Last
 	if last.Seqno == 0 || last.Seqno > 1<<32-1 || last.At == 0 || last.At > 1<<32-1 {
 		return Head{}, protocolFault("a block without a number or a time")
 	}
+
 	head := Head{Seqno: uint32(last.Seqno), At: time.Unix(int64(last.At), 0).UTC()}
 	if c.o.Now().Sub(head.At).Abs() > mostSkew {
 		return Head{}, clockFault()
@@ -290,6 +306,7 @@ func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values,
 	case status != http.StatusOK:
 		return statusFault(status, header)
 	}
+
 	if err := json.Unmarshal(answer, into); err != nil {
 		return protocolFault(fmt.Sprintf("%s: not the JSON that is documented (%T)", op, err))
 	}
@@ -309,30 +326,39 @@ func (c *Client) send(ctx context.Context, op, method, address string, body []by
 	return status, header, answer, err
 }
 
-func (c *Client) request(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
+func (c *Client) request(
+	ctx context.Context, op, method, address string, body []byte,
+) (int, http.Header, []byte, error) {
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
+
 	if err := c.limiter.Wait(callCtx); err != nil {
 		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}
+
 	if c.o.OnLatency != nil {
 		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
 	}
+
 	request, err := http.NewRequestWithContext(callCtx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, nil, protocolFault("the gateway's address cannot be used")
 	}
+
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+
 	if c.o.APIKey != "" {
 		request.Header.Set("X-API-Key", c.o.APIKey)
 	}
+
 	response, err := c.http.Do(request)
 	if err != nil {
 		return 0, nil, nil, transportFault(ctx, err)
 	}
 	defer response.Body.Close()
+
 	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
 	case errors.Is(err, outbound.ErrTooLong):
@@ -340,5 +366,6 @@ func (c *Client) request(ctx context.Context, op, method, address string, body [
 	case err != nil:
 		return 0, nil, nil, transportFault(ctx, err)
 	}
+
 	return response.StatusCode, response.Header, answer, nil
 }

@@ -35,23 +35,28 @@ func newRig(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *rig 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wallet, err := ton.NewWallet(key, ton.Mainnet)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	so, o := tonsim.TonCenterOptions{PublicKey: wallet.PublicKey()}, Options{RequestsPerSecond: 1e6}
 	if change != nil {
 		change(&so, &o)
 	}
+
 	chain, err := tonsim.NewTonCenter(so)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = chain.Close() })
 	url, stop, err := sim.Start("127.0.0.1:0", chain)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(stop)
 	o.URL = url
 	w := &rig{Client: New(o), sim: chain, wallet: wallet}
@@ -59,6 +64,7 @@ func newRig(t *testing.T, change func(*tonsim.TonCenterOptions, *Options)) *rig 
 	if got := address(t, chain.Wallet()); got != wallet.Address() {
 		t.Fatalf("the chain's wallet is %s, ours %s", got.Raw(), wallet.Address().Raw())
 	}
+
 	return w
 }
 
@@ -99,24 +105,29 @@ func TestPayment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	body, err := ton.CommentBody("10000 Telegram Stars \n\nRef#" + strings.Repeat("x", 150))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for seqno := range uint32(2) { // the first brings the contract along
 		before, err := w.Wallet(t.Context(), w.wallet.Address())
 		if err != nil || before.Seqno != seqno || before.Active != (seqno > 0) || before.Balance < money.TON {
 			t.Fatalf("%+v %v", before, err)
 		}
+
 		signed := w.sign(t, seqno, ton.Payment{Amount: 460_900_000, Body: body})
 		receipt, err := w.Broadcast(t.Context(), signed.BoC)
 		if err != nil || receipt.Outcome != Accepted || receipt.NormHash != signed.Hash || len(receipt.Hash) != 64 {
 			t.Fatalf("%+v %v, want %s", receipt, err, signed.Hash)
 		}
+
 		receipt, err = w.Broadcast(t.Context(), signed.BoC)
 		if err != nil || receipt != (Receipt{Outcome: Rejected, ExitCode: 133}) {
 			t.Errorf("again: %+v %v", receipt, err)
 		}
+
 		found, err := w.TransactionsByMessage(t.Context(), signed.Hash)
 		if err != nil || len(found) != 1 || found[0].In.NormHash != signed.Hash || !found[0].Sent(w.shop, 460_900_000, signed.BodyHash) {
 			t.Fatalf("%+v %v", found, err)
@@ -128,11 +139,13 @@ func TestPayment(t *testing.T) {
 		if found[0].IsDeposit() {
 			t.Error("a payment passes for a deposit")
 		}
+
 		received, err := w.TransactionsByMessage(t.Context(), found[0].Out[0].Hash)
 		if err != nil || len(received) != 1 || received[0].Account != w.shop || received[0].SentBack() || *received[0].In.Comment != *found[0].Out[0].Comment {
 			t.Errorf("%+v %v", received, err)
 		}
 	}
+
 	all := w.history(t)
 	if len(all) != 3 || all[0].Hash != deposit || !all[0].IsDeposit() || *all[0].In.Comment != "@durov 50" || all[0].In.Value != 2*money.TON {
 		t.Fatalf("%+v", all)
@@ -140,12 +153,16 @@ func TestPayment(t *testing.T) {
 	if !all[0].Aborted || all[0].Compute != nil {
 		t.Error("a deposit to a wallet without a contract ran one")
 	}
+
 	for i := 1; i < len(all); i++ {
 		if all[i].PrevLT != all[i-1].LT || all[i].PrevHash != all[i-1].Hash || all[i].Finality != Finalized {
 			t.Errorf("%+v does not follow", all[i])
 		}
 	}
-	next, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address(), FromLT: all[0].LT + 1, ToLT: all[1].LT, Limit: 5})
+
+	next, err := w.Transactions(
+		t.Context(), Page{Account: w.wallet.Address(), FromLT: all[0].LT + 1, ToLT: all[1].LT, Limit: 5},
+	)
 	if err != nil || len(next) != 1 || next[0].Hash != all[1].Hash {
 		t.Errorf("%+v %v", next, err)
 	}
@@ -158,10 +175,12 @@ func TestNothingPaid(t *testing.T) {
 	if receipt, err := w.Broadcast(t.Context(), signed.BoC); err != nil || receipt.Outcome != Accepted {
 		t.Fatalf("%+v %v", receipt, err)
 	}
+
 	tx := w.history(t)[0]
 	if tx.Sent(w.shop, 11*money.TON, signed.BodyHash) || tx.Action.Skipped != 1 || tx.Aborted || !tx.Compute.Success {
 		t.Errorf("%+v %+v", tx, tx.Action)
 	}
+
 	state, err := w.Wallet(t.Context(), w.wallet.Address())
 	if err != nil || state.Seqno != 1 {
 		t.Errorf("%+v %v", state, err)
@@ -176,10 +195,12 @@ func TestBounce(t *testing.T) {
 	if receipt, err := w.Broadcast(t.Context(), signed.BoC); err != nil || receipt.Outcome != Accepted {
 		t.Fatalf("%+v %v", receipt, err)
 	}
+
 	all := w.history(t)
 	if len(all) != 2 || !all[0].Sent(nobody, money.TON, signed.BodyHash) || !all[1].In.Bounced || all[1].IsDeposit() || all[1].In.Source != nobody {
 		t.Fatalf("%+v", all)
 	}
+
 	received, err := w.TransactionsByMessage(t.Context(), all[0].Out[0].Hash)
 	if err != nil || len(received) != 1 || !received[0].SentBack() {
 		t.Errorf("%+v %v", received, err)
@@ -196,6 +217,7 @@ func TestHeadAndFinality(t *testing.T) {
 	if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1}); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []Finality{Pending, Confirmed, Finalized} {
 		head, err := w.Head(t.Context())
 		tx := w.history(t)[0]
@@ -284,29 +306,38 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	zero := "0:" + strings.Repeat("0", 63) + "1"
 	tx := func(account, hash, lt, value string) string {
-		return fmt.Sprintf(`{"account":%q,"hash":%q,"lt":%s,"now":1,"in_msg":{"hash":%q,"source":null,"value":%s}}`, account, hash, lt, h, value)
+		return fmt.Sprintf(
+			`{"account":%q,"hash":%q,"lt":%s,"now":1,"in_msg":{"hash":%q,"source":null,"value":%s}}`, account, hash, lt, h,
+			value,
+		)
 	}
+
 	for name, body := range map[string]string{
 		"no JSON": `<html>`, "another account": tx("0:"+strings.Repeat("2", 64), h, `"9"`, `"1"`), "no account": tx("", h, `"9"`, `"1"`),
 		"no hash": tx(zero, "", `"9"`, `"1"`), "short hash": tx(zero, "AAAA", `"9"`, `"1"`), "no lt": tx(zero, h, `"0"`, `"1"`),
 		"before the first": tx(zero, h, `"3"`, `"1"`), "negative": tx(zero, h, `"9"`, `"-1"`), "float": tx(zero, h, `"9"`, `1.5`),
 		"too much": tx(zero, h, `"9"`, `"9223372036854775808"`), "order": tx(zero, h, `"9"`, `"1"`) + "," + tx(zero, h, `"9"`, `"1"`),
 	} {
-		_, err := gateway(t, 200, `{"transactions":[`+body+`]}`).Transactions(t.Context(), Page{Account: address(t, zero), FromLT: 5})
+		_, err := gateway(t, 200, `{"transactions":[`+body+`]}`).Transactions(
+			t.Context(), Page{Account: address(t, zero), FromLT: 5},
+		)
 		if fault.CodeOf(err) != fault.ChainProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	for name, body := range map[string]string{"empty": `{}`, "seqno": `{"status":"active","balance":"1","seqno":4294967296}`, "balance": `{"status":"active","balance":"x"}`} {
 		if _, err := gateway(t, 200, body).Wallet(t.Context(), address(t, zero)); fault.CodeOf(err) != fault.ChainProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	for name, body := range map[string]string{"empty": `{}`, "no time": `{"last":{"seqno":5}}`, "far": `{"last":{"seqno":5,"gen_utime":"4294967296"}}`} {
 		if _, err := gateway(t, 200, body).Head(t.Context()); fault.CodeOf(err) != fault.ChainProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	now := time.Now().Unix()
 	if head, err := gateway(t, 200, fmt.Sprintf(`{"last":{"seqno":5,"gen_utime":%d}}`, now)).Head(t.Context()); err != nil || head.At.Unix() != now {
 		t.Errorf("numbers without quotation marks: %+v %v", head, err)
@@ -320,7 +351,10 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 func TestMissingBody(t *testing.T) {
 	t.Parallel()
 	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	body := fmt.Sprintf(`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","in_msg":{"hash":%q,"source":"0:%064d","opcode":"0x7362d09c","message_content":null}}]}`, 1, h, h, 2)
+	body := fmt.Sprintf(
+		`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","in_msg":{"hash":%q,"source":"0:%064d","opcode":"0x7362d09c","message_content":null}}]}`,
+		1, h, h, 2,
+	)
 	all, err := gateway(t, 200, body).TransactionsByMessage(t.Context(), strings.Repeat("a", 64))
 	if err != nil || all[0].IsDeposit() || *all[0].In.Opcode != 0x7362d09c || all[0].Finality != Pending {
 		t.Errorf("%+v %v", all, err)
@@ -339,6 +373,7 @@ func TestFailures(t *testing.T) {
 		"head":      func(ctx context.Context, c *Client) error { _, err := c.Head(ctx); return err },
 		"broadcast": func(ctx context.Context, c *Client) error { _, err := c.Broadcast(ctx, nil); return err },
 	}
+
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -349,7 +384,11 @@ func TestFailures(t *testing.T) {
 				err := call(t.Context(), gateway(t, status, "{}"))
 				wantFault(t, err, code, status == 429 || status >= 500)
 			}
-			w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" })
+
+			w := newRig(
+				t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" },
+			)
+
 			w.sim.AddFault(sim.Fault{Kind: "timeout"})
 			wantFault(t, call(t.Context(), w.Client), fault.ChainTimeout, true)
 			w.sim.ClearFaults()
@@ -374,6 +413,7 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 	if f == nil || f.Code != code || f.Retryable != retryable {
 		t.Fatalf("error = %v (%+v), want %s, retryable %t", err, f, code, retryable)
 	}
+
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		for _, text := range []string{e.Error(), fmt.Sprintf("%+v", e), fmt.Sprintf("%#v", e)} {
 			if strings.Contains(text, "s3cr3t") || strings.Contains(text, "://") || strings.Contains(text, strings.Repeat("a", 64)) {
@@ -383,13 +423,15 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 	}
 }
 
-// TestClock refuses times that are more than two minutes from ours: the chain's own, and those of transactions that lie ahead.
+// TestClock refuses times that are more than two minutes from ours: the chain's own, and those of transactions that lie
+// ahead.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	const slack = 5 * time.Second // passes while the test runs
 	for off, right := range map[time.Duration]bool{
-		0: true, 2*time.Minute - slack: true, -2*time.Minute + slack: true, 2*time.Minute + slack: false, -2*time.Minute - slack: false,
-		time.Hour: false, -365 * 24 * time.Hour: false,
+		0: true, 2*time.Minute - slack: true, -2*time.Minute + slack: true, 2*time.Minute + slack: false,
+		-2*time.Minute - slack: false,
+		time.Hour:              false, -365 * 24 * time.Hour: false,
 	} {
 		body := fmt.Sprintf(`{"last":{"seqno":5,"gen_utime":"%d"}}`, time.Now().Add(off).Unix())
 		if _, err := gateway(t, 200, body).Head(t.Context()); right != (err == nil) || err != nil && fault.CodeOf(err) != fault.ChainClock {
@@ -417,13 +459,16 @@ func TestRateIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("25 requests in %s", took)
 	}
+
 	w = newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
 	_, _ = w.Head(t.Context()) // the only one for long
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
+
 	if _, err := w.Head(ctx); fault.CodeOf(err) != fault.ChainTimeout {
 		t.Errorf("no time to wait: %v", err)
 	}
@@ -435,6 +480,7 @@ func TestLatencyIsTold(t *testing.T) {
 	w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) {
 		o.OnLatency = func(_ context.Context, op string, _ time.Duration) { told = append(told, op) }
 	})
+
 	_, _ = w.Head(t.Context())
 	_, _ = w.Wallet(t.Context(), w.shop)
 	_, _ = w.Transactions(t.Context(), Page{Account: w.shop})
@@ -446,8 +492,15 @@ func TestLatencyIsTold(t *testing.T) {
 }
 
 func FuzzTransaction(f *testing.F) {
-	f.Add([]byte(`{"account":"0:` + strings.Repeat("1", 64) + `","hash":"` + base64.StdEncoding.EncodeToString(make([]byte, 32)) + `","lt":"5","in_msg":{}}`))
-	f.Add([]byte(`{"in_msg":{"value":"1","opcode":"0x0","message_content":{"body":"te6cckEBAQEAAgAAAEysuc0="}},"out_msgs":[{}]}`))
+	f.Add([]byte(`{"account":"0:` + strings.Repeat(
+		"1", 64,
+	) + `","hash":"` + base64.StdEncoding.EncodeToString(make([]byte, 32)) + `","lt":"5","in_msg":{}}`))
+	f.Add(
+		[]byte(
+			`{"in_msg":{"value":"1","opcode":"0x0","message_content":{"body":"te6cckEBAQEAAgAAAEysuc0="}},"out_msgs":[{}]}`,
+		),
+	)
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var wire wireTransaction
 		if json.Unmarshal(data, &wire) != nil {

@@ -26,12 +26,15 @@ func statusFault(status int, header http.Header) *fault.Error {
 	default:
 		f = fault.New(fault.ChainProtocol, "the TON network's gateway refused our request")
 	}
+
 	return f.WithCause(errors.New("HTTP " + strconv.Itoa(status)))
 }
 
 // protocolFault is an answer that cannot be right. The next one may be.
 func protocolFault(what string) *fault.Error {
-	return fault.New(fault.ChainProtocol, "the TON network's gateway gave an answer that makes no sense").Retry().WithCause(errors.New(what))
+	return fault.New(
+		fault.ChainProtocol, "the TON network's gateway gave an answer that makes no sense",
+	).Retry().WithCause(errors.New(what))
 }
 
 // clockFault is a time that cannot be right, by the chain's clock or by ours.
@@ -45,11 +48,17 @@ func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+
 	var timeout net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
-		return fault.New(fault.ChainTimeout, "the TON network's gateway did not answer in time").Retry().WithCause(withoutURL(err))
+		return fault.New(
+			fault.ChainTimeout, "the TON network's gateway did not answer in time",
+		).Retry().WithCause(withoutURL(err))
 	}
-	return fault.New(fault.ChainUnreachable, "the connection to the TON network's gateway failed").Retry().WithCause(withoutURL(err))
+
+	return fault.New(
+		fault.ChainUnreachable, "the connection to the TON network's gateway failed",
+	).Retry().WithCause(withoutURL(err))
 }
 
 // withoutURL flattens an error to a text that is fit for the log: a query names accounts.

@@ -130,15 +130,21 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	if t.Hash == "" || t.LT == 0 || t.Account == (ton.Address{}) || w.Now > 1<<32-1 {
 		return Transaction{}, errors.New("a transaction without a hash, a time or an account")
 	}
+
 	if f := Finality(w.Finality); !w.Emulated && (f == Confirmed || f == Finalized) {
 		t.Finality = f
 	}
+
 	if c := w.Description.Compute; c != nil && !c.Skipped {
 		t.Compute = &Compute{Success: c.Success, ExitCode: int(c.ExitCode)}
 	}
+
 	if a := w.Description.Action; a != nil {
-		t.Action = &Action{Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: int(a.Skipped), Created: a.Created}
+		t.Action = &Action{
+			Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: int(a.Skipped), Created: a.Created,
+		}
 	}
+
 	if w.In != nil {
 		m, err := w.In.message()
 		if err != nil {
@@ -146,6 +152,7 @@ func (w wireTransaction) transaction() (Transaction, error) {
 		}
 		t.In = &m
 	}
+
 	for _, out := range w.Out {
 		m, err := out.message()
 		if err != nil {
@@ -153,6 +160,7 @@ func (w wireTransaction) transaction() (Transaction, error) {
 		}
 		t.Out = append(t.Out, m)
 	}
+
 	return t, nil
 }
 
@@ -160,12 +168,15 @@ func (w wireTransaction) transaction() (Transaction, error) {
 // times, and the body is what the chain has.
 func (w wireMessage) message() (Message, error) {
 	m := Message{
-		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source), Destination: ton.Address(w.Destination),
-		Value: money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee), Bounce: w.Bounce, Bounced: w.Bounced, Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
+		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source),
+		Destination: ton.Address(w.Destination),
+		Value:       money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee), Bounce: w.Bounce, Bounced: w.Bounced,
+		Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
 	}
 	if m.Hash == "" {
 		return Message{}, errors.New("a message without a hash")
 	}
+
 	if len(m.Body) == 0 {
 		if opcode, err := strconv.ParseUint(w.Opcode, 0, 32); err == nil {
 			first := uint32(opcode)
@@ -176,13 +187,16 @@ func (w wireMessage) message() (Message, error) {
 		}
 		return m, nil
 	}
+
 	var err error
 	if m.BodyHash, err = ton.BodyHash(m.Body); err != nil {
 		return Message{}, err
 	}
+
 	if opcode, ok := ton.Opcode(m.Body); ok {
 		m.Opcode = &opcode
 	}
+
 	if text, ok := ton.Comment(m.Body); ok {
 		m.Comment = &text
 	}

@@ -42,6 +42,7 @@ func (r *reader) digits(end byte) (n int64, err error) {
 		case c < '0' || c > '9' || n > (math.MaxInt64-9)/10:
 			return 0, errForm
 		}
+
 		n = 10*n + int64(c-'0')
 	}
 }
@@ -51,6 +52,7 @@ func (r *reader) integer() (n int64, err error) {
 	if c, err := r.next(); err != nil || c != 'i' {
 		return 0, errors.Join(errForm, err)
 	}
+
 	r.at++
 	c, err := r.next()
 	if err != nil {
@@ -59,6 +61,7 @@ func (r *reader) integer() (n int64, err error) {
 	if c != '-' {
 		return r.digits('e')
 	}
+
 	r.at++
 	n, err = r.digits('e')
 	return -n, err
@@ -98,6 +101,7 @@ func (r *reader) within(begin byte, each func() error) error {
 	if r.depth++; r.depth > maxDepth {
 		return errDepth
 	}
+
 	r.at++
 	for {
 		c, err := r.next()
@@ -109,6 +113,7 @@ func (r *reader) within(begin byte, each func() error) error {
 			r.depth--
 			return nil
 		}
+
 		if err := each(); err != nil {
 			return err
 		}
@@ -121,6 +126,7 @@ func (r *reader) skip() error {
 	if err != nil {
 		return err
 	}
+
 	switch c {
 	case 'i':
 		_, err = r.integer()
@@ -131,5 +137,6 @@ func (r *reader) skip() error {
 	default:
 		_, err = r.text()
 	}
+
 	return err
 }

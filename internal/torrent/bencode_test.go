@@ -54,6 +54,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%q is a list: %v", text, err)
 		}
 	}
+
 	for _, text := range []string{"", "le", "i1e", "1:a"} {
 		if err := (&reader{data: []byte(text)}).dictionary(func([]byte) error { return errElement }); !errors.Is(err, errForm) {
 			t.Errorf("%q is a dictionary: %v", text, err)
@@ -85,6 +86,7 @@ func TestContent(t *testing.T) {
 		tree   = "9:file treed1:ad0:d6:lengthi5eeee"
 		second = "12:meta versioni2e"
 	)
+
 	files := func(entry string) string { return "5:filesld" + entry + "ee" }
 
 	for name, c := range map[string]struct {

@@ -18,8 +18,8 @@ var bombs = map[string]string{
 	"nested lists":   "d4:info" + strings.Repeat("l", 10<<20),
 }
 
-// TestBombs reads them at less than the cost of a megabyte: whatever the garbage collector does, no more than all that is allocated
-// can ever be in use. It does not run beside other tests, whose memory it would count.
+// TestBombs reads them at less than the cost of a megabyte: whatever the garbage collector does, no more than all that
+// is allocated can ever be in use. It does not run beside other tests, whose memory it would count.
 func TestBombs(t *testing.T) {
 	for name, file := range bombs {
 		content := []byte(file)

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none. An infohash is that of the bytes of the dictionary info as they
-// lie in the file.
+// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none. An infohash is that of the bytes of the
+// dictionary info as they lie in the file.
 func Identify(file []byte) (id Identity, err error) {
 	r := &reader{data: file}
 	var info []byte
@@ -25,6 +25,7 @@ func Identify(file []byte) (id Identity, err error) {
 		info = file[begin:r.at]
 		return err
 	})
+
 	switch {
 	case err != nil:
 		return id, notTorrent(err)
@@ -33,10 +34,12 @@ func Identify(file []byte) (id Identity, err error) {
 	case content.pieceLength <= 0 || !content.hasV1() && !content.hasV2():
 		return id, notTorrent(errors.New("it describes no content"))
 	}
+
 	if content.hasV1() {
 		sum := sha1.Sum(info)
 		id.V1 = hex.EncodeToString(sum[:])
 	}
+
 	if content.hasV2() {
 		sum := sha256.Sum256(info)
 		id.V2 = hex.EncodeToString(sum[:])
@@ -80,6 +83,7 @@ func (c *content) read(r *reader) error {
 		default:
 			err = r.skip()
 		}
+
 		return err
 	})
 }
@@ -102,11 +106,13 @@ func (c *content) readFile(r *reader) error {
 		default:
 			err = r.skip()
 		}
+
 		return err
 	})
 	if err == nil && (!hasLength || !hasPath) {
 		err = errors.New("a file has no length or no path")
 	}
+
 	c.files = true
 	return err
 }

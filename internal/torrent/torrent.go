@@ -37,7 +37,8 @@ func (s Source) Kind() string {
 	return "torrent"
 }
 
-// ParseSource reads a magnet link or the http(s) address of a .torrent file; anything else is VALIDATION_ERROR of source_url.
+// ParseSource reads a magnet link or the http(s) address of a .torrent file; anything else is VALIDATION_ERROR of
+// source_url.
 func ParseSource(link string) (Source, error) {
 	switch {
 	case link == "":
@@ -47,10 +48,12 @@ func ParseSource(link string) (Source, error) {
 	case !utf8.ValidString(link) || strings.ContainsFunc(link, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
 		return Source{}, wrong("the link has characters that no link has") // a line break would make two of it
 	}
+
 	u, err := url.Parse(link)
 	if err != nil {
 		return Source{}, wrong("the link cannot be read")
 	}
+
 	switch strings.ToLower(u.Scheme) {
 	case "magnet":
 		id, err := magnetIdentity(u)
@@ -88,6 +91,7 @@ func magnetIdentity(u *url.URL) (id Identity, err error) {
 			}
 		}
 	}
+
 	if id == (Identity{}) {
 		return id, wrong("the magnet link names no torrent: xt=urn:btih:… or xt=urn:btmh:… is missing")
 	}
@@ -117,6 +121,7 @@ func hashV1(text string) string {
 			return hex.EncodeToString(raw)
 		}
 	}
+
 	return ""
 }
 

@@ -24,6 +24,7 @@ func TestParseSource(t *testing.T) {
 	raw := sha1.Sum([]byte("x"))
 	hash := fmt.Sprintf("%x", raw)
 	in32 := base32.StdEncoding.EncodeToString(raw[:])
+
 	for link, want := range map[string]Source{
 		"magnet:?xt=urn:btih:" + v1: {true, Identity{V1: v1}},
 		"magnet:?dn=a;b&xt=urn:btih:" + strings.ToUpper(v1) + "&tr=http%3A%2F%2Ft%2Fa": {true, Identity{V1: v1}},
@@ -42,13 +43,18 @@ func TestParseSource(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v", link, got, err, want)
 		}
 	}
+
 	for _, link := range []string{
-		"", " ", "x", "magnet:", "magnet:?dn=x", "magnet:?xt=urn:btih:", "magnet:?xt=urn:btih:" + v1[1:], "magnet:?xt=urn:btih:" + v1[1:] + "g",
+		"", " ", "x", "magnet:", "magnet:?dn=x", "magnet:?xt=urn:btih:", "magnet:?xt=urn:btih:" + v1[1:],
+		"magnet:?xt=urn:btih:" + v1[1:] + "g",
 		"magnet:?xt=urn:btmh:1114" + v2, "magnet:?xt=urn:btmh:1220" + v2[2:], "magnet:?xt=urn:btmh:" + v2,
-		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btmh:1220" + v2[2:], "magnet:?xt=urn:btmh:1220" + v2 + "&xt=urn:btmh:1220" + v2[2:] + "00",
+		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btmh:1220" + v2[2:],
+		"magnet:?xt=urn:btmh:1220" + v2 + "&xt=urn:btmh:1220" + v2[2:] + "00",
 		"magnet:?xt=urn:btih:" + v1 + "&xt=urn:btih:" + hash, "magnet:?xt=urn:sha1:" + in32,
-		"magnet:?xt=urn:btih:" + v1 + "\nhttp://example.org/b.torrent", "http://example.org/a b", "http:///a.torrent", "http://%zz/",
-		"ftp://example.org/a.torrent", "file:///etc/passwd", "//example.org/a", "http://example.org/\x00", filled("http://example.org/", MaxLink+1),
+		"magnet:?xt=urn:btih:" + v1 + "\nhttp://example.org/b.torrent", "http://example.org/a b", "http:///a.torrent",
+		"http://%zz/",
+		"ftp://example.org/a.torrent", "file:///etc/passwd", "//example.org/a", "http://example.org/\x00",
+		filled("http://example.org/", MaxLink+1),
 		"http://example.org/\xff",
 	} {
 		got, err := ParseSource(link)
@@ -63,7 +69,10 @@ func TestIdentify(t *testing.T) {
 	plain := "d6:lengthi5e4:name1:a12:piece lengthi16384e6:pieces20:" + strings.Repeat("p", 20) + "e"
 	tree := "9:file treed1:ad0:d6:lengthi5e11:pieces root32:" + strings.Repeat("r", 32) + "eee"
 	pure := "d" + tree + "12:meta versioni2e4:name1:a12:piece lengthi16384ee"
-	hybrid := "d" + tree + "6:lengthi5e12:meta versioni2e4:name1:a12:piece lengthi16384e6:pieces20:" + strings.Repeat("p", 20) + "e"
+	hybrid := "d" + tree + "6:lengthi5e12:meta versioni2e4:name1:a12:piece lengthi16384e6:pieces20:" + strings.Repeat(
+		"p", 20,
+	) + "e"
+
 	sum1 := func(info string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(info))) }
 	sum2 := func(info string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(info))) }
 	for info, want := range map[string]Identity{
@@ -74,6 +83,7 @@ func TestIdentify(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v", info, got, err, want)
 		}
 	}
+
 	for name, file := range map[string]string{
 		"nothing": "", "a page": "<!DOCTYPE html><html>", "cut": "d4:info" + plain[:40], "no info": "d8:announce10:http://t/ae",
 		"an empty info": "d4:infodee", "something behind": "d4:info" + plain + "ex", "no pieces": "d4:infod4:name1:aee",

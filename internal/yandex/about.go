@@ -18,6 +18,7 @@ func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
+
 	var root resource
 	if err := c.call(ctx, "stat", address, accessToken, &root); err != nil {
 		return About{}, err
@@ -31,8 +32,10 @@ func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
 			UID string `json:"uid"`
 		} `json:"user"`
 	}
+
 	err = c.call(ctx, "disk", c.o.APIURL+"/v1/disk?fields=user.uid", accessToken, &disk)
-	if fault.CodeOf(err) == fault.YandexUnauthorized { // the folder was shown: only the right to see the account is missing
+	// the folder was shown: only the right to see the account is missing
+	if fault.CodeOf(err) == fault.YandexUnauthorized {
 		err = nil
 	}
 	return About{Owner: disk.User.UID}, err

@@ -61,6 +61,7 @@ func New(o Options) *Client {
 	if strings.HasPrefix(o.Root, "/") {
 		o.Root = "disk:" + o.Root
 	}
+
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
 	transport := &http.Transport{
@@ -72,6 +73,7 @@ func New(o Options) *Client {
 		MaxIdleConnsPerHost:   16,
 		ReadBufferSize:        256 << 10, // files are large; the default of 4 KiB costs a system call each
 	}
+
 	return &Client{
 		o:     o,
 		api:   &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects},
@@ -138,6 +140,7 @@ func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page
 	if limit < 1 || limit > maxPage {
 		limit = maxPage
 	}
+
 	offset = max(0, offset)
 	var folder resource
 	err := c.rest(ctx, "list", "/v1/disk/resources", path, url.Values{
@@ -149,6 +152,7 @@ func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page
 	if folder.Type == "file" {
 		return Page{}, fault.New(fault.FileNotFound, "this is a file, not a folder")
 	}
+
 	page := Page{Items: make([]Item, len(folder.Embedded.Items)), Total: folder.Embedded.Total, Offset: offset}
 	for i, r := range folder.Embedded.Items {
 		// The path is made from the name: the upstream one has the root in it, in a spelling of its own.
@@ -184,20 +188,24 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 	if err := c.rest(ctx, "link", "/v1/disk/resources/download", path, url.Values{}, &link); err != nil {
 		return nil, err
 	}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.Href, nil)
 	if err != nil || req.URL.Host == "" {
 		return nil, protocolFault().WithCause(errors.New("the download link is not an address"))
 	}
+
 	req.Header.Set("Accept-Encoding", "identity") // bytes as they are stored, so that sizes and offsets hold
 	if offset > 0 {
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}
+
 	began := time.Now()
 	resp, err := c.files.Do(req)
 	c.observe(ctx, "open", began)
 	if err != nil {
 		return nil, transportFault(ctx, err)
 	}
+
 	download := &Download{Body: &body{ctx, resp.Body}, Size: resp.ContentLength, ETag: resp.Header.Get("ETag")}
 	if offset > 0 {
 		download.Offset = offset
@@ -205,6 +213,7 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 	} else if resp.StatusCode != http.StatusOK {
 		err = linkFault(resp)
 	}
+
 	if err != nil {
 		_ = resp.Body.Close()
 		return nil, err
@@ -229,10 +238,12 @@ func resumed(resp *http.Response, offset int64) (int64, error) {
 		if total, err := strconv.ParseInt(size, 10, 64); err == nil && total == last+1 {
 			return total, nil
 		}
+
 		return 0, protocolFault().WithCause(ErrNoResume)
 	case http.StatusOK, http.StatusRequestedRangeNotSatisfiable:
 		return 0, protocolFault().WithCause(ErrNoResume)
 	}
+
 	return 0, linkFault(resp)
 }
 
@@ -279,6 +290,7 @@ func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.
 		}
 		refused = token
 	}
+
 	return err
 }
 
@@ -301,18 +313,22 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 			}
 		}()
 	}
+
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
+
 	req, err := http.NewRequestWithContext(callCtx, http.MethodGet, address, nil)
 	if err != nil {
 		return protocolFault().WithCause(scrub(err))
 	}
+
 	req.Header.Set("Authorization", "OAuth "+token)
 	resp, err := c.api.Do(req)
 	if err != nil {
 		return transportFault(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	answer, err := outbound.ReadAnswer(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
@@ -322,6 +338,7 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 	case err != nil:
 		return transportFault(ctx, err)
 	}
+
 	if err := json.Unmarshal(answer, into); err != nil {
 		return protocolFault().WithCause(scrub(err))
 	}
@@ -344,12 +361,14 @@ func resolve(root, path string) (string, error) {
 		}
 		return root, nil
 	}
+
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		switch segment {
 		case "", ".", "..", "disk:":
 			ok = false
 		}
 	}
+
 	if !ok {
 		return "", fault.New(fault.Validation, "this is not a path in the shared folder").WithField("path")
 	}

@@ -46,6 +46,7 @@ func newDisk(t *testing.T, api, file http.HandlerFunc) *disk {
 		}
 		_, _ = fmt.Fprintf(w, `{"href":%q,"method":"GET","templated":false}`, d.URL+"/file?sign="+secret)
 	})
+
 	mux.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) { file(w, r) })
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
@@ -53,6 +54,7 @@ func newDisk(t *testing.T, api, file http.HandlerFunc) *disk {
 		d.mu.Unlock()
 		mux.ServeHTTP(w, r)
 	}))
+
 	t.Cleanup(func() { d.CloseClientConnections(); d.Close() })
 	return d
 }
@@ -99,6 +101,7 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) fault.E
 	if strings.Contains(strings.ToLower(f.Error()), "yandex") {
 		t.Errorf("the text %q names the storage", f.Error())
 	}
+
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		for _, text := range []string{e.Error(), fmt.Sprintf("%+v", e), fmt.Sprintf("%#v", e)} {
 			if strings.Contains(text, secret) || strings.Contains(text, "://") {
@@ -106,6 +109,7 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) fault.E
 			}
 		}
 	}
+
 	return *f
 }
 
@@ -129,6 +133,7 @@ func TestStatuses(t *testing.T) {
 		{503, fault.YandexUnavailable, true, 1},
 		{204, fault.YandexProtocol, false, 1},
 	}
+
 	for _, c := range cases {
 		for op, call := range operations {
 			t.Run(fmt.Sprintf("%d %s", c.status, op), func(t *testing.T) {
@@ -152,10 +157,12 @@ func TestStatuses(t *testing.T) {
 func TestLinkStatuses(t *testing.T) {
 	t.Parallel()
 	cases := map[int]fault.Code{
-		401: fault.YandexUnavailable, 403: fault.YandexUnavailable, 404: fault.YandexUnavailable, 410: fault.YandexUnavailable,
+		401: fault.YandexUnavailable, 403: fault.YandexUnavailable, 404: fault.YandexUnavailable,
+		410: fault.YandexUnavailable,
 		423: fault.YandexLocked, 429: fault.YandexRateLimited, 500: fault.YandexUnavailable, 418: fault.YandexProtocol,
 		206: fault.YandexProtocol,
 	}
+
 	for status, code := range cases {
 		d := newDisk(t, nil, answer(status, secret))
 		wantFault(t, operations["open"](t.Context(), d.client()), code, code != fault.YandexProtocol)
@@ -186,6 +193,7 @@ func TestListAndStat(t *testing.T) {
 		Path: "/films/a.mkv", Name: "a.mkv", Size: 5368709120, MD5: "m", SHA256: "s", ResourceID: "1:2", Revision: 7,
 		MimeType: "video/x-matroska", Modified: time.Date(2024, 5, 6, 4, 8, 9, 0, time.UTC),
 	}
+
 	d := newDisk(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.FormValue("path") {
 		case "disk:/Shared/films":
@@ -196,6 +204,7 @@ func TestListAndStat(t *testing.T) {
 			_, _ = io.WriteString(w, `{"type":"dir","_embedded":{"total":1,"items":[{"name":"films","type":"dir"}]}}`)
 		}
 	}, nil)
+
 	c := d.client()
 
 	page, err := c.List(t.Context(), "/films", 2, 10)
@@ -205,19 +214,23 @@ func TestListAndStat(t *testing.T) {
 	if folder := page.Items[0]; !folder.Folder || folder.Path != "/films/old" {
 		t.Errorf("folder = %+v", folder)
 	}
+
 	stat, err := c.Stat(t.Context(), "/films/a.mkv")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, got := range []Item{page.Items[1], stat} {
 		got.Modified = got.Modified.UTC()
 		if got != want {
 			t.Errorf("item = %+v\nwant   %+v", got, want)
 		}
 	}
+
 	if page, err = c.List(t.Context(), "/", 0, -1); err != nil || page.Items[0].Path != "/films" {
 		t.Errorf("root = %+v, %v", page, err)
 	}
+
 	_, err = c.List(t.Context(), "/films/a.mkv", 10, 0)
 	wantFault(t, err, fault.FileNotFound, false)
 
@@ -278,6 +291,7 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, `{"type":"file","name":"a"}`)
 		}, nil)
+
 		var asked []string
 		c := New(Options{APIURL: d.URL, Root: "/Shared", Tokens: tokensFunc(func(refused string) (string, error) {
 			asked = append(asked, refused)
@@ -296,6 +310,7 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			t.Errorf("path = %q", got)
 		}
 	}
+
 	d := newDisk(t, answer(200, `{}`), nil)
 	c := d.client()
 	c.o.Tokens = tokensFunc(func(string) (string, error) { return "", fault.New(fault.YandexUnauthorized, "refused") })
@@ -319,6 +334,7 @@ func TestOpen(t *testing.T) {
 			_, _ = io.WriteString(w, text)
 		}
 	}
+
 	cases := map[string]struct {
 		offset   int64
 		file     http.HandlerFunc
@@ -339,6 +355,7 @@ func TestOpen(t *testing.T) {
 		"other unit":           {4, ranged(206, "lines 4-9/10", content[4:]), "", 0, true},
 		"file is shorter now":  {40, ranged(416, "bytes */10", ""), "", 0, true},
 	}
+
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -351,10 +368,12 @@ func TestOpen(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = download.Body.Close() }()
+
 			text, err := io.ReadAll(download.Body)
 			if err != nil || string(text) != c.text {
 				t.Errorf("text = %q, %v", text, err)
@@ -362,6 +381,7 @@ func TestOpen(t *testing.T) {
 			if download.Size != c.size || download.Offset != max(0, c.offset) || download.ETag != "tag" {
 				t.Errorf("download = %+v", download)
 			}
+
 			request := d.seen()[1]
 			if h := request.Header; h.Get("Authorization") != "" || h.Get("Accept-Encoding") != "identity" {
 				t.Errorf("headers to the link = %v", h)
@@ -382,6 +402,7 @@ func TestOpenAsksForANewLinkEachTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if n := len(d.seen()); n != 6 {
 		t.Errorf("%d requests, want 3 links and 3 files", n)
 	}
@@ -400,20 +421,26 @@ func TestRedirects(t *testing.T) {
 				w.WriteHeader(http.StatusTeapot)
 				return
 			}
+
 			w.Header().Set("Content-Range", "bytes 4-9/10")
 			w.WriteHeader(http.StatusPartialContent)
 			_, _ = io.WriteString(w, "456789")
 		}
 	}
+
 	download, err := newDisk(t, nil, hops(maxRedirects)).client().Open(t.Context(), "/a", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_ = download.Body.Close()
 	_, err = newDisk(t, nil, hops(maxRedirects+1)).client().Open(t.Context(), "/a", 4)
 	wantFault(t, err, fault.YandexProtocol, false)
 
-	loop := newDisk(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, nil)
+	loop := newDisk(
+		t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, nil,
+	)
+
 	_, err = loop.client().Stat(t.Context(), "/"+secret)
 	wantFault(t, err, fault.YandexProtocol, false)
 }
@@ -427,12 +454,14 @@ func TestBrokenAnswers(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
+
 	location := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", text)
 			w.WriteHeader(http.StatusFound)
 		}
 	}
+
 	href := func(text string) http.HandlerFunc { return answer(200, fmt.Sprintf(`{"href":%q}`, text)) }
 	closed := httptest.NewServer(nil)
 	closed.Close()
@@ -445,6 +474,7 @@ func TestBrokenAnswers(t *testing.T) {
 			_, _ = w.Write(chunk)
 		}
 	}
+
 	cases := map[string]struct {
 		api, file http.HandlerFunc
 		code      fault.Code
@@ -465,6 +495,7 @@ func TestBrokenAnswers(t *testing.T) {
 		"href without host": {href("/" + secret), nil, fault.YandexProtocol},
 		"href to dead":      {href(closed.URL + "/" + secret + "?x=" + secret), nil, fault.YandexUnreachable},
 	}
+
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -475,10 +506,12 @@ func TestBrokenAnswers(t *testing.T) {
 			wantFault(t, call(t.Context(), newDisk(t, c.api, c.file).client()), c.code, c.code == fault.YandexUnreachable)
 		})
 	}
+
 	c := New(Options{APIURL: closed.URL, Root: "disk:/", Tokens: tokensFunc(fixed)})
 	for _, call := range operations {
 		wantFault(t, call(t.Context(), c), fault.YandexUnreachable, true)
 	}
+
 	c = New(Options{APIURL: "http://%zz" + secret, Root: "disk:/", Tokens: tokensFunc(fixed)})
 	wantFault(t, operations["stat"](t.Context(), c), fault.YandexProtocol, false)
 }
@@ -528,6 +561,7 @@ func TestCancelStopsAtOnce(t *testing.T) {
 		"file headers": {newDisk(t, nil, hang("")), "open"},
 		"file body":    {newDisk(t, nil, hang("abc")), "open"},
 	}
+
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -555,16 +589,19 @@ func TestLatencyIsReported(t *testing.T) {
 		}
 		ops = append(ops, op)
 	}})
+
 	for _, op := range []string{"list", "stat", "open"} {
 		_ = operations[op](t.Context(), c)
 	}
+
 	if want := []string{"list", "stat", "link", "open"}; !slices.Equal(ops, want) {
 		t.Errorf("ops = %q, want %q", ops, want)
 	}
 }
 
 var oddNames = []string{
-	"🎬 кино.mkv", `it's "quoted".txt`, "%2F..%2F", "%2e%2e", "a+b&c=d#e?f;g", " spaces ", "...", "..a", "disk:a", "back\\slash",
+	"🎬 кино.mkv", `it's "quoted".txt`, "%2F..%2F", "%2e%2e", "a+b&c=d#e?f;g", " spaces ", "...", "..a", "disk:a",
+	"back\\slash",
 	"new\nline", strings.Repeat("ы", 127) + "x", strings.Repeat("n", 255),
 }
 
@@ -598,6 +635,7 @@ func TestPathsOutsideTheRootAreRefused(t *testing.T) {
 			t.Errorf("%q: field = %q", path, f.Field)
 		}
 	}
+
 	_, err := New(Options{APIURL: d.URL, Tokens: tokensFunc(fixed)}).List(t.Context(), "/", 1, 0)
 	wantFault(t, err, fault.Validation, false) // no root is no permission
 	if len(d.seen()) != 0 {
@@ -609,9 +647,11 @@ func FuzzResolve(f *testing.F) {
 	for _, name := range oddNames {
 		f.Add("disk:/Shared", "/"+name)
 	}
+
 	for _, path := range badPaths {
 		f.Add("disk:/Shared", path)
 	}
+
 	f.Add("disk:/", "/")
 	f.Add("disk:/Shared/", "/a/b")
 	f.Fuzz(func(t *testing.T, root, path string) {
@@ -620,6 +660,7 @@ func FuzzResolve(f *testing.F) {
 			wantFault(t, err, fault.Validation, false)
 			return
 		}
+
 		base := strings.TrimRight(root, "/")
 		rest, inside := strings.CutPrefix(full, base)
 		if !inside || base == "" || (rest != path && path != "/") {

@@ -37,6 +37,7 @@ func statusFault(status int, header http.Header, body []byte) *fault.Error {
 	default:
 		f = protocolFault()
 	}
+
 	return f.WithCause(errors.New("HTTP " + strconv.Itoa(status) + " " + errorName(body)))
 }
 
@@ -50,6 +51,7 @@ func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+
 	var timeout net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
@@ -57,6 +59,7 @@ func transportFault(ctx context.Context, err error) error {
 	case errors.Is(err, errTooManyRedirects):
 		return protocolFault().WithCause(scrub(err))
 	}
+
 	return fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry().WithCause(scrub(err))
 }
 

@@ -33,7 +33,9 @@ type Tokens interface {
 type Store interface {
 	// UpdateToken runs fn under an exclusive lock on the stored token. fn gets the current token, zero when there is
 	// none, and gives the one to save in the same transaction, nil to leave it; its error undoes everything.
-	UpdateToken(ctx context.Context, fn func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error)) (oauth2.Token, error)
+	UpdateToken(
+		ctx context.Context, fn func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error),
+	) (oauth2.Token, error)
 	// CurrentToken reads the stored token, zero when there is none.
 	CurrentToken(ctx context.Context) (oauth2.Token, error)
 }
@@ -82,11 +84,13 @@ func (r *Rotating) AccessToken(ctx context.Context, refused string) (string, err
 	if usable(cached, refused, r.o.RefreshBefore) {
 		return cached.AccessToken, nil
 	}
+
 	renewed := r.flight.DoChan(refused, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 		defer cancel()
 		return r.renew(ctx, refused)
 	})
+
 	select {
 	case <-ctx.Done():
 		return "", transportFault(ctx, ctx.Err())
@@ -122,6 +126,7 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 		if unsaved != nil {
 			token = *unsaved
 		}
+
 		if usable(token, refused, r.o.RefreshBefore) {
 			return unsaved, nil
 		}
@@ -131,6 +136,7 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 			}
 			return nil, nil // whatever its end: there is no other
 		}
+
 		next, err := r.exchange(ctx, token.RefreshToken)
 		if err != nil {
 			if f := fault.As(err); f != nil && f.Retryable && usable(token, refused, 0) {
@@ -138,9 +144,11 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 			}
 			return nil, err
 		}
+
 		token = *next
 		return next, nil
 	})
+
 	f := fault.As(err)
 	switch {
 	case err == nil:
@@ -153,6 +161,7 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 	case f.Code == fault.YandexUnauthorized:
 		r.alert(ctx, token)
 	}
+
 	return "", f
 }
 
@@ -160,16 +169,19 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 func (r *Rotating) exchange(ctx context.Context, refresh string) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
+
 	config := oauth2.Config{
 		ClientID: r.o.ClientID, ClientSecret: r.o.ClientSecret,
 		// Left to find the style out, oauth2 would send the refresh token twice.
 		Endpoint: oauth2.Endpoint{TokenURL: r.o.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
 	}
+
 	withHTTP := context.WithValue(ctx, oauth2.HTTPClient, r.o.HTTP)
 	next, err := config.TokenSource(withHTTP, &oauth2.Token{RefreshToken: refresh}).Token()
 	if err != nil {
 		return nil, exchangeFault(ctx, err)
 	}
+
 	r.mu.Lock()
 	r.spent, r.bought = refresh, next
 	r.mu.Unlock()
@@ -190,6 +202,7 @@ func exchangeFault(ctx context.Context, err error) error {
 		}
 		return f
 	}
+
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return transportFault(ctx, err)
 	}

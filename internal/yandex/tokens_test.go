@@ -23,13 +23,17 @@ type memory struct {
 	failSave error
 }
 
-func (m *memory) UpdateToken(ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error)) (oauth2.Token, error) {
+func (m *memory) UpdateToken(
+	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
+) (oauth2.Token, error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
+
 	next, err := fn(ctx, m.token)
 	if err != nil {
 		return oauth2.Token{}, fmt.Errorf("transaction: %w", err)
 	}
+
 	if next != nil {
 		if m.failSave != nil {
 			return oauth2.Token{}, m.failSave
@@ -62,10 +66,12 @@ func newIssuer(t *testing.T) *issuer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+
 		s.asked++
 		if s.before != nil {
 			s.before()
 		}
+
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case s.answer != nil:
@@ -76,9 +82,13 @@ func newIssuer(t *testing.T) *issuer {
 			answer(400, fmt.Sprintf(`{"error":"invalid_grant","error_description":%q}`, r.FormValue("refresh_token")))(w, r)
 		default:
 			s.issued++
-			_, _ = fmt.Fprintf(w, `{"access_token":%q,"refresh_token":%q,"expires_in":%d,"token_type":"bearer"}`, s.access(), s.refresh(), s.expires)
+			_, _ = fmt.Fprintf(
+				w, `{"access_token":%q,"refresh_token":%q,"expires_in":%d,"token_type":"bearer"}`, s.access(), s.refresh(),
+				s.expires,
+			)
 		}
 	}))
+
 	t.Cleanup(s.Close)
 	return s
 }
@@ -128,10 +138,12 @@ func TestRotation(t *testing.T) {
 	if s.asks() != 0 {
 		t.Error("a good seed was exchanged")
 	}
+
 	wantToken(t, r, first, "access-"+secret+"-1")
 	if store.token.RefreshToken != "refresh-"+secret+"-1" || time.Until(store.token.Expiry) < 59*time.Minute {
 		t.Errorf("stored %+v", store.token)
 	}
+
 	wantToken(t, r, first, "access-"+secret+"-1") // the refused token is not the current one
 	wantToken(t, r, "access-"+secret+"-1", "access-"+secret+"-2")
 
@@ -153,6 +165,7 @@ func TestTwoProcessesExchangeOnce(t *testing.T) {
 			if refused {
 				seed, refusedToken = s.seed(time.Hour), s.access()
 			}
+
 			a, _ := s.rotating(store, seed)
 			b, _ := s.rotating(store, seed)
 			var all sync.WaitGroup
@@ -164,6 +177,7 @@ func TestTwoProcessesExchangeOnce(t *testing.T) {
 					}
 				})
 			}
+
 			all.Wait()
 			if s.asks() != 1 {
 				t.Errorf("%d exchanges, want 1", s.asks())
@@ -195,6 +209,7 @@ func TestFailedExchange(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
+
 	cases := map[string]struct {
 		answer    http.HandlerFunc
 		code      fault.Code
@@ -215,6 +230,7 @@ func TestFailedExchange(t *testing.T) {
 		"no JSON":       {answer(200, secret), fault.YandexUnavailable, true, 0},
 		"cut":           {cut, fault.YandexUnavailable, true, 0},
 	}
+
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,12 +241,14 @@ func TestFailedExchange(t *testing.T) {
 				_, err := r.AccessToken(t.Context(), "")
 				wantFault(t, err, c.code, c.retryable)
 			}
+
 			if alerts.Load() != c.alerts {
 				t.Errorf("%d alerts, want %d for two failures", alerts.Load(), c.alerts)
 			}
 			if store.token.AccessToken != "" || store.token.RefreshToken != s.refresh() {
 				t.Errorf("stored %+v", store.token)
 			}
+
 			if c.retryable { // a token that lives a little longer bridges the trouble, unless it was refused
 				store.token = s.seed(time.Minute)
 				r, _ = s.rotating(store, store.token)
@@ -262,6 +280,7 @@ func TestStaticToken(t *testing.T) {
 			t.Errorf("%d alerts, want 1", alerts.Load())
 		}
 	}
+
 	none, alerts := s.rotating(&memory{}, oauth2.Token{})
 	_, err := none.AccessToken(t.Context(), "")
 	wantFault(t, err, fault.YandexUnauthorized, false)
@@ -279,11 +298,13 @@ func TestTokenIsNotUsedUnsavedNorLost(t *testing.T) {
 			t.Fatalf("AccessToken = %q, %v, want the store's error", token, err)
 		}
 	}
+
 	store.failSave = nil
 	wantToken(t, r, "", "access-"+secret+"-1")
 	if store.token.RefreshToken != s.refresh() || s.asks() != 1 || alerts.Load() != 0 {
 		t.Errorf("stored %+v after %d exchanges, %d alerts", store.token, s.asks(), alerts.Load())
 	}
+
 	wantToken(t, r, "access-"+secret+"-1", "access-"+secret+"-2")
 }
 
@@ -302,6 +323,7 @@ func TestCancelledCallerDoesNotInterruptTheExchange(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
+
 	close(finish)
 	wantToken(t, r, "", "access-"+secret+"-1")
 	if s.asks() != 1 || store.token.RefreshToken != s.refresh() {
@@ -322,6 +344,7 @@ func TestExpiry(t *testing.T) {
 		"static":       {oauth2.Token{}, oauth2.Token{AccessToken: "a"}, time.Time{}},
 		"refresh only": {oauth2.Token{}, oauth2.Token{RefreshToken: "r"}, time.Time{}},
 	}
+
 	for name, c := range cases {
 		r, _ := s.rotating(&memory{token: c.stored}, c.seed)
 		if got, err := r.Expiry(t.Context()); err != nil || !got.Equal(c.want) {

@@ -11,12 +11,18 @@ import (
 )
 
 // asking is a command that makes one call, as a user, and shows what the API answers.
-func asking[T any](t *target, use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error) *cobra.Command {
+func asking[T any](
+	t *target, use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error),
+	show func(*cobra.Command, T) error,
+) *cobra.Command {
 	return askingAs(t.asUser, use, short, args, ask, show)
 }
 
 // askingAs is asking as somebody else than a user.
-func askingAs[T any](as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error) *cobra.Command {
+func askingAs[T any](
+	as func() (*client.Client, error), use, short string, args cobra.PositionalArgs,
+	ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error,
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
@@ -25,10 +31,12 @@ func askingAs[T any](as func() (*client.Client, error), use, short string, args 
 			if err != nil {
 				return err
 			}
+
 			request, err := ask(args)
 			if err != nil {
 				return err
 			}
+
 			answer, _, err := c.Send(cmd.Context(), request)
 			if err != nil {
 				return err
@@ -36,6 +44,7 @@ func askingAs[T any](as func() (*client.Client, error), use, short string, args 
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			value, err := client.Decode[T](answer)
 			if err != nil {
 				return err
@@ -43,17 +52,25 @@ func askingAs[T any](as func() (*client.Client, error), use, short string, args 
 			return show(cmd, value)
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
 
-// listing is a command that shows one page of a list, as a user. filters gives parameters of the query; empty ones are left out.
-func listing[T any](t *target, use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
+// listing is a command that shows one page of a list, as a user. filters gives parameters of the query; empty ones are
+// left out.
+func listing[T any](
+	t *target, use, short string, args cobra.PositionalArgs, path func(args []string) string,
+	filters func() map[string]string, show func(*cobra.Command, []T) error,
+) *cobra.Command {
 	return listingAs(t.asUser, use, short, args, path, filters, show)
 }
 
 // listingAs is listing as somebody else than a user.
-func listingAs[T any](as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string, filters func() map[string]string, show func(*cobra.Command, []T) error) *cobra.Command {
+func listingAs[T any](
+	as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string,
+	filters func() map[string]string, show func(*cobra.Command, []T) error,
+) *cobra.Command {
 	var cursor string
 	var limit int
 	var asJSON bool
@@ -64,6 +81,7 @@ func listingAs[T any](as func() (*client.Client, error), use, short string, args
 			if err != nil {
 				return err
 			}
+
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, filters())
 			setUnlessEmpty(query, map[string]string{"cursor": cursor})
@@ -74,6 +92,7 @@ func listingAs[T any](as func() (*client.Client, error), use, short string, args
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			list, err := client.Decode[client.Page[T]](answer)
 			if err != nil {
 				return err
@@ -81,15 +100,19 @@ func listingAs[T any](as func() (*client.Client, error), use, short string, args
 			if err := show(cmd, list.Items); err != nil {
 				return err
 			}
+
 			mentionMore(cmd, list.NextCursor)
 			return nil
 		},
 	}
+
 	addListFlags(cmd, &limit, &cursor, &asJSON)
 	return cmd
 }
 
 // addKeyFlag gives a command that changes something the flag for its Idempotency-Key.
 func addKeyFlag(cmd *cobra.Command, key *string) {
-	cmd.Flags().StringVar(key, "idempotency-key", "", "the same key with the same request again gives the first answer (default: none)")
+	cmd.Flags().StringVar(
+		key, "idempotency-key", "", "the same key with the same request again gives the first answer (default: none)",
+	)
 }

@@ -46,6 +46,7 @@ func newBook() *cobra.Command {
 		newBookList(&t),
 		newBookMedium(&t),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -59,6 +60,7 @@ func newBookAdd(t *target) *cobra.Command {
 		}
 		return client.Call{Method: http.MethodPost, Path: "/v1/books", Body: body, IdempotencyKey: key}, nil
 	}, showBook)
+
 	cmd.Flags().StringVar(&author, "author", "", "who wrote it")
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -68,7 +70,8 @@ func newBookMedium(t *target) *cobra.Command {
 	return askingAs(t.asAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
 		terminal.Between(3, 3), func(args []string) (client.Call, error) {
 			return client.Call{
-				Method: http.MethodPost, Path: BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark", Body: map[string]string{"status": args[2]},
+				Method: http.MethodPost, Path: BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark",
+				Body: map[string]string{"status": args[2]},
 			}, nil
 		}, showBook)
 }
@@ -84,7 +87,9 @@ func newBookList(t *target) *cobra.Command {
 }
 
 func showBook(cmd *cobra.Command, b Book) error {
-	rows := [][]string{{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", terminal.When(b.CreatedAt)}}
+	rows := [][]string{
+		{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", terminal.When(b.CreatedAt)},
+	}
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
 		if m.SourceURL != "" { // it is shown to its owner and administrators

@@ -55,21 +55,34 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := r.Method + " " + r.URL.RequestURI()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = append(f.asked, asked{what, string(body), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("Idempotency-Key")})
+
+	f.asked = append(
+		f.asked,
+		asked{
+			what, string(body), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("Idempotency-Key"),
+		},
+	)
+
 	script := f.answers[what]
 	if len(script) == 0 {
 		http.Error(w, "nobody told me what to answer to "+what, http.StatusTeapot)
 		return
 	}
+
 	if len(script) > 1 {
 		f.answers[what] = script[1:]
 	}
+
 	status, document, _ := strings.Cut(script[0], " ")
-	code := map[string]int{"200": 200, "201": 201, "204": 204, "401": 401, "403": 403, "404": 404, "409": 409, "422": 422, "503": 503}[status]
+	code := map[string]int{
+		"200": 200, "201": 201, "204": 204, "401": 401, "403": 403, "404": 404, "409": 409, "422": 422, "503": 503,
+	}[status]
+
 	w.Header().Set("Content-Type", "application/json")
 	if code >= 400 {
 		w.Header().Set("Content-Type", "application/problem+json")
 	}
+
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, document)
 }
@@ -135,6 +148,7 @@ func TestCommands(t *testing.T) {
 		"POST /v1/tokens/12/rotate":             {`200 ` + newTokenJSON},
 		"DELETE /v1/tokens/12":                  {`204 `},
 	}
+
 	runCommands(t, answers, []commandTest{
 		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MiB"}, json: list(folderJSON, fileJSON)},
 		{line: "files docs/ --limit 1 --cursor c1", want: []string{"a b.pdf", "--cursor c2"}},
@@ -182,6 +196,7 @@ func runCommands(t *testing.T, answers map[string][]string, tests []commandTest)
 				if code != 0 || errs != "" {
 					t.Fatalf("exit code %d, errors %q, output %q", code, errs, out)
 				}
+
 				for _, a := range api.asked {
 					if a.token != "secret" {
 						t.Errorf("%s came with token %q", a.what, a.token)
@@ -189,6 +204,7 @@ func runCommands(t *testing.T, answers map[string][]string, tests []commandTest)
 				}
 				return out, api.asked[len(api.asked)-1]
 			}
+
 			args := strings.Fields(test.line)
 			out, last := check(args)
 			for _, want := range test.want {
@@ -196,6 +212,7 @@ func runCommands(t *testing.T, answers map[string][]string, tests []commandTest)
 					t.Errorf("%q is not in the output:\n%s", want, out)
 				}
 			}
+
 			if test.body != "" && last.body != test.body {
 				t.Errorf("sent %s, not %s", last.body, test.body)
 			}
@@ -224,6 +241,7 @@ func TestDeliverByPathAndKey(t *testing.T) {
 		"GET /v1/files?cursor=more&limit=200&path=%2Fdocs": {`200 ` + list(fileJSON)},
 		"POST /v1/deliveries":                              {`200 ` + job("DELIVERED", "null")},
 	})
+
 	code, out, errs := api.starter(t, "deliver", "docs/a b.pdf", "--no-wait", "--idempotency-key", "k1")
 	if code != 0 || !strings.Contains(out, "asked for before") {
 		t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
@@ -248,7 +266,13 @@ func TestEachDeliverHasItsOwnKey(t *testing.T) {
 
 func TestTokensOfDevStayWithDev(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(t, map[string][]string{"GET /v1/status": {"200 " + statusJSON}, "GET /v1/deliveries/7": {"200 " + job("QUEUED", "null")}})
+	api := newFakeAPI(
+		t,
+		map[string][]string{
+			"GET /v1/status": {"200 " + statusJSON}, "GET /v1/deliveries/7": {"200 " + job("QUEUED", "null")},
+		},
+	)
+
 	state := t.TempDir()
 	data, err := json.Marshal(devinfo.Info{API: api.URL, AdminToken: "admin", UserToken: "user"})
 	if err != nil {
@@ -257,14 +281,17 @@ func TestTokensOfDevStayWithDev(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(state, devinfo.File), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{{"status", "--state", state}, {"deliver", "show", "7", "--state", state}} {
 		if code, _, errs := starter(t, args...); code != 0 {
 			t.Fatalf("%v: %s", args, errs)
 		}
 	}
+
 	if api.asked[0].token != "admin" || api.asked[1].token != "user" {
 		t.Errorf("asked %+v", api.asked)
 	}
+
 	other := newFakeAPI(t, nil)
 	if code, _, _ := starter(t, "status", "--state", state, "--api", other.URL); code != 2 || len(other.asked) > 0 {
 		t.Errorf("exit code %d; the other API was asked %+v", code, other.asked)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Run runs one command line, whose first word is the program's name, and gives the exit code: 0 done, 1 refused or failed,
-// 2 usage, 3 not reachable.
+// Run runs one command line, whose first word is the program's name, and gives the exit code: 0 done, 1 refused or
+// failed, 2 usage, 3 not reachable.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(programName(args[0]))
 	root.SetOut(stdout) // before addCompletion, whose commands keep where they write

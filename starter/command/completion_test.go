@@ -20,6 +20,7 @@ func TestCompletionInBash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
+
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -31,6 +32,7 @@ func TestCompletionInBash(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", built, "stagecoach/starter").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	for _, name := range []string{"sc", "stage-coach"} {
 		if err := os.Symlink(built, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

@@ -54,11 +54,14 @@ progress and waits for the end: then exit code 0 means DELIVERED.`,
 			return deliver(cmd, c, args[0], cmp.Or(key, rand.Text()), wait && !noWait, asJSON)
 		},
 	}
+
 	t.addFlags(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", true, "show the progress and wait for the end")
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "only ask for the delivery")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer, without progress")
-	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and file again give the same delivery (default: a new one each time)")
+	cmd.Flags().StringVar(
+		&key, "idempotency-key", "", "the same key and file again give the same delivery (default: a new one each time)",
+	)
 	cmd.AddCommand(newDeliverList(&t), newDeliverShow(&t), newDeliverCancel(&t))
 	return cmd
 }
@@ -73,31 +76,39 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 		}
 		fileID = found.FileID
 	}
+
 	answer, existed, err := AskForDelivery(ctx, c, fileID, key)
 	if err != nil {
 		return err
 	}
+
 	job, err := client.Decode[Delivery](answer)
 	if err != nil {
 		return err
 	}
+
 	if !asJSON {
 		said := "is asked for"
 		if existed {
 			said = "was asked for before with this key"
 		}
-		fmt.Fprintf(out, "delivery %s of %s (%s) %s\n", job.ID, terminal.Printable(job.FileName), terminal.BytesText(job.Size), said)
+		fmt.Fprintf(
+			out, "delivery %s of %s (%s) %s\n", job.ID, terminal.Printable(job.FileName), terminal.BytesText(job.Size), said,
+		)
 	}
+
 	if wait {
 		if job, answer, err = watchDelivery(cmd, c, job.ID, asJSON); err != nil {
 			return err
 		}
 	}
+
 	if asJSON {
 		err = terminal.Verbatim(out, answer)
 	} else if !wait {
 		fmt.Fprintf(out, "see how it goes: starter deliver show %s\n", job.ID)
 	}
+
 	if err == nil && wait && job.State != lifecycle.DeliveryDelivered {
 		return errNotDelivered{job}
 	}
@@ -129,6 +140,7 @@ func newDeliverList(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"state": strings.ToUpper(state), "cursor": cursor})
 			answer, err := c.Get(cmd.Context(), "/v1/deliveries", query)
@@ -138,9 +150,11 @@ func newDeliverList(t *target) *cobra.Command {
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			return showDeliveries(cmd, answer)
 		},
 	}
+
 	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state, such as QUEUED or DELIVERED")
 	addListFlags(cmd, &limit, &cursor, &asJSON)
 	return cmd
@@ -151,13 +165,22 @@ func showDeliveries(cmd *cobra.Command, answer []byte) error {
 	if err != nil {
 		return err
 	}
+
 	rows := [][]string{{"ID", "STATE", "FILE", "SIZE", "TRIES FAILED", "ASKED FOR", "LAST ERROR"}}
 	for _, d := range list.Items {
-		rows = append(rows, []string{d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt), terminal.When(d.CreatedAt), d.LastError})
+		rows = append(
+			rows,
+			[]string{
+				d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt), terminal.When(d.CreatedAt),
+				d.LastError,
+			},
+		)
 	}
+
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
+
 	mentionMore(cmd, list.NextCursor)
 	return nil
 }
@@ -176,7 +199,9 @@ func newDeliverCancel(t *target) *cobra.Command {
 }
 
 // oneDelivery is a command that does something with one delivery and shows it.
-func oneDelivery(t *target, use, short string, do func(context.Context, *client.Client, string) ([]byte, error)) *cobra.Command {
+func oneDelivery(
+	t *target, use, short string, do func(context.Context, *client.Client, string) ([]byte, error),
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: terminal.Between(1, 1),
@@ -185,6 +210,7 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client.
 			if err != nil {
 				return err
 			}
+
 			answer, err := do(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
@@ -192,6 +218,7 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client.
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			d, err := client.Decode[Delivery](answer)
 			if err != nil {
 				return err
@@ -199,6 +226,7 @@ func oneDelivery(t *target, use, short string, do func(context.Context, *client.
 			return showDelivery(cmd, d)
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
@@ -214,15 +242,19 @@ func showDelivery(cmd *cobra.Command, d Delivery) error {
 		{"changed", terminal.When(d.UpdatedAt)},
 		{"workflow", d.WorkflowID},
 	}
+
 	if d.PlaceInLine > 0 {
 		rows = append(rows, []string{"place in line", strconv.Itoa(d.PlaceInLine)})
 	}
+
 	if d.LastError != "" {
 		rows = append(rows, []string{"last error", d.LastError})
 	}
+
 	if !d.NextAt.IsZero() {
 		rows = append(rows, []string{"next try", terminal.When(d.NextAt)})
 	}
+
 	if !d.DeadlineAt.IsZero() {
 		rows = append(rows, []string{"ends by itself", terminal.When(d.DeadlineAt)})
 	}

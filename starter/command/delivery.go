@@ -43,7 +43,9 @@ func (d Delivery) Ended() bool {
 }
 
 // AskForDelivery asks for a delivery. existed says that the key was used before: then it is that delivery.
-func AskForDelivery(ctx context.Context, c *client.Client, fileID, key string) (answer []byte, existed bool, err error) {
+func AskForDelivery(
+	ctx context.Context, c *client.Client, fileID, key string,
+) (answer []byte, existed bool, err error) {
 	answer, status, err := c.Send(ctx, client.Call{
 		Method: http.MethodPost, Path: "/v1/deliveries",
 		Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
@@ -103,6 +105,7 @@ func ProgressLine(d Delivery, perSecond float64) string {
 			line += fmt.Sprintf("  %.1f MB/s", perSecond/1e6)
 		}
 	}
+
 	return line
 }
 

@@ -68,6 +68,7 @@ would tell is "unverified". The exit code is 0 when everything that is configure
 			if err != nil {
 				return err
 			}
+
 			found, answer, err := examine(cmd.Context(), c, wait)
 			if err != nil {
 				return err
@@ -78,12 +79,14 @@ would tell is "unverified". The exit code is 0 when everything that is configure
 			} else {
 				err = showExamination(cmd, found)
 			}
+
 			if err == nil && !found.Works {
 				return errNotConnected
 			}
 			return err
 		},
 	}
+
 	t.addFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the processes' answers")
@@ -110,6 +113,7 @@ func examine(ctx context.Context, c *client.Client, wait time.Duration) (found e
 			return found, nil, ctx.Err()
 		case <-time.After(examinationPause):
 		}
+
 		answer, err = c.Get(ctx, "/v1/doctor", nil)
 	}
 }
@@ -125,6 +129,7 @@ func showExamination(cmd *cobra.Command, e examination) error {
 			next = append(next, p.Identity+": see its log; a process of release 0.1.0 never answers")
 			continue
 		}
+
 		for _, c := range p.Checks {
 			rows = append(rows, []string{process, c.System, c.State, c.Account, strings.TrimSpace(cmp.Or(c.Detail, c.Code))})
 			if c.State != "works" && c.State != "off" {
@@ -132,6 +137,7 @@ func showExamination(cmd *cobra.Command, e examination) error {
 			}
 		}
 	}
+
 	for _, queue := range e.Unserved {
 		rows = append(rows, []string{"none", "queues", "missing", "", queue})
 		next = append(next, "no process serves the task queue "+queue+": start a worker for it: docs/first-day.md#start")
@@ -140,6 +146,7 @@ func showExamination(cmd *cobra.Command, e examination) error {
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
+
 	for _, line := range next {
 		fmt.Fprintf(cmd.OutOrStdout(), "next: %s\n", terminal.Printable(line))
 	}

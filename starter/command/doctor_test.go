@@ -32,11 +32,15 @@ func TestDoctorWaitsForAnswers(t *testing.T) {
 			[]string{"next:"},
 		},
 		"off is no failure": {
-			examined("false", "false", "", ""), examined("true", "true", botOff, ""), nil, 0, []string{"off", "no bot"}, []string{"next:"},
+			examined("false", "false", "", ""), examined("true", "true", botOff, ""), nil, 0,
+			[]string{"off", "no bot"},
+			[]string{"next:"},
 		},
 		"one is refused": {
 			examined("false", "false", "", ""), examined("false", "true", botRefused, ""), nil, 1,
-			[]string{"refused", "next: 4712@host@api telegram: TELEGRAM_UNAUTHORIZED give another token: docs/first-day.md#the-bot\n"},
+			[]string{
+				"refused", "next: 4712@host@api telegram: TELEGRAM_UNAUTHORIZED give another token: docs/first-day.md#the-bot\n",
+			},
 			[]string{"no answer"},
 		},
 		"one never answers": {
@@ -48,24 +52,31 @@ func TestDoctorWaitsForAnswers(t *testing.T) {
 		},
 		"nobody serves a queue": {
 			examined("false", "true", botWorks, `"payments"`), "", nil, 1,
-			[]string{"missing", "next: no process serves the task queue payments: start a worker for it: docs/first-day.md#start\n"},
+			[]string{
+				"missing", "next: no process serves the task queue payments: start a worker for it: docs/first-day.md#start\n",
+			},
 			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answers := func() map[string][]string {
-				return map[string][]string{"POST /v1/doctor": {"200 " + c.asked}, "GET /v1/doctor": {"200 " + c.asked, "200 " + c.looked}}
+				return map[string][]string{
+					"POST /v1/doctor": {"200 " + c.asked}, "GET /v1/doctor": {"200 " + c.asked, "200 " + c.looked},
+				}
 			}
+
 			code, out, errs := newFakeAPI(t, answers()).starter(t, append([]string{"doctor"}, c.args...)...)
 			if code != c.code || (code == 0) != (errs == "") {
 				t.Errorf("exit code %d, errors %q", code, errs)
 			}
+
 			for _, want := range c.want {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is not in the output:\n%s", want, out)
 				}
 			}
+
 			for _, not := range c.not {
 				if strings.Contains(out, not) {
 					t.Errorf("%q is in the output:\n%s", not, out)
@@ -76,6 +87,7 @@ func TestDoctorWaitsForAnswers(t *testing.T) {
 			if last == "" {
 				last = c.asked
 			}
+
 			code, out, _ = newFakeAPI(t, answers()).starter(t, append([]string{"doctor", "--json"}, c.args...)...)
 			if code != c.code || out != last+"\n" {
 				t.Errorf("--json: exit code %d, output %s", code, out)
@@ -95,6 +107,7 @@ func TestDoctorIsRefused(t *testing.T) {
 			t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
 		}
 	}
+
 	if code, _, errs := starter(t, "doctor", "--api", "http://127.0.0.1:1", "--token", "x"); code != 3 {
 		t.Errorf("exit code %d, errors %q", code, errs)
 	}

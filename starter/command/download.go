@@ -48,6 +48,7 @@ means completed. Ctrl-C ends the waiting, not the download.`,
 			return startDownload(cmd, c, args[0], args[1], o)
 		},
 	}
+
 	t.addFlags(cmd)
 	cmd.Flags().StringVar(&o.mediaType, "type", store.MediaText, "what it brings: text or audio")
 	cmd.Flags().StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
@@ -68,14 +69,17 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 	if o.source != "" {
 		body["source"] = o.source
 	}
+
 	answer, status, err := c.Send(cmd.Context(), client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: body})
 	if err != nil {
 		return err
 	}
+
 	job, err := client.Decode[Download](answer)
 	if err != nil {
 		return err
 	}
+
 	if !o.asJSON {
 		said := "is asked for"
 		switch {
@@ -86,6 +90,7 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 		}
 		fmt.Fprintf(out, "download %s of %s %s\n", job.ID, job.what(), said)
 	}
+
 	if o.wait {
 		job, answer, err = watch(cmd, c, DownloadPath(job.ID), lookAtDownload, o.asJSON, Download.ProgressLine)
 		if errors.Is(err, context.Canceled) {
@@ -95,11 +100,13 @@ func startDownload(cmd *cobra.Command, c *client.Client, bookID, link string, o 
 			return err
 		}
 	}
+
 	if o.asJSON {
 		err = terminal.Verbatim(out, answer)
 	} else if !o.wait {
 		fmt.Fprintf(out, "see how it goes: starter download show %s\n", job.ID)
 	}
+
 	if err == nil && o.wait && job.Status != lifecycle.DownloadCompleted {
 		return errNotCompleted{job}
 	}
@@ -127,7 +134,9 @@ func newDownloadShow(t *target) *cobra.Command {
 func newDownloadCancel(t *target) *cobra.Command {
 	var keepFiles bool
 	cmd := asking(t, "cancel ID", "End a download, and remove its torrent unless another download needs it", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodPost, Path: DownloadPath(args[0]) + "/cancel", Body: map[string]bool{"keep_files": keepFiles}}, nil
+		return client.Call{
+			Method: http.MethodPost, Path: DownloadPath(args[0]) + "/cancel", Body: map[string]bool{"keep_files": keepFiles},
+		}, nil
 	}, showDownload)
 	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "leave what was downloaded where it is")
 	return cmd
@@ -147,9 +156,11 @@ func showDownloads(cmd *cobra.Command, downloads []Download) error {
 			speed = d.pace()
 		}
 		rows = append(rows, []string{
-			d.ID, string(d.Status), percent(d.Progress), d.sizeText(), speed, terminal.Shorten(d.bookText(), 40), d.MediaType, terminal.When(d.CreatedAt), d.remark(),
+			d.ID, string(d.Status), percent(d.Progress), d.sizeText(), speed, terminal.Shorten(d.bookText(), 40), d.MediaType,
+			terminal.When(d.CreatedAt), d.remark(),
 		})
 	}
+
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
@@ -162,9 +173,11 @@ func showDownload(cmd *cobra.Command, d Download) error {
 		{"done", percent(d.Progress)},
 		{"size", d.sizeText()},
 	}
+
 	if d.Speed > 0 {
 		rows = append(rows, []string{"speed", d.pace()})
 	}
+
 	for _, row := range [][]string{
 		{"remark", d.remark()}, {"not found since", whenSet(d.FirstNotFoundAt)}, {"completed", whenSet(d.CompletedAt)}, {"torrent", d.ExternalJobID},
 	} {
@@ -172,12 +185,15 @@ func showDownload(cmd *cobra.Command, d Download) error {
 			rows = append(rows, row)
 		}
 	}
+
 	may := strings.Join(d.Actions, ", ")
 	if may == "" {
 		may = "nothing now"
 	}
 	return terminal.Table(cmd.OutOrStdout(), append(rows,
-		[]string{"source", d.Source}, []string{"link", d.SourceURL}, []string{"asked for", terminal.When(d.CreatedAt)}, []string{"changed", terminal.When(d.UpdatedAt)},
+		[]string{"source", d.Source}, []string{"link", d.SourceURL}, []string{
+			"asked for", terminal.When(d.CreatedAt),
+		}, []string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID}, []string{"you may", may}))
 }
 

@@ -93,6 +93,7 @@ func (d Download) ProgressLine() string {
 	case d.Status == lifecycle.DownloadQueued:
 		return line + "waits for qBittorrent"
 	}
+
 	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))
 	switch {
 	case d.Attention != "":
@@ -100,6 +101,7 @@ func (d Download) ProgressLine() string {
 	case d.Speed > 0:
 		line += "  " + d.pace()
 	}
+
 	return line
 }
 

@@ -42,6 +42,7 @@ func TestDownloadCommands(t *testing.T) {
 		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
 		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
 	}
+
 	runCommands(t, answers, []commandTest{
 		{line: "book add Wheels", want: []string{"On Wheels", "4"}, json: bookJSON, body: `{"title":"Wheels"}`},
 		{line: "book add Wheels --author Ada", body: `{"author":"Ada","title":"Wheels"}`},
@@ -50,7 +51,8 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "book list", want: []string{"4", "text available", "A. Cartwright"}, json: list(bookJSON)},
 		{line: "book list --search wheels --in-state Library --limit 1", want: []string{"--cursor c2"}},
 		{
-			line: "download 4 magnet:?a&b", want: []string{"download 9 of On Wheels, text is asked for", "starter download show 9"}, json: queued,
+			line: "download 4 magnet:?a&b",
+			want: []string{"download 9 of On Wheels, text is asked for", "starter download show 9"}, json: queued,
 			body: `{"book_id":"4","media_type":"text","source_url":"magnet:?a\u0026b"}`,
 		},
 		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
@@ -77,7 +79,8 @@ func TestDownloadsThatExist(t *testing.T) {
 func TestDownloadsThatDoNotComplete(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[lifecycle.DownloadState]string{
-		lifecycle.DownloadFailed: "download 9 ended failed: missing_external_job", lifecycle.DownloadCanceled: "download 9 ended canceled",
+		lifecycle.DownloadFailed:   "download 9 ended failed: missing_external_job",
+		lifecycle.DownloadCanceled: "download 9 ended canceled",
 	} {
 		api := newFakeAPI(t, map[string][]string{
 			"POST /v1/downloads":  {"201 " + downloadIn("queued")},
@@ -112,7 +115,9 @@ func TestDownloadRefusals(t *testing.T) {
 // TestDownloadsAreOff does not tell anybody to try again.
 func TestDownloadsAreOff(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {problemJSON(http.StatusServiceUnavailable, "PROVIDER_UNAVAILABLE")}})
+	api := newFakeAPI(
+		t, map[string][]string{"POST /v1/downloads": {problemJSON(http.StatusServiceUnavailable, "PROVIDER_UNAVAILABLE")}},
+	)
 	if exit, _, errs := api.starter(t, "download", "4", "magnet:?a"); exit != 1 || !strings.Contains(errs, "next: they are off until the API and the worker get their settings: see docs/download.md") {
 		t.Errorf("exit code %d, errors %q", exit, errs)
 	}
@@ -122,7 +127,8 @@ func TestDownloadUsage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"book bogus", "book add", "book add a b", "book show", "book list x",
-		"download", "download 4", "download 4 x y", "download 4 x --bogus", "download show", "download cancel", "download cancel 1 2", "download events", "download list x",
+		"download", "download 4", "download 4 x y", "download 4 x --bogus", "download show", "download cancel",
+		"download cancel 1 2", "download events", "download list x",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)
 		if code != 2 || out != "" || !strings.Contains(errs, "--help") {

@@ -41,17 +41,22 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "%s\nnext: %s --help\n", terminal.Printable(string(usage)), cmd.CommandPath())
 	case errors.As(err, &away):
-		fmt.Fprintf(w, "%s\nnext: start it (go run ./dev), or name a running one with --api or STAGECOACH_API_URL\n", terminal.Printable(away.Error()))
+		fmt.Fprintf(
+			w, "%s\nnext: start it (go run ./dev), or name a running one with --api or STAGECOACH_API_URL\n",
+			terminal.Printable(away.Error()),
+		)
 	case errors.As(err, &no):
 		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(no.Code), terminal.Printable(no.Sentence()))
 		for _, e := range no.Errors {
 			fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(no.Details)) {
 			if text := detailText(no.Details[name]); text != "" {
 				fmt.Fprintf(w, "detail: %s: %s\n", terminal.Printable(name), terminal.Printable(text))
 			}
 		}
+
 		if next := nextStep(cmd, no); next != "" {
 			fmt.Fprintf(w, "next: %s\n", next)
 		}
@@ -134,6 +139,7 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 	case fault.CommentRequired:
 		return "say why, after the ID"
 	}
+
 	if r.Status >= 500 || r.Status == 429 {
 		return "try again in a moment; starter status tells administrators more"
 	}

@@ -27,6 +27,7 @@ func TestRefusals(t *testing.T) {
 		{409, "INVALID_TRANSITION", "next: look at its state"},
 		{503, "STORE_UNAVAILABLE", "next: try again in a moment"},
 	}
+
 	for _, test := range tests {
 		t.Run(test.code, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +36,7 @@ func TestRefusals(t *testing.T) {
 			if code != 1 || out != "" {
 				t.Errorf("exit code %d, output %q", code, out)
 			}
+
 			for _, want := range []string{test.code + ": what is wrong", "field: file_id: is wrong", test.next} {
 				if !strings.Contains(errs, want) {
 					t.Errorf("%q is not in %q", want, errs)
@@ -59,7 +61,8 @@ func TestEndsThatAreNotDelivered(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus", "deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
+		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus",
+		"deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
 		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x",
 		"files --api nonsense", "deliver list --limit many",
 	} {
@@ -89,6 +92,7 @@ func TestMovedCommands(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q, want %q", line, code, out, errs, want)
 		}
 	}
+
 	if _, out, _ := starter(t, "--help"); strings.Contains(out, "standin") || strings.Contains(out, "  dev ") {
 		t.Errorf("the help lists what has moved:\n%s", out)
 	}
@@ -119,6 +123,7 @@ func TestNotThisAPI(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("<h1>hello</h1>"))
 	}))
+
 	t.Cleanup(stranger.Close)
 	for args, want := range map[string]string{"deliver show 7": "HTTP_502", "deliver list": "is the address right"} {
 		code, _, errs := starter(t, append(strings.Fields(args), "--api", stranger.URL, "--token", "x")...)

@@ -41,8 +41,12 @@ func findFile(ctx context.Context, c *client.Client, name string) (found File, e
 		return f.Path == name
 	})
 	if err == nil && found.FileID == "" {
-		err = &client.Refusal{Status: http.StatusNotFound, Code: string(fault.FileNotFound), Detail: "there is no " + name + " in the shared folder"}
+		err = &client.Refusal{
+			Status: http.StatusNotFound, Code: string(fault.FileNotFound),
+			Detail: "there is no " + name + " in the shared folder",
+		}
 	}
+
 	return found, err
 }
 
@@ -60,10 +64,12 @@ func newFiles() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			folder := "/"
 			if len(args) > 0 {
 				folder += strings.Trim(args[0], "/")
 			}
+
 			query := url.Values{"path": {folder}, "limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"cursor": cursor})
 			answer, err := c.Get(cmd.Context(), "/v1/files", query)
@@ -73,9 +79,11 @@ func newFiles() *cobra.Command {
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			return showFiles(cmd, folder, answer)
 		},
 	}
+
 	t.addFlags(cmd)
 	addListFlags(cmd, &limit, &cursor, &asJSON)
 	return cmd
@@ -90,6 +98,7 @@ func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", terminal.Printable(folder))
 		return nil
 	}
+
 	rows := [][]string{{"FILE ID", "NAME", "SIZE", "CHANGED"}}
 	for _, f := range list.Items {
 		name, size := f.Name, terminal.BytesText(f.Size)
@@ -98,9 +107,11 @@ func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
 		}
 		rows = append(rows, []string{f.FileID, name, size, terminal.When(f.ModifiedAt)})
 	}
+
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
+
 	mentionMore(cmd, list.NextCursor)
 	return nil
 }

@@ -20,7 +20,9 @@ type finding struct {
 }
 
 func (f finding) row() []string {
-	return []string{terminal.When(f.FoundAt), f.Workload, terminal.Shorten(f.EntityID, 16), f.Finding, cmp.Or(f.Done, "nothing yet")}
+	return []string{
+		terminal.When(f.FoundAt), f.Workload, terminal.Shorten(f.EntityID, 16), f.Finding, cmp.Or(f.Done, "nothing yet"),
+	}
 }
 
 func newFindings() *cobra.Command {
@@ -36,6 +38,7 @@ func newFindings() *cobra.Command {
 			}
 			return terminal.Table(cmd.OutOrStdout(), rows)
 		})
+
 	t.addFlags(cmd)
 	cmd.Flags().StringVar(&workload, "workload", "", "only those of delivery, task, download or transaction")
 	cmd.Flags().StringVar(&since, "since", "", "only those found at or after this time, such as 2026-03-01T12:00:00Z")

@@ -22,8 +22,11 @@ type followed interface {
 	ChangeLine() string // what a log gets to read when that changes
 }
 
-// Follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that restarts.
-func Follow[T followed](ctx context.Context, c *client.Client, path string, every time.Duration, see func(T)) (last T, answer []byte, err error) {
+// Follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that
+// restarts.
+func Follow[T followed](
+	ctx context.Context, c *client.Client, path string, every time.Duration, see func(T),
+) (last T, answer []byte, err error) {
 	heard := time.Now()
 	for {
 		answer, err = c.Get(ctx, path, nil)
@@ -39,6 +42,7 @@ func Follow[T followed](ctx context.Context, c *client.Client, path string, ever
 		} else if !client.Passing(err) || time.Since(heard) > followWithout {
 			return last, nil, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return last, nil, ctx.Err()
@@ -47,14 +51,18 @@ func Follow[T followed](ctx context.Context, c *client.Client, path string, ever
 	}
 }
 
-// watch follows a job to its end before the eyes of a person: a line for each change, and where the output is a terminal
-// the progress below. quiet shows nothing.
-func watch[T followed](cmd *cobra.Command, c *client.Client, path string, every time.Duration, quiet bool, progress func(T) string) (T, []byte, error) {
+// watch follows a job to its end before the eyes of a person: a line for each change, and where the output is a
+// terminal the progress below. quiet shows nothing.
+func watch[T followed](
+	cmd *cobra.Command, c *client.Client, path string, every time.Duration, quiet bool, progress func(T) string,
+) (T, []byte, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
 	defer stop()
+
 	if quiet {
 		return Follow(ctx, c, path, every, func(T) {})
 	}
+
 	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
 	return Follow(ctx, c, path, every, func(job T) {

@@ -15,7 +15,8 @@ import (
 
 func newMigrate() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the schema of the database that DATABASE_URL names up to date, and end", Args: terminal.Between(0, 0),
+		Use: "migrate", Short: "Bring the schema of the database that DATABASE_URL names up to date, and end",
+		Args: terminal.Between(0, 0),
 		Long: `Bring the schema of the database that DATABASE_URL names up to date, and end.
 
 DATABASE_URL_FILE may name a file that holds it. Worker and API do the same when they start: as a
@@ -50,6 +51,7 @@ func databaseURL() (string, error) {
 		}
 		url = strings.TrimSpace(string(content))
 	}
+
 	if url == "" {
 		return "", terminal.UsageError("DATABASE_URL must be set, or DATABASE_URL_FILE must name a file that holds it")
 	}

@@ -14,7 +14,8 @@ import (
 // newReseal is no client of the API: it runs with the services' own settings, which hold the keys.
 func newReseal() *cobra.Command {
 	return &cobra.Command{
-		Use: "reseal", Short: "Seal OAuth tokens in the database anew, with the first key of STAGECOACH_ENCRYPTION_KEY", Args: terminal.Between(0, 0),
+		Use: "reseal", Short: "Seal OAuth tokens in the database anew, with the first key of STAGECOACH_ENCRYPTION_KEY",
+		Args: terminal.Between(0, 0),
 		Long: `Seal OAuth tokens in the database anew, with the first key of STAGECOACH_ENCRYPTION_KEY.
 
 Every service must know that key already; they may run meanwhile. Afterwards the other keys are of no

@@ -28,7 +28,9 @@ type taskStats struct {
 
 func newStats() *cobra.Command {
 	var t target
-	cmd := terminal.Group(&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t), newTransactionStats(&t))
+	cmd := terminal.Group(
+		&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, newTaskStats(&t), newTransactionStats(&t),
+	)
 	t.addFlags(cmd)
 	return cmd
 }

@@ -93,6 +93,7 @@ func newStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			answer, err := c.Get(cmd.Context(), "/v1/status", nil)
 			if err != nil {
 				return err
@@ -100,6 +101,7 @@ func newStatus() *cobra.Command {
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			s, err := client.Decode[wholeStatus](answer)
 			if err != nil {
 				return err
@@ -107,6 +109,7 @@ func newStatus() *cobra.Command {
 			return showStatus(cmd, s)
 		},
 	}
+
 	t.addFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
@@ -118,6 +121,7 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 	if len(s.StuckJobs) > 0 {
 		stuck = strings.Join(s.StuckJobs, ", ")
 	}
+
 	rows := [][]string{
 		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
 		{"sign of a worker", secondsText(s.WorkerHeartbeatAge, "%s ago", "none")},
@@ -131,12 +135,15 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 		{"need review", fmt.Sprint(s.NeedsReview)},
 		{"open findings", fmt.Sprint(s.OpenFindings)},
 	}
+
 	for _, stop := range s.Stops {
 		rows = append(rows, []string{"payments stopped", terminal.Shorten(stop.Name+": "+stop.Reason, 56)})
 	}
+
 	for _, alert := range s.Alerts {
 		rows = append(rows, []string{"ALERT", alert.Kind + " since " + terminal.When(alert.OpenedAt)})
 	}
+
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
@@ -161,8 +168,11 @@ func countsText[S ~string](states []S, counts map[S]int64) string {
 func (s wholeStatus) parts() [][][]string {
 	queues := [][]string{{"QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"}}
 	for _, q := range s.Queues {
-		queues = append(queues, []string{q.Name, q.Kind, fmt.Sprint(q.Depth), secondsText(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)})
+		queues = append(
+			queues, []string{q.Name, q.Kind, fmt.Sprint(q.Depth), secondsText(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)},
+		)
 	}
+
 	workers := [][]string{{"PROCESS", "VERSION", "HEARD", "CARRIES", "QUEUES"}}
 	for _, w := range s.Workers {
 		carries := "?"
@@ -170,9 +180,11 @@ func (s wholeStatus) parts() [][][]string {
 			carries = fmt.Sprint(*w.Carries)
 		}
 		workers = append(workers, []string{
-			terminal.Shorten(w.Identity, 22), terminal.Shorten(cmp.Or(w.Build, w.Version, "?"), 10), secondsText(&w.LastHeard, "%s ago", ""), carries, strings.Join(w.Queues, " "),
+			terminal.Shorten(w.Identity, 22), terminal.Shorten(cmp.Or(w.Build, w.Version, "?"), 10),
+			secondsText(&w.LastHeard, "%s ago", ""), carries, strings.Join(w.Queues, " "),
 		})
 	}
+
 	outside := [][]string{{"SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"}}
 	for _, o := range s.Outside {
 		answers := "yes"
@@ -181,14 +193,17 @@ func (s wholeStatus) parts() [][][]string {
 		}
 		outside = append(outside, []string{o.Name, answers, secondsText(o.SuccessAge, "%s ago", "never"), o.Error})
 	}
+
 	above := [][]string{{"USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"}}
 	for _, a := range s.AboveLimits {
 		above = append(above, []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)})
 	}
+
 	failures := [][]string{{"FAILED BY", "WORKLOAD", "TIMES"}}
 	for _, e := range s.Errors {
 		failures = append(failures, []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
 	}
+
 	findings := [][]string{{"FOUND", "WORKLOAD", "ENTITY", "WHAT", "DONE"}}
 	for _, f := range s.Findings {
 		findings = append(findings, f.row())

@@ -46,17 +46,21 @@ func (t *target) client(devToken func(devinfo.Info) string) (*client.Client, err
 	if c.Base == "" {
 		c.Base = info.API
 	}
+
 	if c.Base == "" {
 		return nil, &client.Unreachable{Err: fmt.Errorf("no address of an API is known: %w", infoErr)}
 	}
+
 	c.Base = strings.TrimRight(c.Base, "/")
 	if u, err := url.Parse(c.Base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, terminal.UsageError("the address of the API must be an http or https URL, not " + c.Base)
 	}
+
 	// The tokens of dev are for dev alone: another API must not get to see them.
 	if c.Token == "" && c.Base == info.API {
 		c.Token = devToken(info)
 	}
+
 	if c.Token == "" {
 		return nil, terminal.UsageError("a token is needed for " + c.Base + ": give --token or set " + envToken)
 	}

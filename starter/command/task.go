@@ -67,6 +67,7 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 		taskAction(&t, "takeover", "Take a STUCK task and work on it", "takeover", ""),
 		newTaskStatus(&t), newTaskComment(&t), newTaskEvents(&t), newTaskDep(&t),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -74,7 +75,9 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 func showTasks(cmd *cobra.Command, tasks []Task) error {
 	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title})
+		rows = append(
+			rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), whenSet(t.DeadlineAt), t.Title},
+		)
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
@@ -111,22 +114,28 @@ func showTask(cmd *cobra.Command, t Task) error {
 			rows = append(rows, row)
 		}
 	}
+
 	for _, b := range t.Blockers {
 		rows = append(rows, []string{"blocker", fmt.Sprintf("%s, %s", b.ID, b.Status)})
 	}
+
 	heading := "description"
 	for line := range strings.Lines(t.Description) {
 		rows = append(rows, []string{heading, strings.TrimRight(line, "\r\n")})
 		heading = ""
 	}
+
 	may := strings.Join(t.Actions, ", ")
 	if len(t.Statuses) > 0 {
 		may += " (to " + strings.Join(t.Statuses, ", ") + ")"
 	}
+
 	if may == "" {
 		may = "nothing now"
 	}
 	return terminal.Table(cmd.OutOrStdout(), append(rows,
-		[]string{"priority", t.Priority}, []string{"visibility", t.Visibility}, []string{"workspace", t.WorkspaceID}, []string{"creator", t.CreatorID},
+		[]string{"priority", t.Priority}, []string{
+			"visibility", t.Visibility,
+		}, []string{"workspace", t.WorkspaceID}, []string{"creator", t.CreatorID},
 		[]string{"made", terminal.When(t.CreatedAt)}, []string{"changed", terminal.When(t.UpdatedAt)}, []string{"workflow", t.WorkflowID}, []string{"you may", may}))
 }

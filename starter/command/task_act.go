@@ -16,7 +16,8 @@ import (
 // words lets a command take at least so many arguments: the last ones are a comment, of as many words as it has.
 func words(least int) cobra.PositionalArgs { return terminal.Between(least, math.MaxInt) }
 
-// taskAction is a command that does something to a task, for the reason that follows the ID. to is for the action status.
+// taskAction is a command that does something to a task, for the reason that follows the ID. to is for the action
+// status.
 func taskAction(t *target, name, short, action string, to lifecycle.TaskState) *cobra.Command {
 	var key string
 	cmd := asking(t, name+" ID COMMENT…", short, words(1), func(args []string) (client.Call, error) {
@@ -31,10 +32,13 @@ func newTaskStatus(t *target) *cobra.Command {
 	cmd := asking(t, "status ID STATUS COMMENT…", "Give a task any status that it may have next", words(2), func(args []string) (client.Call, error) {
 		to := lifecycle.TaskState(strings.ToUpper(args[1]))
 		if !slices.Contains(lifecycle.TaskStates, to) {
-			return client.Call{}, terminal.UsageError("there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED")
+			return client.Call{}, terminal.UsageError(
+				"there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED",
+			)
 		}
 		return ActOn(args[0], "status", to, args[2:], key), nil
 	}, showTask)
+
 	addKeyFlag(cmd, &key)
 	return cmd
 }

@@ -25,16 +25,19 @@ func newTaskCreate(t *target) *cobra.Command {
 				body[name] = value
 			}
 		}
+
 		for name, values := range map[string][]string{"labels": labels, "blocked_by": blockers} {
 			if len(values) > 0 {
 				body[name] = values
 			}
 		}
+
 		if workspace == "" {
 			return client.Call{}, errNoWorkspace
 		}
 		return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: body, IdempotencyKey: key}, nil
 	}, showTask)
+
 	flags := cmd.Flags()
 	flags.StringVar(&workspace, "workspace", "", "id of the workspace; required")
 	flags.StringVar(&description, "description", "", "what is to be done")
@@ -42,7 +45,9 @@ func newTaskCreate(t *target) *cobra.Command {
 	flags.StringVar(&priority, "priority", "", "low, normal, high or critical (default normal)")
 	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
 	flags.StringSliceVar(&labels, "label", nil, "a label; may be given several times")
-	flags.StringSliceVar(&blockers, "blocked-by", nil, "id of a task that has to be DONE first; may be given several times")
+	flags.StringSliceVar(
+		&blockers, "blocked-by", nil, "id of a task that has to be DONE first; may be given several times",
+	)
 	addKeyFlag(cmd, &key)
 	return cmd
 }
@@ -65,13 +70,16 @@ func newTaskBatch(t *target) *cobra.Command {
 		}
 		tasks, err := readBatch(args[0])
 		return client.Call{
-			Method: http.MethodPost, Path: "/v1/tasks/batch", Body: map[string]any{"workspace_id": workspace, "tasks": tasks}, IdempotencyKey: key,
+			Method: http.MethodPost, Path: "/v1/tasks/batch", Body: map[string]any{"workspace_id": workspace, "tasks": tasks},
+			IdempotencyKey: key,
 		}, err
 	}, showMade)
+
 	cmd.Long = `Make a whole graph of tasks, all or none.
 
 FILE (- is the standard input) holds a JSON list of tasks. Each has a title, may have all that
 "task create" knows, and a ref: by their refs, blocked_by names other tasks of the list.`
+
 	cmd.Example = `  echo '[{"ref":"a","title":"Draw it"},{"title":"Build it","blocked_by":["a"]}]' | starter task batch - --workspace 2`
 	cmd.Flags().StringVar(&workspace, "workspace", "", "id of the workspace; required")
 	addKeyFlag(cmd, &key)
@@ -89,6 +97,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 		defer file.Close()
 		source = file
 	}
+
 	var tasks []json.RawMessage
 	if err := json.NewDecoder(source).Decode(&tasks); err != nil {
 		what := "is not JSON: " + err.Error()
@@ -97,6 +106,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 		}
 		return nil, terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what)
 	}
+
 	return tasks, nil
 }
 

@@ -43,6 +43,7 @@ func newTaskDep(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			found, err := dependenciesOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
@@ -51,6 +52,7 @@ func newTaskDep(t *target) *cobra.Command {
 				showDependencies(cmd.OutOrStdout(), found)
 				return nil
 			}
+
 			document, err := json.Marshal(found)
 			if err != nil {
 				return err
@@ -58,6 +60,7 @@ func newTaskDep(t *target) *cobra.Command {
 			return terminal.Verbatim(cmd.OutOrStdout(), document)
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
 	return cmd
 }
@@ -68,10 +71,12 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 	if err != nil {
 		return dependencies{}, err
 	}
+
 	root, err := client.Decode[Task](answer)
 	if err != nil {
 		return dependencies{}, err
 	}
+
 	g := taskGraph{tasks: map[string]Task{}, waiting: map[string][]blocker{}}
 	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t Task) bool {
 		g.tasks[t.ID] = t
@@ -80,6 +85,7 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 		}
 		return false
 	})
+
 	blockers := func(id string) []blocker { return g.tasks[id].Blockers }
 	dependents := func(id string) []blocker { return g.waiting[id] }
 	return dependencies{
@@ -141,7 +147,9 @@ func showTree(w io.Writer, indent string, trees []dependency) {
 }
 
 func dependencyLine(d dependency) string {
-	line := fmt.Sprintf("%s  %s  %s", terminal.Printable(d.ID), terminal.Printable(string(d.Status)), terminal.Printable(d.Title))
+	line := fmt.Sprintf(
+		"%s  %s  %s", terminal.Printable(d.ID), terminal.Printable(string(d.Status)), terminal.Printable(d.Title),
+	)
 	if d.Again {
 		line += " (see above)"
 	}

@@ -63,7 +63,10 @@ func showTaskEvents(cmd *cobra.Command, events []TaskEvent) error {
 		if who == "" {
 			who = "system"
 		}
-		rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To, who, e.Comment})
+		rows = append(
+			rows, []string{strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To, who, e.Comment},
+		)
 	}
+
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -45,6 +45,7 @@ func TestTaskCommands(t *testing.T) {
 		"GET /v1/tasks?limit=200&workspace_id=2":             {`200 {"items":[` + taskIn("NEW") + `],"next_cursor":"more"}`},
 		"GET /v1/tasks?cursor=more&limit=200&workspace_id=2": {"200 " + list()},
 	}
+
 	runCommands(t, answers, []commandTest{
 		{line: "task create Title --workspace 2", want: []string{"Write it", "11, STUCK", "you may", "status (to CANCELLED)"}, json: taskIn("NEW"), body: `{"title":"Title","workspace_id":"2"}`},
 		{
@@ -78,7 +79,8 @@ func TestTaskCommands(t *testing.T) {
 		{line: "workspace agree 2", want: []string{"workspace 2: you have agreed"}},
 		{line: "workspace members 2", want: []string{"7", "Ada", "not yet", "2026-03-01"}, json: list(memberJSON)},
 		{
-			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false", want: []string{"Shop"}, json: spaceJSON,
+			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false",
+			want: []string{"Shop"}, json: spaceJSON,
 			body: `{"name":"Store","new_deadline_waits_for_blockers":false,"status_deadlines":{"NEW":0},"stuck_release_after":0}`,
 		},
 		{line: "stats tasks 2 --period week", want: []string{"1 min 30 s on average", "no task was done", "deadlines passed"}, json: statsJSON},
@@ -130,12 +132,14 @@ func TestTaskDependencies(t *testing.T) {
 		}
 		return `{"id":"` + id + `","workspace_id":"2","title":"Task ` + id + `","status":"` + status + `","blockers":[` + strings.Join(items, ",") + `]}`
 	}
+
 	// 9 and 10 wait for 8, 11 waits for both, 12 for 11; 7 may not be seen.
 	api := newFakeAPI(t, map[string][]string{
 		"GET /v1/tasks/11": {"200 " + one("11", "NEW", "9", "10")},
 		"GET /v1/tasks?limit=200&workspace_id=2": {"200 " + list(one("12", "NEW", "11"), one("11", "NEW", "9", "10"), one("10", "DONE", "8"),
 			one("9", "DONE", "8"), one("8", "DONE", "7"))},
 	})
+
 	code, out, errs := api.starter(t, "task", "dep", "11")
 	want := `11  NEW  Task 11
 waits for
@@ -150,6 +154,7 @@ is waited for by
 	if code != 0 || out != want {
 		t.Errorf("exit code %d, errors %q, output\n%s", code, errs, out)
 	}
+
 	_, out, _ = api.starter(t, "task", "dep", "11", "--json")
 	var d dependencies
 	if err := json.Unmarshal([]byte(out), &d); err != nil || d.ID != "11" || len(d.Blockers) != 2 || len(d.Dependents) != 1 {
@@ -162,10 +167,14 @@ func TestTaskUsage(t *testing.T) {
 	noList := filepath.Join(t.TempDir(), "no list")
 	writeFile(t, noList, []byte(`{"tasks":[]}`))
 	for _, line := range []string{
-		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x", "task batch /no/such --workspace 1",
-		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events", "task list 1",
-		"workspace bogus", "workspace create", "workspace member 1", "workspace create x --deadline NEW", "workspace create x --deadline NEW=soon",
-		"workspace create x --deadline NEW=NaN", "workspace create x --release-stuck-after inf", "workspace change 1", "workspace members", "workspace remove 1",
+		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x",
+		"task batch /no/such --workspace 1",
+		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events",
+		"task list 1",
+		"workspace bogus", "workspace create", "workspace member 1", "workspace create x --deadline NEW",
+		"workspace create x --deadline NEW=soon",
+		"workspace create x --deadline NEW=NaN", "workspace create x --release-stuck-after inf", "workspace change 1",
+		"workspace members", "workspace remove 1",
 		"stats bogus", "stats tasks",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)
@@ -173,6 +182,7 @@ func TestTaskUsage(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
+
 	if code, _, errs := starter(t, "task", "batch", noList, "--workspace", "1", "--api", "http://127.0.0.1:1", "--token", "x"); code != 2 || !strings.Contains(errs, "not a list of tasks") {
 		t.Errorf("exit code %d, errors %q", code, errs)
 	}

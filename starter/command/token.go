@@ -31,8 +31,12 @@ func newToken() *cobra.Command {
 			func([]string) string { return "/v1/tokens" }, func() map[string]string { return nil }, showTokens),
 		newTokenCreate(&t),
 		newTokenRotate(&t),
-		newRevocation(t.asUser, "revoke TOKEN", "End a token of yours at once, by its id", 1, func(args []string) string { return tokenPath(args[0]) }),
+		newRevocation(
+			t.asUser, "revoke TOKEN", "End a token of yours at once, by its id", 1,
+			func(args []string) string { return tokenPath(args[0]) },
+		),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -44,7 +48,9 @@ func newTokenCreate(t *target) *cobra.Command {
 	var lasts time.Duration
 	cmd := asking(t, "create NAME", "Make a token of yours, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
 		if len(scopes) == 0 {
-			return client.Call{}, terminal.UsageError("say with --scope what it may do: read, files, deliveries, tasks, downloads, webhooks, money, operate, users")
+			return client.Call{}, terminal.UsageError(
+				"say with --scope what it may do: read, files, deliveries, tasks, downloads, webhooks, money, operate, users",
+			)
 		}
 		body := map[string]any{"name": args[0], "scopes": scopes}
 		if lasts > 0 {
@@ -52,6 +58,7 @@ func newTokenCreate(t *target) *cobra.Command {
 		}
 		return client.Call{Method: http.MethodPost, Path: "/v1/tokens", Body: body}, nil
 	}, showNewToken)
+
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what it may do, at most what your token may; several with commas")
 	cmd.Flags().DurationVar(&lasts, "lasts", 0, "how long, such as 720h; 0 is as long as your token")
 	return cmd
@@ -60,14 +67,19 @@ func newTokenCreate(t *target) *cobra.Command {
 func newTokenRotate(t *target) *cobra.Command {
 	var grace time.Duration
 	cmd := asking(t, "rotate TOKEN", "Give a token of yours another secret, by its id, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate", Body: map[string]any{"grace_seconds": int64(grace.Seconds())}}, nil
+		return client.Call{
+			Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate",
+			Body: map[string]any{"grace_seconds": int64(grace.Seconds())},
+		}, nil
 	}, showNewToken)
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret is good besides the new one")
 	return cmd
 }
 
 // newRevocation is a command that ends the token at a path; the API answers with nothing.
-func newRevocation(as func() (*client.Client, error), use, short string, arguments int, path func(args []string) string) *cobra.Command {
+func newRevocation(
+	as func() (*client.Client, error), use, short string, arguments int, path func(args []string) string,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: terminal.Between(arguments, arguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,8 +103,14 @@ func showTokens(cmd *cobra.Command, tokens []token) error {
 		if t.Current {
 			current = "this one"
 		}
-		rows = append(rows, []string{t.ID, t.Name, strings.Join(t.Scopes, ","), terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current})
+		rows = append(
+			rows,
+			[]string{
+				t.ID, t.Name, strings.Join(t.Scopes, ","), terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
+			},
+		)
 	}
+
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 

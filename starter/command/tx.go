@@ -86,18 +86,23 @@ func (t Transaction) remark() string {
 	if t.ErrorMessage != "" {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
 	}
+
 	if t.RetryAt != nil {
 		remarks = append(remarks, "tried again by itself at "+terminal.When(*t.RetryAt))
 	}
+
 	if t.GivenUpAt != nil {
 		remarks = append(remarks, "given up: retry it, or end it")
 	}
+
 	if t.NeedsReview {
 		remarks = append(remarks, "needs review: "+cmp.Or(reviews[t.ReviewReason], t.ReviewReason))
 	}
+
 	if t.RefundDueNano > 0 {
 		remarks = append(remarks, "owed: "+Ton(t.RefundDueNano))
 	}
+
 	if t.DustNano > 0 {
 		remarks = append(remarks, "kept, not worth its gas: "+Ton(t.DustNano))
 	}
@@ -126,6 +131,7 @@ func newTx() *cobra.Command {
 		}, showWholeTransaction),
 		newTxRetry(&t), newTxResolve(&t), newTxWriteOff(&t), newTxQueue(&t), newTxPause(&t), newTxResume(&t), newTxLedger(&t), newTxReconcile(&t),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -140,17 +146,21 @@ func newTxList(t *target) *cobra.Command {
 			if review {
 				filters["needs_review"] = "true"
 			}
+
 			if stuck {
 				filters["stuck"] = "true"
 			}
+
 			if owed {
 				filters["owed"] = "true"
 			}
+
 			if retryable {
 				filters["retryable"] = "true"
 			}
 			return filters
 		}, showTransactions)
+
 	cmd.Flags().StringVar(&status, "in-status", "", "only those in this status: pending, processing, processed or failed")
 	cmd.Flags().StringVar(&hash, "hash", "", "only those whose hash begins like this")
 	cmd.Flags().BoolVar(&review, "needs-review", false, "only those that an administrator has to resolve")
@@ -173,7 +183,10 @@ func newTxResolve(t *target) *cobra.Command {
 		}
 		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/resolve", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
-	cmd.Flags().StringVar(&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it")
+
+	cmd.Flags().StringVar(
+		&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it",
+	)
 	addKeyFlag(cmd, &key)
 	return cmd
 }
@@ -182,7 +195,9 @@ func newTxWriteOff(t *target) *cobra.Command {
 	var key string
 	cmd := askingAs(t.asAdmin, "write-off HASH [COMMENT]", "Give up what is owed to the sender of a failed transaction: it is not paid back", terminal.Between(1, 1000), func(args []string) (client.Call, error) {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/write-off", Body: body, IdempotencyKey: key}, nil
+		return client.Call{
+			Method: http.MethodPost, Path: TxPath(args[0]) + "/write-off", Body: body, IdempotencyKey: key,
+		}, nil
 	}, showTransaction)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -203,7 +218,8 @@ func showTransactions(cmd *cobra.Command, transactions []Transaction) error {
 	rows := [][]string{{"HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK"}}
 	for _, t := range transactions {
 		rows = append(rows, []string{
-			t.Hash, string(t.Status), Ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"), fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
+			t.Hash, string(t.Status), Ton(t.AmountNano), unlessZero(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"),
+			fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
@@ -229,6 +245,7 @@ func transactionRows(t Transaction) [][]string {
 		{"changed", terminal.When(t.UpdatedAt)},
 		{"workflow", t.WorkflowID},
 	}
+
 	if t.QuoteNano > 0 {
 		rows[5][1] = Ton(t.QuoteNano)
 	}
@@ -239,11 +256,22 @@ func showWholeTransaction(cmd *cobra.Command, t WholeTransaction) error {
 	out := cmd.OutOrStdout()
 	rows := transactionRows(t.Transaction)
 	for _, p := range t.Payments {
-		rows = append(rows, []string{p.Kind + " " + p.ID, fmt.Sprintf("%s, %s and %s of gas, %s", p.State, Ton(p.AmountNano), Ton(p.GasNano), cmp.Or(p.ChainHash, "not found on the chain"))})
+		rows = append(
+			rows,
+			[]string{
+				p.Kind + " " + p.ID,
+				fmt.Sprintf(
+					"%s, %s and %s of gas, %s", p.State, Ton(p.AmountNano), Ton(p.GasNano),
+					cmp.Or(p.ChainHash, "not found on the chain"),
+				),
+			},
+		)
 	}
+
 	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}
+
 	fmt.Fprintln(out)
 	return showTaskEvents(cmd, t.Events)
 }

@@ -71,16 +71,21 @@ type errDiffers struct{ count int }
 
 func (e errDiffers) Error() string { return fmt.Sprintf("differences: %d", e.count) }
 
-var errNotCompared = errors.New("the chain could not be compared: the record is not up to its head at this moment; try again")
+var errNotCompared = errors.New(
+	"the chain could not be compared: the record is not up to its head at this moment; try again",
+)
 
 func newTxQueue(t *target) *cobra.Command {
 	limit := 50
 	cmd := askingAs(t.asAdmin, "queue", "Show who waits for the wallet's turn, and what stops payments", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: "/v1/payments/queue", Query: url.Values{"limit": {strconv.Itoa(limit)}}}, nil
+		return client.Call{
+			Method: http.MethodGet, Path: "/v1/payments/queue", Query: url.Values{"limit": {strconv.Itoa(limit)}},
+		}, nil
 	}, func(cmd *cobra.Command, q paymentQueue) error {
 		if err := showSwitches(cmd, q.switches); err != nil {
 			return err
 		}
+
 		rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "ASKED", "TURN"}}
 		for _, turn := range q.Items {
 			has := "waits"
@@ -90,17 +95,23 @@ func newTxQueue(t *target) *cobra.Command {
 			case !turn.NotBefore.IsZero():
 				has = "no room today, tries at " + terminal.When(turn.NotBefore)
 			}
-			rows = append(rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), has})
+			rows = append(
+				rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), has},
+			)
 		}
+
 		return terminal.Table(cmd.OutOrStdout(), rows)
 	})
+
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many to show, at most 200")
 	return cmd
 }
 
 func newTxPause(t *target) *cobra.Command {
 	return askingAs(t.asAdmin, "pause [REASON]", "Stop all payments; what is signed already goes on being proven", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodPost, Path: "/v1/payments/pause", Body: map[string]string{"reason": strings.Join(args, " ")}}, nil
+		return client.Call{
+			Method: http.MethodPost, Path: "/v1/payments/pause", Body: map[string]string{"reason": strings.Join(args, " ")},
+		}, nil
 	}, showSwitches)
 }
 
@@ -120,7 +131,8 @@ func newTxReconcile(t *target) *cobra.Command {
 	var purchases string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases", Args: terminal.Between(0, 0),
+		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases",
+		Args: terminal.Between(0, 0),
 		Long: `Compare the ledger with the rest of the record, with the wallet's balance on the chain and, when
 a list of them is given, with Fragment's purchases. It changes nothing. Exit code 0 means: all
 was compared, and there is no difference.`,
@@ -129,6 +141,7 @@ was compared, and there is no difference.`,
 			if err != nil {
 				return err
 			}
+
 			request := client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"}
 			if purchases != "" {
 				sold, err := readPurchases(purchases)
@@ -137,14 +150,17 @@ was compared, and there is no difference.`,
 				}
 				request.Body = map[string]any{"purchases": sold}
 			}
+
 			answer, _, err := c.Send(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
+
 			r, err := client.Decode[Reconciliation](answer)
 			if err != nil {
 				return err
 			}
+
 			show := func() error { return showReconciliation(cmd, r) }
 			if asJSON {
 				show = func() error { return terminal.Verbatim(cmd.OutOrStdout(), answer) }
@@ -152,7 +168,11 @@ was compared, and there is no difference.`,
 			return errors.Join(show(), r.Verdict())
 		},
 	}
-	cmd.Flags().StringVar(&purchases, "purchases", "", `a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`)
+
+	cmd.Flags().StringVar(
+		&purchases, "purchases", "",
+		`a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`,
+	)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
@@ -172,9 +192,11 @@ func readPurchases(name string) ([]purchase, error) {
 	} else {
 		data, err = os.ReadFile(name)
 	}
+
 	if err != nil {
 		return nil, terminal.UsageError(err.Error())
 	}
+
 	var sold client.Page[purchase]
 	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
 		return nil, terminal.UsageError(name + " is not a list of purchases")
@@ -222,12 +244,14 @@ func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
 	if err := showLedger(cmd, r.Ledger); err != nil {
 		return err
 	}
+
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "\npurchases compared with Fragment: %d\n", r.PurchasesCompared)
 	if len(r.Differences) == 0 {
 		fmt.Fprintln(out, "no differences")
 		return nil
 	}
+
 	rows := [][]string{{"DIFFERS", "OF", "SHOULD BE", "IS"}}
 	for _, d := range r.Differences {
 		rows = append(rows, []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)})

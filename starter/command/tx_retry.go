@@ -34,6 +34,7 @@ func newTxRetry(t *target) *cobra.Command {
 		body := map[string]string{"comment": strings.Join(args[1:], " ")}
 		return client.Call{Method: http.MethodPost, Path: TxPath(args[0]) + "/retry", Body: body, IdempotencyKey: key}, nil
 	}, showTransaction)
+
 	retryOne := cmd.RunE
 	cmd.Use = "retry HASH [COMMENT] | --all [COMMENT]"
 	cmd.Long = cmd.Short + ".\n\nWith --all it shows what it would do; --yes does it. Those that an operator has ended are left out, unless --failure names their message."
@@ -47,16 +48,21 @@ func newTxRetry(t *target) *cobra.Command {
 		case key != "" || chosen.limit < 1 || chosen.olderThan < 0 || chosen.since < 0:
 			return terminal.UsageError("--all takes no --idempotency-key, a --limit above 0 and no negative times")
 		}
+
 		c, err := t.asAdmin()
 		if err != nil {
 			return err
 		}
+
 		chosen.comment = strings.Join(args, " ")
 		return chosen.run(cmd, c)
 	}
+
 	addKeyFlag(cmd, &key)
 	cmd.Flags().BoolVar(&chosen.all, "all", false, "all that may be tried again, narrowed by the flags below")
-	cmd.Flags().BoolVar(&chosen.givenUp, "given-up", false, "with --all: only those that the system does not try again by itself any more")
+	cmd.Flags().BoolVar(
+		&chosen.givenUp, "given-up", false, "with --all: only those that the system does not try again by itself any more",
+	)
 	cmd.Flags().StringVar(&chosen.failure, "failure", "", "with --all: only those that have failed with this message")
 	cmd.Flags().DurationVar(&chosen.olderThan, "older-than", 0, "with --all: only those that came in longer ago")
 	cmd.Flags().DurationVar(&chosen.since, "since", 0, "with --all: only those that came in within this time")
@@ -96,7 +102,8 @@ type txRetried struct {
 	Remark  string     `json:"remark"` // why it failed, or was refused
 }
 
-// run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or the system, was faster.
+// run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or
+// the system, was faster.
 func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
 	var found []Transaction
 	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t Transaction) bool {
@@ -119,12 +126,16 @@ func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
 		}
 		done = append(done, one)
 	}
+
 	return errors.Join(r.show(cmd, done), err)
 }
 
 // retry retries one. Its error is of an API that cannot be reached, or will refuse the others as well.
 func (r txRetries) retry(cmd *cobra.Command, c *client.Client, t Transaction) (txRetried, error) {
-	request := client.Call{Method: http.MethodPost, Path: TxPath(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment}}
+	request := client.Call{
+		Method: http.MethodPost, Path: TxPath(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment},
+	}
+
 	_, _, err := c.Send(cmd.Context(), request)
 	no, refused := errors.AsType[*client.Refusal](err)
 	switch {
@@ -151,9 +162,11 @@ func (r txRetries) show(cmd *cobra.Command, done []txRetried) error {
 	for _, one := range done {
 		rows = append(rows, []string{one.Hash, one.Outcome, one.Remark})
 	}
+
 	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}
+
 	if !r.yes && len(done) > 0 {
 		fmt.Fprintf(out, "nothing was retried: --yes retries these %d\n", len(done))
 	}

@@ -16,19 +16,25 @@ func failedTx(hash, message, more string) string {
 func TestRetryAll(t *testing.T) {
 	t.Parallel()
 	const path = "/v1/transactions"
-	first := list(failedTx("aa", "Unknown error", `,"given_up_at":"2026-03-02T12:00:00Z"`), failedTx("bb", "Cancelled by operator", ""))
+	first := list(
+		failedTx("aa", "Unknown error", `,"given_up_at":"2026-03-02T12:00:00Z"`), failedTx("bb", "Cancelled by operator", ""),
+	)
+
 	first = strings.Replace(first, `"next_cursor":null`, `"next_cursor":"c2"`, 1)
 	first = strings.Replace(first, `"next_cursor":""`, `"next_cursor":"c2"`, 1)
 	second := list(failedTx("cc", "Failed to fetch: Network error", `,"retry_at":"2026-03-01T12:05:00Z"`),
 		strings.Replace(failedTx("dd", "Unknown error", ""), `"needs_review":false`, `"needs_review":true`, 1))
 	answers := map[string][]string{
-		"GET " + path + "?limit=200&retryable=true":                             {"200 " + first},
-		"GET " + path + "?cursor=c2&limit=200&retryable=true":                   {"200 " + second},
-		"GET " + path + "?error=Cancelled+by+operator&limit=200&retryable=true": {"200 " + list(failedTx("bb", "Cancelled by operator", ""))},
-		"POST " + path + "/aa/retry":                                            {problemJSON(409, "INVALID_TRANSITION")},
-		"POST " + path + "/bb/retry":                                            {"200 " + txIn("processing")},
-		"POST " + path + "/cc/retry":                                            {"200 " + txIn("processing")},
+		"GET " + path + "?limit=200&retryable=true":           {"200 " + first},
+		"GET " + path + "?cursor=c2&limit=200&retryable=true": {"200 " + second},
+		"GET " + path + "?error=Cancelled+by+operator&limit=200&retryable=true": {"200 " + list(failedTx(
+			"bb", "Cancelled by operator", "",
+		))},
+		"POST " + path + "/aa/retry": {problemJSON(409, "INVALID_TRANSITION")},
+		"POST " + path + "/bb/retry": {"200 " + txIn("processing")},
+		"POST " + path + "/cc/retry": {"200 " + txIn("processing")},
 	}
+
 	for name, c := range map[string]struct {
 		args   []string
 		posted string // the hashes
@@ -46,14 +52,17 @@ func TestRetryAll(t *testing.T) {
 			api := newFakeAPI(t, cloneAnswers(answers))
 			code, out, errs := api.starter(t, append([]string{"tx", "retry", "--all"}, c.args...)...)
 			var posted []string
+
 			for _, a := range api.asked {
 				if hash, isRetry := strings.CutPrefix(a.what, "POST "+path+"/"); isRetry {
 					posted = append(posted, strings.TrimSuffix(hash, "/retry"))
 				}
 			}
+
 			if code != 0 || errs != "" || strings.Join(posted, " ") != c.posted {
 				t.Errorf("exit code %d, retried %v, errors %q", code, posted, errs)
 			}
+
 			for _, want := range c.want {
 				if !strings.Contains(out, want) {
 					t.Errorf("no %q in\n%s", want, out)

@@ -40,7 +40,9 @@ type transactionStats struct {
 func newTransactionStats(t *target) *cobra.Command {
 	days := 30
 	cmd := askingAs(t.asAdmin, "transactions", "How purchases of Stars go (for administrators)", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: "/v1/stats/transactions", Query: url.Values{"days": {strconv.Itoa(days)}}}, nil
+		return client.Call{
+			Method: http.MethodGet, Path: "/v1/stats/transactions", Query: url.Values{"days": {strconv.Itoa(days)}},
+		}, nil
 	}, showTransactionStats)
 	cmd.Flags().IntVar(&days, "days", days, "how many days to show, of those on which there were transactions")
 	return cmd
@@ -52,20 +54,29 @@ func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
 	for _, c := range s.Statuses {
 		statuses = append(statuses, []string{c.Status, fmt.Sprint(c.Count), percentText(c.Percent)})
 	}
+
 	messages := [][]string{{"ERROR", "COUNT"}}
 	for _, c := range s.Errors {
 		messages = append(messages, []string{c.Message, fmt.Sprint(c.Count)})
 	}
+
 	categories := [][]string{{"CATEGORY", "COUNT"}}
 	for _, c := range s.Categories {
 		categories = append(categories, []string{c.Category, fmt.Sprint(c.Count)})
 	}
+
 	days := [][]string{{"DAY", "TOTAL", "PROCESSED", "SUCCESS"}}
 	for _, d := range s.Days {
 		days = append(days, []string{d.Day, fmt.Sprint(d.Total), fmt.Sprint(d.Success), percentText(d.SuccessPercent)})
 	}
-	fmt.Fprintf(out, "from seen to processed, in 24 hours: %s\n", secondsText(s.AverageSeconds, "%s on average", "none was"))
-	fmt.Fprintf(out, "from seen to processed, over all time: %s\n", secondsText(s.AverageAllTime, "%s on average", "none was"))
+
+	fmt.Fprintf(
+		out, "from seen to processed, in 24 hours: %s\n", secondsText(s.AverageSeconds, "%s on average", "none was"),
+	)
+	fmt.Fprintf(
+		out, "from seen to processed, over all time: %s\n", secondsText(s.AverageAllTime, "%s on average", "none was"),
+	)
+
 	for _, rows := range [][][]string{statuses, messages, categories, days} {
 		if len(rows) == 1 {
 			continue
@@ -75,6 +86,7 @@ func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -18,20 +18,31 @@ var (
 func txIn(status string) string {
 	text := strings.ReplaceAll(txJSON, "STATUS", status)
 	if status == "failed" {
-		text = strings.Replace(text, `"error_message":null,"error_class":null`, `"error_message":"Failed to fetch: Network error","error_class":"retryable"`, 1)
+		text = strings.Replace(
+			text, `"error_message":null,"error_class":null`,
+			`"error_message":"Failed to fetch: Network error","error_class":"retryable"`, 1,
+		)
 	}
 	return text
 }
 
 // reconciled is a reconciliation with these differences.
 func reconciled(compared, differences string) string {
-	return strings.TrimSuffix(ledgerJSON, "}") + `,"chain_compared":` + compared + `,"purchases_compared":1,"differences":[` + differences + `]}`
+	return strings.TrimSuffix(
+		ledgerJSON, "}",
+	) + `,"chain_compared":` + compared + `,"purchases_compared":1,"differences":[` + differences + `]}`
 }
 
 func TestTransactionCommands(t *testing.T) {
 	t.Parallel()
 	sold := filepath.Join(t.TempDir(), "purchases.json")
-	writeFile(t, sold, []byte(`{"items":[{"username":"durov","stars":50,"paid_nano":460900000,"payment_hash":"cd","at":"2026-03-01T12:00:00Z"}]}`))
+	writeFile(
+		t, sold,
+		[]byte(
+			`{"items":[{"username":"durov","stars":50,"paid_nano":460900000,"payment_hash":"cd","at":"2026-03-01T12:00:00Z"}]}`,
+		),
+	)
+
 	tx := "/v1/transactions/" + txHash
 	answers := map[string][]string{
 		"GET /v1/transactions?limit=50": {"200 " + list(txIn("failed"))},
@@ -49,6 +60,7 @@ func TestTransactionCommands(t *testing.T) {
 		"GET /v1/stats/transactions?days=30":  {"200 " + txStatsJSON},
 		"GET /v1/stats/transactions?days=365": {"200 " + txStatsJSON},
 	}
+
 	runCommands(t, answers, []commandTest{
 		{line: "tx list", want: []string{txHash, "failed", "1.5 GRAM", "durov", "Failed to fetch: Network error (retryable)"}, json: list(txIn("failed"))},
 		{line: "tx list --in-status FAILED --needs-review --stuck --owed --hash 9F2C --limit 1", want: []string{"--cursor c2"}},
@@ -112,7 +124,9 @@ func TestTransactionUsage(t *testing.T) {
 	noList := filepath.Join(t.TempDir(), "no list")
 	writeFile(t, noList, []byte(`{"purchases":[]}`))
 	for _, line := range []string{
-		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up", "tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off", "tx queue a", "tx resume a", "tx ledger a",
+		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up",
+		"tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off",
+		"tx queue a", "tx resume a", "tx ledger a",
 		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
 	} {
 		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)

@@ -35,6 +35,7 @@ func newUser() *cobra.Command {
 			return client.Call{Method: http.MethodPatch, Path: userPath(args[0]), Body: body(args)}
 		})
 	}
+
 	cmd := terminal.Group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
 		newUserAdd(&t),
 		newUserList(&t),
@@ -58,6 +59,7 @@ func newUser() *cobra.Command {
 			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + "/token"}
 		}),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -71,7 +73,10 @@ func newUserAdd(t *target) *cobra.Command {
 		}
 		return client.Call{Method: http.MethodPost, Path: "/v1/users", Body: body}
 	})
-	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; without one nothing can be delivered")
+
+	cmd.Flags().StringVar(
+		&telegramID, "telegram-id", "", "id of the user's Telegram account; without one nothing can be delivered",
+	)
 	cmd.Flags().StringVar(&role, "role", store.RoleUser, "USER or ADMIN")
 	return cmd
 }
@@ -86,6 +91,7 @@ func userCommand(t *target, use, short string, arguments int, make func(args []s
 			if err != nil {
 				return err
 			}
+
 			answer, _, err := c.Send(cmd.Context(), make(args))
 			if err != nil {
 				return err
@@ -93,6 +99,7 @@ func userCommand(t *target, use, short string, arguments int, make func(args []s
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			u, err := client.Decode[User](answer)
 			if err != nil {
 				return err
@@ -100,10 +107,12 @@ func userCommand(t *target, use, short string, arguments int, make func(args []s
 			if err := showUsers(cmd, []User{u}); err != nil || u.Token == "" {
 				return err
 			}
+
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(u.Token))
 			return err
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
@@ -119,6 +128,7 @@ func newUserList(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			setUnlessEmpty(query, map[string]string{"status": strings.ToUpper(status), "cursor": cursor})
 			answer, err := c.Get(cmd.Context(), "/v1/users", query)
@@ -128,6 +138,7 @@ func newUserList(t *target) *cobra.Command {
 			if asJSON {
 				return terminal.Verbatim(cmd.OutOrStdout(), answer)
 			}
+
 			list, err := client.Decode[client.Page[User]](answer)
 			if err != nil {
 				return err
@@ -135,10 +146,12 @@ func newUserList(t *target) *cobra.Command {
 			if err := showUsers(cmd, list.Items); err != nil {
 				return err
 			}
+
 			mentionMore(cmd, list.NextCursor)
 			return nil
 		},
 	}
+
 	cmd.Flags().StringVar(&status, "status", "", "only those who are PENDING, ACTIVE or BLOCKED")
 	addListFlags(cmd, &limit, &cursor, &asJSON)
 	return cmd

@@ -46,10 +46,16 @@ func newWorkspace() *cobra.Command {
 			func([]string) string { return "/v1/workspaces" }, func() map[string]string { return nil }, showWorkspaces),
 		listing(&t, "members WORKSPACE", "List the members of a workspace, by its id", terminal.Between(1, 1),
 			func(args []string) string { return workspacePath(args[0]) + "/members" }, func() map[string]string { return nil }, showMembers),
-		newMembership(&t, "member", "Let a user into a workspace, by their ids", http.MethodPut, "user %s is a member of workspace %s\n"),
-		newMembership(&t, "remove", "Take a user out of a workspace, by their ids; who has a task goes on with it", http.MethodDelete, "user %s is not in workspace %s\n"),
+		newMembership(
+			&t, "member", "Let a user into a workspace, by their ids", http.MethodPut, "user %s is a member of workspace %s\n",
+		),
+		newMembership(
+			&t, "remove", "Take a user out of a workspace, by their ids; who has a task goes on with it", http.MethodDelete,
+			"user %s is not in workspace %s\n",
+		),
 		newAgreement(&t),
 	)
+
 	t.addFlags(cmd)
 	return cmd
 }
@@ -65,6 +71,7 @@ func newWorkspaceCreate(t *target) *cobra.Command {
 		body["name"] = args[0]
 		return client.Call{Method: http.MethodPost, Path: "/v1/workspaces", Body: body, IdempotencyKey: key}, nil
 	}, showWorkspace)
+
 	settings.addFlags(cmd)
 	addKeyFlag(cmd, &key)
 	return cmd
@@ -78,14 +85,17 @@ func newWorkspaceChange(t *target) *cobra.Command {
 		if err != nil {
 			return client.Call{}, err
 		}
+
 		if name != "" {
 			body["name"] = name
 		}
+
 		if len(body) == 0 {
 			return client.Call{}, terminal.UsageError("say what to change")
 		}
 		return client.Call{Method: http.MethodPatch, Path: workspacePath(args[0]), Body: body, IdempotencyKey: key}, nil
 	}, showWorkspace)
+
 	cmd.Flags().StringVar(&name, "name", "", "another name")
 	settings.addFlags(cmd)
 	addKeyFlag(cmd, &key)
@@ -103,9 +113,14 @@ type workspaceSettings struct {
 func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	s.given = flags.Changed
-	flags.StringSliceVar(&s.deadlines, "deadline", nil, "STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times, 0 is none")
+	flags.StringSliceVar(
+		&s.deadlines, "deadline", nil,
+		"STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times, 0 is none",
+	)
 	flags.Float64Var(&s.release, "release-stuck-after", 0, "minutes after which a STUCK task is NEW again; 0 is never")
-	flags.BoolVar(&s.waits, "new-waits-for-blockers", false, "let the deadline of a NEW task begin when its last blocker is DONE")
+	flags.BoolVar(
+		&s.waits, "new-waits-for-blockers", false, "let the deadline of a NEW task begin when its last blocker is DONE",
+	)
 }
 
 func (s *workspaceSettings) body() (map[string]any, error) {
@@ -117,12 +132,14 @@ func (s *workspaceSettings) body() (map[string]any, error) {
 		}
 		body["status_deadlines"] = minutes
 	}
+
 	if s.given("release-stuck-after") {
 		if !isNumber(s.release) {
 			return nil, terminal.UsageError("--release-stuck-after takes a number of minutes")
 		}
 		body["stuck_release_after"] = s.release
 	}
+
 	if s.given("new-waits-for-blockers") {
 		body["new_deadline_waits_for_blockers"] = s.waits
 	}
@@ -168,7 +185,9 @@ func newMembership(t *target, name, short, method, done string) *cobra.Command {
 // newAgreement is the command by which a user agrees to be named in a workspace.
 func newAgreement(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "agree WORKSPACE", Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks", Args: terminal.Between(1, 1),
+		Use:   "agree WORKSPACE",
+		Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks",
+		Args:  terminal.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.asUser()
 			if err != nil {
@@ -204,8 +223,10 @@ func showWorkspaces(cmd *cobra.Command, workspaces []Workspace) error {
 	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
 	for _, w := range workspaces {
 		rows = append(rows, []string{
-			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[lifecycle.TaskNew]), minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
-			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits), terminal.When(w.CreatedAt),
+			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
+			minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
+			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits),
+			terminal.When(w.CreatedAt),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)

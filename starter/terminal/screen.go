@@ -1,4 +1,5 @@
-// Package terminal is what a command line of ours shares with another: how it reads arguments, is stopped, and writes for people.
+// Package terminal is what a command line of ours shares with another: how it reads arguments, is stopped, and writes
+// for people.
 package terminal
 
 import (
@@ -12,8 +13,8 @@ import (
 // screenWidth is what any terminal shows in one line: a longer one would wrap and spoil the redrawing.
 const screenWidth = 79
 
-// Screen shows what happens. On a terminal it keeps a few lines at the bottom that are redrawn in place; elsewhere these
-// lines are left out, so that a log holds one line per change and no more.
+// Screen shows what happens. On a terminal it keeps a few lines at the bottom that are redrawn in place; elsewhere
+// these lines are left out, so that a log holds one line per change and no more.
 type Screen struct {
 	Out  io.Writer
 	Live bool

@@ -19,6 +19,7 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
+
 	orphaned := goRunEnds(ctx)
 	go func() {
 		select {
@@ -32,6 +33,7 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 		// What dev has started ends with us: the kernel sees to that where it can, else the next start does.
 		os.Exit(1)
 	}()
+
 	return ctx, func() {
 		cancel()
 		signal.Stop(signals)
@@ -45,6 +47,7 @@ func goRunEnds(ctx context.Context) <-chan struct{} {
 	if err != nil || strings.TrimSpace(string(name)) != "go" {
 		return nil
 	}
+
 	gone := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(time.Second)
@@ -58,5 +61,6 @@ func goRunEnds(ctx context.Context) <-chan struct{} {
 		}
 		close(gone)
 	}()
+
 	return gone
 }

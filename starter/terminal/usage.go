@@ -26,6 +26,7 @@ func Group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 		}
 		return UsageError(text)
 	}
+
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.DisableFlagsInUseLine = true
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

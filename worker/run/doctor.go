@@ -14,9 +14,11 @@ func (a process) workerChecks(shop activities.Main) []doctor.Check {
 	if serves(c, lifecycle.DeliveryQueue) {
 		checks = append(checks, doctor.OfTelegram(a.Telegram, c.Telegram.APIURL, false), a.StorageCheck())
 	}
+
 	if serves(c, lifecycle.MainQueue) {
 		checks = append(checks, torrentsCheck(c.QBittorrent, shop.Downloads))
 	}
+
 	if serves(c, lifecycle.PaymentQueue) {
 		checks = append(checks, paymentChecks(c, shop.Payments)...)
 	}
@@ -51,6 +53,7 @@ func paymentChecks(c config.Config, cashier *activities.PaymentActivities) []doc
 	if cashier.Second != nil {
 		second = doctor.OfToncenter(doctor.Toncenter2, cashier.Second.Chain, c.TON.SecondKey != "")
 	}
+
 	own := cashier.Wallet.Address()
 	return []doctor.Check{
 		doctor.OfToncenter(doctor.Toncenter, cashier.Chain, c.TON.ToncenterKey != ""), second,

@@ -10,27 +10,33 @@ import (
 	"stagecoach/internal/qbittorrent"
 )
 
-// downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and its
-// restart take less.
+// downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and
+// its restart take less.
 const downloadAlertAfter = 5 * time.Minute
 
-// downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its one
-// login too.
+// downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its
+// one login too.
 func (a process) downloadActivities() (*activities.Downloads, *activities.DownloadSync) {
 	c := a.Config
 	torrents := qbittorrent.New(qbittorrent.Options{
-		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password, Timeout: c.QBittorrent.Timeout,
+		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password,
+		Timeout:        c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency), OnResult: a.Liveness.Noting(liveness.QBittorrent),
+		OnLatency: app.TraceCall("qbittorrent", a.Metrics.QBittorrentLatency),
+		OnResult:  a.Liveness.Noting(liveness.QBittorrent),
 	})
+
 	downloads := &activities.Downloads{
 		Store: a.Store, Jobs: a.Downloads(), Torrents: torrents, Log: a.Log,
-		Fetcher: fetch.New(fetch.Options{MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources}),
+		Fetcher: fetch.New(fetch.Options{
+			MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources,
+		}),
 		Settings: activities.DownloadSettings{
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
 			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
 		},
 	}
+
 	watcher := &activities.DownloadSync{
 		Store: a.Store, Torrents: torrents, Temporal: a.Temporal, Metrics: a.Metrics, Log: a.Log,
 		Settings: activities.DownloadSyncSettings{
@@ -38,5 +44,6 @@ func (a process) downloadActivities() (*activities.Downloads, *activities.Downlo
 			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter,
 		},
 	}
+
 	return downloads, watcher
 }

@@ -27,7 +27,10 @@ func mainOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.O
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
 	o.MaxConcurrentLocalActivityExecutionSize = c.Worker.ActivitySlots
 	// The default two pollers may both wait at the worker's own sticky queue while new workflows lie in the common one.
-	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: c.Worker.MaxPollers})
+	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(
+		worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: c.Worker.MaxPollers},
+	)
+
 	// Many timers at once: a task that waited long is not thrown back and replayed from its start. A worker that died
 	// holds its workflows up for as long.
 	o.StickyScheduleToStartTimeout = stickyPatience
@@ -38,11 +41,12 @@ func mainOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.O
 func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = c.Delivery.Parallel
-	// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a worker
-	// that freezes swallows a try.
+	// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a
+	// worker that freezes swallows a try.
 	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: min(2, c.Worker.MaxPollers), MaximumNumberOfPollers: c.Worker.MaxPollers,
 	})
+
 	o.TaskQueueActivitiesPerSecond = c.Delivery.RatePerSecond
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	o.DisableWorkflowWorker = true
@@ -58,7 +62,8 @@ func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 	return o
 }
 
-// filesAtOnce is how many .torrent files a worker has in memory at once. One of the largest costs some 32 MiB while it is fetched.
+// filesAtOnce is how many .torrent files a worker has in memory at once. One of the largest costs some 32 MiB while it
+// is fetched.
 const filesAtOnce = 2
 
 // filesOptions are for the queue of .torrent files.
@@ -70,8 +75,8 @@ func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.
 	return o
 }
 
-// paymentsOptions are for the queue of what needs the wallet's key or the shop's session. Its activities use reserved connections to
-// PostgreSQL, as do those that price orders: users' load never delays a payment.
+// paymentsOptions are for the queue of what needs the wallet's key or the shop's session. Its activities use reserved
+// connections to PostgreSQL, as do those that price orders: users' load never delays a payment.
 func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
@@ -80,7 +85,8 @@ func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) work
 	return o
 }
 
-// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, for most of what lies there is for others.
+// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, for most of what
+// lies there is for others.
 func leftPaymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := paymentsOptions(c, each)
 	o.MaxConcurrentActivityTaskPollers = 1
@@ -97,7 +103,8 @@ func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout, Interceptors: each}
 	if version := c.Worker.Version; version.Deployment != "" {
 		o.DeploymentOptions = worker.DeploymentOptions{
-			UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: version.Deployment, BuildID: version.Build},
+			UseVersioning: true,
+			Version:       worker.WorkerDeploymentVersion{DeploymentName: version.Deployment, BuildID: version.Build},
 		}
 	}
 	return o
@@ -108,7 +115,8 @@ func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }
 
-// startAll starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop timeout.
+// startAll starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop
+// timeout.
 func startAll(workers ...worker.Worker) (stop func(), err error) {
 	var started []worker.Worker
 	stop = func() {
@@ -118,6 +126,7 @@ func startAll(workers ...worker.Worker) (stop func(), err error) {
 		}
 		stopping.Wait()
 	}
+
 	for _, w := range workers {
 		if err := w.Start(); err != nil {
 			stop()
@@ -125,5 +134,6 @@ func startAll(workers ...worker.Worker) (stop func(), err error) {
 		}
 		started = append(started, w)
 	}
+
 	return stop, nil
 }

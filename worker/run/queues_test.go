@@ -15,8 +15,9 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs an activity that
-// asks the record with the options of each queue: those of payments and of orders' prices get an answer.
+// TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs
+// an activity that asks the record with the options of each queue: those of payments and of orders' prices get an
+// answer.
 func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 	t.Parallel()
 	s := withoutConnections(t)
@@ -42,6 +43,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 			_, err := s.Users(ctx, "", 0, 1)
 			return err
 		}, activity.RegisterOptions{Name: "ask"})
+
 		if _, err := env.ExecuteActivity("ask"); (err == nil) != queue.answers {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -56,6 +58,7 @@ func withoutConnections(t *testing.T) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	lock := testdb.Connect(t, url)
 	if _, err := lock.Exec(t.Context(), `BEGIN; LOCK TABLE books`); err != nil {
@@ -69,6 +72,7 @@ func withoutConnections(t *testing.T) *store.Store {
 	for range 20 {
 		users.Go(func() { _, _ = s.BookByID(ctx, 1) })
 	}
+
 	for waiting := 0; waiting < 4; time.Sleep(10 * time.Millisecond) {
 		if err := lock.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'books'::regclass`).Scan(&waiting); err != nil {
 			t.Fatal(err)

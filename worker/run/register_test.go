@@ -24,13 +24,16 @@ func TestNamesAreUnique(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer temporal.Close()
+
 	w := worker.New(temporal, "any", worker.Options{})
 	workflows.Register(w, workflows.Settings{})
 	activities.RegisterMain(w, activities.Main{
-		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{}, DownloadSync: &activities.DownloadSync{},
+		Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{},
+		DownloadSync: &activities.DownloadSync{},
 		Transactions: &activities.Transactions{}, Payments: &activities.PaymentActivities{},
 		Monitor: &activities.TonMonitor{},
 	})
+
 	w.RegisterActivity(&reconcile.Reconciler{})
 	w.RegisterActivity(&cleanup.OldRows{})
 	activities.RegisterDelivery(w, &activities.DeliveryActivities{})
@@ -45,7 +48,9 @@ func TestNamesAreUnique(t *testing.T) {
 // TestQueuesAreKnown compares the queues that settings may name with those that there are.
 func TestQueuesAreKnown(t *testing.T) {
 	t.Parallel()
-	queues := []string{lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue}
+	queues := []string{
+		lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue,
+	}
 	if !slices.Equal(config.TaskQueues, queues) {
 		t.Errorf("settings name %v, there are %v", config.TaskQueues, queues)
 	}

@@ -43,6 +43,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	p := process{connections}
 	defer p.Close()
 	defer p.KeepAlive(ctx)()
@@ -51,11 +52,13 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	if parts.Monitor != nil { // the limits may be others than before
 		if err := p.Store.RetryDeferred(ctx); err != nil {
 			return err
 		}
 	}
+
 	stop, err := startAll(p.workers(parts)...)
 	if err != nil {
 		return err
@@ -67,6 +70,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 			return err
 		}
 	}
+
 	if parts.Monitor != nil && serves(c, lifecycle.PaymentQueue) {
 		if err := p.keepMonitor(ctx, parts); err != nil {
 			return err
@@ -78,6 +82,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		stop := app.ServeMetrics(c.Worker.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
 	}
+
 	log.Info("worker runs", "queues", c.Worker.Queues, "key", parts.Monitor != nil, "parallel", c.Delivery.Parallel)
 	<-ctx.Done()
 	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
@@ -105,6 +110,7 @@ func (a process) parts() (p parts, err error) {
 	if p.Main, err = a.shop(p.transactions); err != nil {
 		return p, err
 	}
+
 	if p.Monitor != nil {
 		p.transactions.Monitored = p.Monitor.Wallet.Raw()
 	}
@@ -129,7 +135,8 @@ func (a process) keepMonitor(ctx context.Context, p parts) error {
 	return nil
 }
 
-// workers makes a worker for each queue that this process serves. Without the wallet's key it serves none where payments wait.
+// workers makes a worker for each queue that this process serves. Without the wallet's key it serves none where
+// payments wait.
 func (a process) workers(p parts) (all []worker.Worker) {
 	each := []interceptor.WorkerInterceptor{a.Liveness.Worker()}
 	add := func(queue string, o worker.Options) worker.Worker {
@@ -149,15 +156,19 @@ func (a process) workers(p parts) (all []worker.Worker) {
 	case pays: // for this release: payments that 0.1.0 has left on the main queue
 		activities.RegisterLeftPayments(add(lifecycle.MainQueue, leftPaymentsOptions(a.Config, each)), p.Payments, p.Monitor)
 	}
+
 	if serves(a.Config, lifecycle.DeliveryQueue) {
 		activities.RegisterDelivery(add(lifecycle.DeliveryQueue, streamingOptions(a.Config, each)), p.delivery)
 	}
+
 	if serves(a.Config, lifecycle.TorrentQueue) {
 		activities.RegisterFiles(add(lifecycle.TorrentQueue, filesOptions(a.Config, each)), p.Downloads)
 	}
+
 	if p.Monitor != nil && serves(a.Config, lifecycle.QuoteQueue) {
 		activities.RegisterQuotes(add(lifecycle.QuoteQueue, quotesOptions(a.Config, each)), p.Payments)
 	}
+
 	if pays {
 		activities.RegisterPayments(add(lifecycle.PaymentQueue, paymentsOptions(a.Config, each)), p.Payments, p.Monitor)
 	}
@@ -172,6 +183,7 @@ func (a process) startSingletons(ctx context.Context) error {
 	if err := reconcile(); err != nil {
 		return err
 	}
+
 	go keep(ctx, "the reconciler", reconcile, a.Log)
 
 	if err := retention.EnsureSchedule(ctx, a.Temporal, store.Retention(a.Config.Retention)); err != nil {
@@ -188,8 +200,9 @@ func workflowSettings(c config.Config) workflows.Settings {
 		},
 		Download: download.Settings{Grace: c.Download.Grace},
 		Transaction: transaction.Settings{
-			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval, RebroadcastEvery: c.Transactions.RebroadcastEvery,
-			ConfirmPatience: c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+			Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval,
+			RebroadcastEvery: c.Transactions.RebroadcastEvery,
+			ConfirmPatience:  c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
 		},
 	}
 }
@@ -207,13 +220,17 @@ func (a process) deliveryActivities() (*activities.DeliveryActivities, error) {
 			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 	}
+
 	if c.Delivery.Mode == "spool" {
-		spool, err := activities.NewSpool(c.Delivery.SpoolDir, c.Telegram.SharedDir, c.Delivery.SpoolMaxBytes, c.Delivery.JobTimeout, a.Metrics.SpoolUsage)
+		spool, err := activities.NewSpool(
+			c.Delivery.SpoolDir, c.Telegram.SharedDir, c.Delivery.SpoolMaxBytes, c.Delivery.JobTimeout, a.Metrics.SpoolUsage,
+		)
 		if err != nil {
 			return nil, err
 		}
 		courier.Spool = spool
 	}
+
 	return courier, nil
 }
 
@@ -221,6 +238,7 @@ func (a process) deliveryActivities() (*activities.DeliveryActivities, error) {
 func keep(ctx context.Context, what string, start func() error, log *slog.Logger) {
 	ticker := time.NewTicker(reconcilerGap)
 	defer ticker.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():

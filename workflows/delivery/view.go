@@ -21,23 +21,26 @@ func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 		},
 		Attempt: r.attempt.Failed, LastError: r.attempt.Reason,
 	}
+
 	if state == lifecycle.DeliveryQueued {
 		r.view.NextAttemptAt = r.attempt.NextAt
 		if r.attempt.Reason == fault.PausedByOperator {
 			r.view.WaitsFor = "an operator, who has paused it"
 		}
 	}
+
 	record.ShowDetails(ctx, lifecycle.DeliveryTitle(r.id), details(r.view)...)
 }
 
-// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has it exactly: a stage that lasts
-// is told a moment after the claim.
+// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has it exactly: a
+// stage that lasts is told a moment after the claim.
 func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
 	since := workflow.Now(ctx)
 	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
 	return limits.Deadline(store.Job{
-		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(), LastError: string(r.attempt.Reason),
-		Busy: r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,
+		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(),
+		LastError: string(r.attempt.Reason),
+		Busy:      r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,
 	})
 }
 
@@ -57,11 +60,14 @@ func details(v lifecycle.DeliveryView) []string {
 	}
 
 	paragraphs := []string{
-		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, lifecycle.DeliveryTries), "", "", record.WaitsFor(v.WaitsFor), record.EndsAt(v.DeadlineAt),
+		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, lifecycle.DeliveryTries), "", "", record.WaitsFor(v.WaitsFor),
+		record.EndsAt(v.DeadlineAt),
 	}
+
 	if v.LastError != "" {
 		paragraphs[1] = fmt.Sprintf("The attempt before ended with `%s`.", v.LastError)
 	}
+
 	if v.NextAttemptAt != nil {
 		paragraphs[2] = fmt.Sprintf("The next attempt begins at %s.", v.NextAttemptAt.Format(time.RFC3339))
 	}

@@ -1,11 +1,11 @@
 // Package delivery is the first workload: a file goes from the storage to a Telegram chat.
 //
-// A job is one workflow. The Deliver activity waits in its task queue (QUEUED), is taken by one worker (CLAIMED),
-// opens the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED).
-// A try that fails and may be repeated goes back to the queue by the activity's retry policy; a worker that dies is
+// A job is one workflow. The Deliver activity waits in its task queue (QUEUED), is taken by one worker (CLAIMED), opens
+// the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED). A
+// try that fails and may be repeated goes back to the queue by the activity's retry policy; a worker that dies is
 // noticed by its heartbeat; a job nobody takes ends by the schedule-to-start time-out; a cancel reaches the stream
-// through the heartbeat. The activity writes the stages that it passes, fenced by the number of its claim; the
-// workflow writes the end.
+// through the heartbeat. The activity writes the stages that it passes, fenced by the number of its claim; the workflow
+// writes the end.
 package delivery
 
 import (
@@ -32,8 +32,8 @@ type Settings struct {
 	RetryInterval    time.Duration // before the second try; doubled for the third
 }
 
-// maximumAttempts is more than a job's tries, which the activity counts in the record: a frozen or cut-off worker's polls
-// can swallow attempts that never became a try, and those must not cost the job its life.
+// maximumAttempts is more than a job's tries, which the activity counts in the record: a frozen or cut-off worker's
+// polls can swallow attempts that never became a try, and those must not cost the job its life.
 const maximumAttempts = 4 * lifecycle.DeliveryTries
 
 // Workflow drives delivery jobs.
@@ -52,6 +52,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil }); err != nil {
 		return lifecycle.DeliveryOutcome{}, err
 	}
+
 	job.enter(ctx, lifecycle.DeliveryQueued)
 
 	riding, cancel := workflow.WithCancel(ctx)
@@ -60,13 +61,14 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	if err != nil {
 		return outcome, err
 	}
+
 	job.close(ctx, outcome)
 	return outcome, ending(outcome)
 }
 
-// deliver puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting must
-// never decide between commands, or a change of it would break running workflows: a job whose time is up goes in line
-// all the same, and the activity refuses it.
+// deliver puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting
+// must never decide between commands, or a change of it would break running workflows: a job whose time is up goes in
+// line all the same, and the activity refuses it.
 func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
 	options := w.deliverOptions()
 	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
@@ -74,8 +76,9 @@ func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), deliveries.Deliver, jobID)
 }
 
-// deliverOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the TTL,
-// users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its heartbeat, tries are counted.
+// deliverOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the
+// TTL, users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its
+// heartbeat, tries are counted.
 func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:              lifecycle.DeliveryQueue,
@@ -100,8 +103,8 @@ type run struct {
 	cancelled bool
 }
 
-// attemptVersion names the change that made workflows show what AttemptSignal tells. One that a worker of 0.1.0 runs gets the
-// signal, too, and does nothing.
+// attemptVersion names the change that made workflows show what AttemptSignal tells. One that a worker of 0.1.0 runs
+// gets the signal, too, and does nothing.
 const attemptVersion = "attempt-signal"
 
 // listen takes a cancel from a person, and from the activity stages that last and attempts that have not ended the job.
@@ -111,6 +114,7 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 		r.cancelled = true
 		cancel()
 	})
+
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var stage lifecycle.DeliveryState
@@ -121,6 +125,7 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 			}
 		}
 	})
+
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var attempt lifecycle.Attempt
@@ -154,6 +159,7 @@ func (r *run) finish(ctx workflow.Context, ride workflow.Future) (lifecycle.Deli
 	if err == nil && receipt.State == lifecycle.DeliveryDelivered {
 		return lifecycle.DeliveryOutcome{State: receipt.State}, nil
 	}
+
 	end := lifecycle.DeliveryEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
 	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
@@ -168,6 +174,7 @@ func (r *run) finish(ctx workflow.Context, ride workflow.Future) (lifecycle.Deli
 	case failed:
 		end.Reason = fault.Code(failure.Type())
 	}
+
 	return record.Do(ctx, records.FinishJob, end)
 }
 

@@ -17,7 +17,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-var settings = Settings{TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second}
+var settings = Settings{
+	TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second,
+}
 
 const jobID = int64(42)
 
@@ -27,7 +29,9 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType})
+	env.RegisterWorkflowWithOptions(
+		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType},
+	)
 	env.RegisterActivity(&activities.DeliveryActivities{})
 	env.RegisterActivity(&activities.Records{})
 	env.OnActivity(deliveries.Deliver, mock.Anything, jobID).Return(deliver)
@@ -36,7 +40,10 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 }
 
 // wantEnd lets the workflow write exactly this end, which the record accepts.
-func wantEnd(env *testsuite.TestWorkflowEnvironment, action lifecycle.DeliveryAction, reason fault.Code, state lifecycle.DeliveryState) {
+func wantEnd(
+	env *testsuite.TestWorkflowEnvironment, action lifecycle.DeliveryAction, reason fault.Code,
+	state lifecycle.DeliveryState,
+) {
 	env.OnActivity(records.FinishJob, mock.Anything, lifecycle.DeliveryEnd{JobID: jobID, Action: action, Reason: reason}).
 		Return(lifecycle.DeliveryOutcome{State: state, Reason: reason}, nil).Once()
 }
@@ -105,12 +112,14 @@ func TestPauses(t *testing.T) {
 				return activities.Receipt{}, temporal.NewApplicationErrorWithOptions("x", string(fault.TelegramRateLimited),
 					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked, NonRetryable: tries == lifecycle.DeliveryTries})
 			})
+
 			wantEnd(env, lifecycle.DeliveryActionFail, fault.TelegramRateLimited, lifecycle.DeliveryFailed)
 			start := env.Now()
 			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			if took := env.Now().Sub(start); took < c.want || took > c.want+time.Minute {
 				t.Errorf("%d tries in %s, want 3 in %s", tries, took, c.want)
 			}
+
 			env.AssertExpectations(t)
 		})
 	}
@@ -129,12 +138,14 @@ func TestCancels(t *testing.T) {
 				<-ctx.Done()
 				return activities.Receipt{}, temporal.NewCanceledError()
 			})
+
 			wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
 			env.RegisterDelayedCallback(func() { cancel(env) }, time.Second)
 			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
 				t.Errorf("the workflow ended with %v", err)
 			}
+
 			env.AssertExpectations(t)
 		})
 	}
@@ -146,6 +157,7 @@ func TestRecordAway(t *testing.T) {
 	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
 		return activities.Receipt{}, temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil)
 	})
+
 	calls := 0
 	env.OnActivity(records.FinishJob, mock.Anything, mock.Anything).Return(
 		func(_ context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
@@ -154,6 +166,7 @@ func TestRecordAway(t *testing.T) {
 			}
 			return lifecycle.DeliveryOutcome{State: lifecycle.DeliveryFailed, Reason: end.Reason}, nil
 		})
+
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	if failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError()); !ok || failure.Type() != string(fault.FileNotFound) {
 		t.Errorf("the workflow ended with %v after %d calls", env.GetWorkflowError(), calls)
@@ -167,6 +180,7 @@ func TestStateQuery(t *testing.T) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
+
 	wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
 	state := func() (view lifecycle.StateView) {
 		value, err := env.QueryWorkflow(lifecycle.StateQuery)
@@ -178,18 +192,21 @@ func TestStateQuery(t *testing.T) {
 		}
 		return view
 	}
+
 	env.RegisterDelayedCallback(func() {
 		if got := state(); got.State != "QUEUED" || got.WaitsFor == "" {
 			t.Errorf("at first: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)
 	}, time.Second)
+
 	env.RegisterDelayedCallback(func() {
 		if got := state(); got.State != "STREAMING" {
 			t.Errorf("then: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.CancelSignal, nil)
 	}, 2*time.Second)
+
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 	if got := state(); got.State != "CANCELLED" {
 		t.Errorf("in the end: %+v", got)
@@ -211,6 +228,7 @@ func TestAttemptsAreShown(t *testing.T) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
+
 	wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
 	state := func() (view lifecycle.DeliveryView) {
 		value, err := env.QueryWorkflow(lifecycle.StateQuery)
@@ -222,6 +240,7 @@ func TestAttemptsAreShown(t *testing.T) {
 		}
 		return view
 	}
+
 	next := env.Now().Add(time.Minute).UTC().Truncate(time.Second)
 
 	env.RegisterDelayedCallback(func() {
@@ -232,6 +251,7 @@ func TestAttemptsAreShown(t *testing.T) {
 			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramTimeout, NextAt: &next, Busy: 5 * time.Minute,
 		})
 	}, time.Second)
+
 	env.RegisterDelayedCallback(func() {
 		got := state()
 		if got.State != "QUEUED" || got.Attempt != 1 || got.LastError != fault.TelegramTimeout || !got.NextAttemptAt.Equal(next) || !got.DeadlineAt.Equal(next.Add(settings.TTL)) {
@@ -239,18 +259,24 @@ func TestAttemptsAreShown(t *testing.T) {
 		}
 		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)
 	}, 2*time.Second)
+
 	env.RegisterDelayedCallback(func() {
 		got := state()
 		if left := got.DeadlineAt.Sub(got.Since); got.State != "STREAMING" || got.Attempt != 1 || got.NextAttemptAt != nil || left != settings.JobTimeout-5*time.Minute {
 			t.Errorf("in the second attempt: %+v", got)
 		}
-		env.SignalWorkflow(lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.PausedByOperator})
+		env.SignalWorkflow(
+			lifecycle.DeliveryAttemptSignal,
+			lifecycle.Attempt{State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.PausedByOperator},
+		)
 	}, 3*time.Second)
+
 	env.RegisterDelayedCallback(func() {
 		if got := state(); got.State != "QUEUED" || got.DeadlineAt != nil || got.WaitsFor != "an operator, who has paused it" {
 			t.Errorf("paused: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.CancelSignal, nil)
 	}, 4*time.Second)
+
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 }

@@ -18,6 +18,7 @@ func TestAsks(t *testing.T) {
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
 	good := service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaAudio, SourceURL: magnet(1)}
+
 	for name, c := range map[string]struct {
 		change func(*service.DownloadAsk)
 		code   fault.Code
@@ -39,6 +40,7 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	pending := w.reader
 	pending.Status = store.UserPending
 	_, _, err := w.jobs.Start(ctx, pending, good)
@@ -54,10 +56,12 @@ func TestAsks(t *testing.T) {
 	if err != nil || !created || first.Source != "my indexer" || first.InfohashV1 != magnet(1)[20:] || first.WorkflowStartedAt != nil && first.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v, %v", first, err)
 	}
+
 	other, _, err := w.jobs.Start(ctx, w.user(store.RoleUser), good)
 	if err != nil || other.Source != "magnet" || other.ID == first.ID {
 		t.Errorf("%+v, %v", other, err)
 	}
+
 	mine, err := w.jobs.List(ctx, w.reader, store.DownloadFilter{Limit: 10})
 	if err != nil || len(mine) != 1 || mine[0].ID != first.ID {
 		t.Errorf("%+v, %v", mine, err)
@@ -65,6 +69,7 @@ func TestAsks(t *testing.T) {
 	if all, err := w.jobs.List(ctx, w.user(store.RoleAdmin), store.DownloadFilter{Limit: 10}); err != nil || len(all) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}
+
 	_, err = w.jobs.Get(ctx, w.reader, other.ID)
 	w.wantCode(err, fault.DownloadNotFound)
 

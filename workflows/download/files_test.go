@@ -17,7 +17,9 @@ import (
 
 // bomb is a .torrent file of 10 MB that describes 5.2 million empty files.
 func bomb() []byte {
-	return []byte("d4:infod5:filesl" + strings.Repeat("de", 5_200_000) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
+	return []byte("d4:infod5:filesl" + strings.Repeat(
+		"de", 5_200_000,
+	) + "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp" + "ee")
 }
 
 // TestBomb asks for a file of 10 MB that describes 5.2 million empty files: it is refused at once, before
@@ -28,6 +30,7 @@ func TestBomb(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		_, _ = rw.Write(bomb())
 	}))
+
 	t.Cleanup(site.Close)
 	got := w.becomes(w.start(site.URL+"/bomb.torrent"), lifecycle.DownloadFailed)
 	if *got.FailureReason != string(fault.EnqueueFailed) || got.LastError != string(fault.SourceNotTorrent) {
@@ -38,8 +41,8 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// TestHundredFetches lets a hundred files be fetched from a site that never answers. Two are asked for at a time, and whatever lies on
-// the main queue, as payments do, goes on: here another's download, from its start to its end.
+// TestHundredFetches lets a hundred files be fetched from a site that never answers. Two are asked for at a time, and
+// whatever lies on the main queue, as payments do, goes on: here another's download, from its start to its end.
 func TestHundredFetches(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, torrentsim.QBittorrentOptions{}, time.Minute)
@@ -55,17 +58,20 @@ func TestHundredFetches(t *testing.T) {
 		now--
 		mu.Unlock()
 	}))
+
 	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
 	var jobs []store.Download
 	for range 100 {
 		w.book = w.newBook()
 		jobs = append(jobs, w.start(silent.URL))
 	}
+
 	t.Cleanup(func() { // before the world is taken down
 		for _, job := range jobs {
 			_ = w.client.TerminateWorkflow(context.WithoutCancel(t.Context()), job.WorkflowID(), "", "the test is over")
 		}
 	})
+
 	w.eventually("two are being fetched", func() bool { mu.Lock(); defer mu.Unlock(); return now == 2 })
 
 	w.book, w.reader = w.newBook(), w.user(store.RoleUser)
@@ -74,6 +80,7 @@ func TestHundredFetches(t *testing.T) {
 	w.must(err)
 	mu.Lock()
 	defer mu.Unlock()
+
 	if len(live) != 100 || most != 2 {
 		t.Errorf("%d are queued still, %d were fetched at once", len(live), most)
 	}

@@ -14,12 +14,15 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestRecordHistoriesOfFiles saves histories of jobs whose .torrent file is fetched: one that completes, one whose file is refused, and
-// one that goes on in another run.
+// TestRecordHistoriesOfFiles saves histories of jobs whose .torrent file is fetched: one that completes, one whose file
+// is refused, and one that goes on in another run.
 func TestRecordHistoriesOfFiles(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(
+		t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second,
+	)
+
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(bomb()) }))
 	t.Cleanup(site.Close)
 	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
@@ -31,11 +34,13 @@ func TestRecordHistoriesOfFiles(t *testing.T) {
 		w.book = w.newBook()
 		return w.becomes(w.start(made.URL), lifecycle.DownloadDownloading)
 	}
+
 	completes := func(job store.Download) {
 		state := "stalledUP"
 		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 		w.closed(job)
 	}
+
 	had := func(job store.Download, event string) {
 		w.eventually(event, func() bool { types := w.events(job); return types[len(types)-1] == event })
 	}
@@ -57,11 +62,13 @@ func TestRecordHistoriesOfFiles(t *testing.T) {
 		w.exec(`UPDATE download_jobs SET progress_at = now() WHERE id = $1`, job.ID)
 		had(job, "recovered")
 	}
+
 	completes(job)
 	before := w.history(job.WorkflowID(), first)
 	if last := before[len(before)-1].EventType; last != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 		t.Errorf("the first run ended with %s", last)
 	}
+
 	version.Save(t, "", "file-before-continue-as-new", before)
 	version.Save(t, "", "file-after-continue-as-new", w.history(job.WorkflowID(), ""))
 }

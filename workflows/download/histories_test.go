@@ -23,7 +23,10 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(
+		t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second,
+	)
+
 	ctx := t.Context()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(job store.Download) []*historypb.HistoryEvent {
@@ -31,6 +34,7 @@ func TestRecordHistories(t *testing.T) {
 		w.closed(job)
 		return w.history(job.WorkflowID(), "")
 	}
+
 	n := int64(0)
 	begin := func() store.Download {
 		t.Helper()
@@ -38,10 +42,12 @@ func TestRecordHistories(t *testing.T) {
 		w.book = w.newBook()
 		return w.becomes(w.start(magnet(n)), lifecycle.DownloadDownloading)
 	}
+
 	shows := func(job store.Download, state string) {
 		t.Helper()
 		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 	}
+
 	had := func(job store.Download, event string) {
 		t.Helper()
 		w.eventually(event, func() bool { types := w.events(job); return types[len(types)-1] == event })
@@ -91,12 +97,14 @@ func TestRecordHistories(t *testing.T) {
 		w.exec(`UPDATE download_jobs SET progress_at = now() WHERE id = $1`, job.ID)
 		had(job, "recovered")
 	}
+
 	shows(job, "stalledUP")
 	save("after-continue-as-new", over(job))
 	before := w.history(job.WorkflowID(), first)
 	if last := before[len(before)-1].EventType; last != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 		t.Errorf("the first run ended with %s", last)
 	}
+
 	save("before-continue-as-new", before)
 
 	// The watcher's hour is over at once.
@@ -104,10 +112,16 @@ func TestRecordHistories(t *testing.T) {
 	w.stopWorker()
 	hasty := worker.New(w.client, lifecycle.MainQueue, worker.Options{})
 	hasty.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
-	hasty.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "SyncDownloads"})
+	hasty.RegisterActivityWithOptions(
+		func(context.Context) error { return nil }, activity.RegisterOptions{Name: "SyncDownloads"},
+	)
 	w.must(hasty.Start())
 	defer hasty.Stop()
-	sync, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, lifecycle.DownloadSyncType)
+
+	sync, err := w.client.ExecuteWorkflow(
+		ctx, client.StartWorkflowOptions{ID: w.syncID(), TaskQueue: lifecycle.MainQueue}, lifecycle.DownloadSyncType,
+	)
+
 	w.must(err)
 	w.eventually("the watcher has begun anew", func() bool {
 		watcher := w.history(w.syncID(), sync.GetRunID())

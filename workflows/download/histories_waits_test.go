@@ -15,7 +15,10 @@ import (
 func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
-	w := newRigOn(t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second)
+	w := newRigOn(
+		t, server, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, 2*time.Second,
+	)
+
 	ctx := t.Context()
 	cancel := func(job store.Download, times int) {
 		for range times {
@@ -23,6 +26,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 			time.Sleep(150 * time.Millisecond)
 		}
 	}
+
 	save := func(name string, job store.Download, first string) {
 		w.closed(job)
 		version.Save(t, "", name, w.history(job.WorkflowID(), first))
@@ -30,6 +34,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 			version.Save(t, "", name+"-next", w.history(job.WorkflowID(), last))
 		}
 	}
+
 	run := func(job store.Download) string {
 		return w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}

@@ -22,21 +22,31 @@ import (
 // TestLife follows downloads of a minute and of ten hours: they cost the same.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30}}, time.Minute)
+	w := newRig(
+		t,
+		torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{
+			Meta: time.Second / 2, Duration: 10 * time.Hour, Size: 1 << 30,
+		}},
+		time.Minute,
+	)
+
 	lengths := map[time.Duration]int{}
 	for i, takes := range []time.Duration{time.Minute, 10 * time.Hour} {
 		w.book = w.newBook()
 		w.qb.SetPlan(torrentsim.TorrentPlan{Meta: time.Second / 2, Duration: takes, Size: 1 << 30})
 		job := w.start(magnet(int64(i)))
 		w.becomes(job, lifecycle.DownloadDownloading)
+
 		for step := range 9 {
 			w.must(w.qb.Advance(takes / 10))
 			least := float64(step+1) / 10
 			w.eventually("progress is recorded", func() bool { return w.reload(job).Progress >= least })
 		}
+
 		if got := w.reload(job); got.Size != 1<<30 || got.Speed == 0 || got.ETA == nil || got.ExternalJobID == nil {
 			t.Errorf("%+v", got)
 		}
+
 		w.must(w.qb.Advance(takes))
 		got := w.becomes(job, lifecycle.DownloadCompleted)
 		if end := w.closed(job); end != "Completed" || got.CompletedAt == nil || got.Progress != 1 || got.FailureReason != nil {
@@ -45,13 +55,16 @@ func TestLife(t *testing.T) {
 		if got := fmt.Sprint(w.events(job)); got != "[enqueued started completed]" {
 			t.Errorf("events %s", got)
 		}
+
 		w.eventually("the torrent is in the done category", func() bool { return w.torrent(job).Category == "done" })
 		book, err := w.jobs.Book(t.Context(), w.book.ID)
 		if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0].Path != got.ContentPath || book.Media[0].SourceURL != magnet(int64(i)) {
 			t.Errorf("%+v, %v", book, err)
 		}
+
 		lengths[takes] = len(w.history(job.WorkflowID(), ""))
 	}
+
 	t.Logf("events: %v", lengths)
 	if lengths[time.Minute] != lengths[10*time.Hour] || lengths[time.Minute] > 40 {
 		t.Errorf("events: %v", lengths)
@@ -64,20 +77,25 @@ func TestParallelStarts(t *testing.T) {
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	var all sync.WaitGroup
 	ids, made := make([]int64, 50), make([]bool, 50)
+
 	for i := range ids {
 		all.Go(func() {
-			job, created, err := w.jobs.Start(t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)})
+			job, created, err := w.jobs.Start(
+				t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)},
+			)
 			if err != nil {
 				t.Error(err)
 			}
 			ids[i], made[i] = job.ID, created
 		})
 	}
+
 	all.Wait()
 	slices.Sort(ids)
 	if len(slices.Compact(ids)) != 1 || len(slices.DeleteFunc(made, func(m bool) bool { return !m })) != 1 {
 		t.Errorf("jobs %v, made %v", ids, made)
 	}
+
 	job := w.becomes(store.Download{ID: ids[0]}, lifecycle.DownloadDownloading)
 	if n := len(w.qb.Torrents()); n != 1 {
 		t.Errorf("%d torrents", n)
@@ -94,25 +112,33 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	const races = 200
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
-	w.exec(`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID, races)
+	w.exec(
+		`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID,
+		races,
+	)
 	books, err := w.jobs.Books(ctx, store.BookFilter{Limit: races})
 	w.must(err)
 	jobs := make([]store.Download, races)
 	starting := errgroup.Group{}
 	starting.SetLimit(32)
+
 	for i := range jobs {
 		starting.Go(func() (err error) {
-			jobs[i], _, err = w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))})
+			jobs[i], _, err = w.jobs.Start(
+				ctx, w.reader, service.DownloadAsk{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))},
+			)
 			if err == nil { // there is no reconciler here, and the machine may be busy
 				err = w.jobs.Launch(ctx, jobs[i])
 			}
 			return err
 		})
 	}
+
 	w.must(starting.Wait())
 	for _, job := range jobs {
 		w.becomes(job, lifecycle.DownloadDownloading)
 	}
+
 	complete := "stalledUP"
 	racing := errgroup.Group{}
 	racing.SetLimit(16)
@@ -129,16 +155,20 @@ func TestCancelAgainstCompletion(t *testing.T) {
 			return nil
 		})
 	}
+
 	w.must(racing.Wait())
 	ends := map[lifecycle.DownloadState]int{}
 	for i, job := range jobs {
 		var got store.Download
 		w.eventually("the job is over", func() bool { got = w.reload(job); return lifecycle.Download.Terminal(got.State) })
 		ends[got.State]++
-		want := map[lifecycle.DownloadState]string{lifecycle.DownloadCompleted: "Completed", lifecycle.DownloadCanceled: "Canceled"}[got.State]
+		want := map[lifecycle.DownloadState]string{
+			lifecycle.DownloadCompleted: "Completed", lifecycle.DownloadCanceled: "Canceled",
+		}[got.State]
 		if end := w.closed(job); end != want {
 			t.Errorf("race %d: the record says %s, Temporal %s", i, got.State, end)
 		}
+
 		w.eventually("qBittorrent agrees", func() bool {
 			torrent := w.torrent(job)
 			return (torrent == nil) == (got.State == lifecycle.DownloadCanceled) && (torrent == nil || torrent.Category == "done")
@@ -151,6 +181,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 			t.Errorf("race %d: events %v", i, w.events(job))
 		}
 	}
+
 	t.Logf("ends: %v", ends)
 }
 
@@ -171,6 +202,7 @@ func TestCancels(t *testing.T) {
 	if end := w.closed(job); end != "Canceled" || len(w.qb.Torrents()) != 0 || w.qb.Deletions()[0].Files {
 		t.Errorf("%s, %+v, %+v", end, w.qb.Torrents(), w.qb.Deletions())
 	}
+
 	_, err = w.jobs.Cancel(ctx, w.reader, job.ID, false)
 	w.wantCode(err, fault.InvalidTransition)
 	events, err := w.store.EventsOf(ctx, "download", fmt.Sprint(job.ID))
@@ -189,6 +221,7 @@ func TestCancels(t *testing.T) {
 	if running, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
 		t.Errorf("%+v, %v, %v", running, created, err)
 	}
+
 	w.qb.ClearFaults()
 	w.becomes(again, lifecycle.DownloadCanceled)
 	if end := w.closed(again); end != "Canceled" || len(w.qb.Torrents()) != 0 {
@@ -198,11 +231,15 @@ func TestCancels(t *testing.T) {
 	w.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "timeout"})
 	early := w.start(magnet(7)) // while it is being handed over
 	w.eventually("qBittorrent is asked", func() bool {
-		return slices.ContainsFunc(w.qb.Requests(), func(r sim.Request) bool { return r.Path == "/api/v2/torrents/add" && !r.Done })
+		return slices.ContainsFunc(
+			w.qb.Requests(), func(r sim.Request) bool { return r.Path == "/api/v2/torrents/add" && !r.Done },
+		)
 	})
+
 	if got, err := w.jobs.Cancel(ctx, w.reader, early.ID, false); err != nil || got.State != lifecycle.DownloadCanceled || w.closed(early) != "Canceled" {
 		t.Errorf("%+v, %v", got, err)
 	}
+
 	w.qb.ClearFaults()
 
 	byOperator := w.start(magnet(2))
@@ -213,6 +250,7 @@ func TestCancels(t *testing.T) {
 	w.becomes(bySignal, lifecycle.DownloadDownloading)
 	w.must(w.client.SignalWorkflow(ctx, bySignal.WorkflowID(), "", lifecycle.CancelSignal, nil))
 	w.becomes(bySignal, lifecycle.DownloadCanceled)
+
 	for _, job := range []store.Download{byOperator, bySignal} {
 		if end := w.closed(job); end != "Canceled" || w.torrent(job) != nil {
 			t.Errorf("%s", end)
@@ -240,7 +278,9 @@ func TestMissing(t *testing.T) {
 	w.becomes(lost, lifecycle.DownloadDownloading)
 	w.must(w.qb.Restart(1))
 	w.eventually("it was missed", func() bool { return slices.Contains(w.events(lost), "went_missing") })
-	w.eventually("it is there again", func() bool { return w.torrent(lost) != nil && w.reload(lost).FirstNotFoundAt == nil })
+	w.eventually(
+		"it is there again", func() bool { return w.torrent(lost) != nil && w.reload(lost).FirstNotFoundAt == nil },
+	)
 	complete := "uploading"
 	w.must(w.qb.Change(lost.Tag(), torrentsim.TorrentChange{State: &complete}))
 	w.becomes(lost, lifecycle.DownloadCompleted)
@@ -262,6 +302,7 @@ func TestFailures(t *testing.T) {
 		w.book = w.newBook()
 		return got
 	}
+
 	broken, gone := "error", "missingFiles"
 	job := w.start(magnet(1))
 	w.becomes(job, lifecycle.DownloadDownloading)
@@ -277,7 +318,9 @@ func TestFailures(t *testing.T) {
 	fails(job, fault.ProviderError)
 	w.eventually("its torrent is put aside", func() bool {
 		torrents := w.qb.Torrents()
-		return !slices.ContainsFunc(torrents, func(t torrentsim.Torrent) bool { return t.Category == "active" || len(t.Tags) > 0 })
+		return !slices.ContainsFunc(
+			torrents, func(t torrentsim.Torrent) bool { return t.Category == "active" || len(t.Tags) > 0 },
+		)
 	})
 
 	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(3)[20:], Name: "theirs", Size: 5, Category: "films"}))
@@ -301,11 +344,13 @@ func TestNobodyPollsTwice(t *testing.T) {
 		}
 		return n
 	}
+
 	w.eventually("the first polls", func() bool { return polls() > 2 })
 	ours, err := w.store.OnlySync(t.Context(), func(context.Context) error { return nil })
 	if ours || err != nil {
 		t.Errorf("a second one may poll: %v", err)
 	}
+
 	w.stopWorker()
 	before := polls()
 	w.startWorker()

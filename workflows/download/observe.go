@@ -25,11 +25,13 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 			return nil
 		}
 	}
+
 	if seen.State != lifecycle.ObservedAbsent && seen.State != "" {
 		if err := r.found(life); err != nil {
 			return err
 		}
 	}
+
 	switch seen.State {
 	case lifecycle.ObservedAbsent:
 		return r.lose(life, seen.Restarted)
@@ -46,7 +48,8 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	}
 }
 
-// lose begins the grace of a torrent that is not found. One that qBittorrent may have lost in a restart is added once more.
+// lose begins the grace of a torrent that is not found. One that qBittorrent may have lost in a restart is added once
+// more.
 func (r *run) lose(life workflow.Context, restarted bool) error {
 	if r.GraceEnds == nil {
 		if err := r.note(life, lifecycle.DownloadWentMissing); err != nil {
@@ -55,6 +58,7 @@ func (r *run) lose(life workflow.Context, restarted bool) error {
 		r.arm(life, r.Settings.Grace)
 		r.describe(life)
 	}
+
 	if restarted && !r.Readded {
 		r.Readded = true
 		// When it cannot be added, or was removed by hand, the grace decides.
@@ -63,8 +67,8 @@ func (r *run) lose(life workflow.Context, restarted bool) error {
 	return nil
 }
 
-// arm starts the timer of the grace. It does not end with the workflow's context: a timer that was cancelled looks like one that
-// has fired.
+// arm starts the timer of the grace. It does not end with the workflow's context: a timer that was cancelled looks like
+// one that has fired.
 func (r *run) arm(ctx workflow.Context, grace time.Duration) {
 	ends := workflow.Now(ctx).Add(grace).UTC()
 	r.GraceEnds = &ends
@@ -84,11 +88,15 @@ func (r *run) found(life workflow.Context) error {
 	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
-// lookAgain decides at the end of the grace, by a look that qBittorrent has answered: what it cannot be asked is not missing.
+// lookAgain decides at the end of the grace, by a look that qBittorrent has answered: what it cannot be asked is not
+// missing.
 func (r *run) lookAgain(life workflow.Context) error {
 	r.grace = nil
 	var look activities.DownloadLook
-	err := r.do(life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &look)
+	err := r.do(
+		life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &look,
+	)
+
 	switch {
 	case r.stopping(life):
 		return nil
@@ -115,8 +123,12 @@ func (r *run) repair(life workflow.Context, again bool) error {
 	case r.Resumed:
 		return nil // the first one, told twice
 	}
+
 	r.Resumed = true
-	err := r.do(life, workflow.ExecuteActivity(untilDone(life, "let the torrent go on"), downloads.ResumeTorrent, r.id), nil)
+	err := r.do(
+		life, workflow.ExecuteActivity(untilDone(life, "let the torrent go on"), downloads.ResumeTorrent, r.id), nil,
+	)
+
 	if r.stopping(life) {
 		return nil
 	}
@@ -151,10 +163,14 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	if action == lifecycle.DownloadActionBegin && r.Status != lifecycle.DownloadQueued {
 		return nil
 	}
-	record, err := record.Do(ctx, downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason})
+
+	record, err := record.Do(
+		ctx, downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason},
+	)
 	if err != nil {
 		return err
 	}
+
 	r.enter(ctx, record)
 	return nil
 }
@@ -164,14 +180,17 @@ func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 	if record.Removing && r.canceled == "" { // as after a reset
 		r.canceled = fault.CancelledByUser
 	}
+
 	if record.Status == r.Status {
 		return
 	}
+
 	r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
 	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(r.Status))}
 	if r.Stalled && lifecycle.Download.Terminal(r.Status) {
 		updates = append(updates, temporalio.AttentionAttribute.ValueSet(false))
 	}
+
 	// An attribute that cannot be set must not stop a download.
 	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
 	r.describe(ctx)

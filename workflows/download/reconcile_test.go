@@ -24,6 +24,7 @@ func TestReconcile(t *testing.T) {
 		job := w.start(magnet(n))
 		return w.becomes(job, lifecycle.DownloadDownloading)
 	}
+
 	running, terminated, untold := begin(1), begin(2), begin(3)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 	w.must(w.store.RequestDownloadCancel(ctx, untold.ID, &w.reader.ID, false))
@@ -31,13 +32,16 @@ func TestReconcile(t *testing.T) {
 	unstarted, _, err := w.store.CreateDownload(ctx, store.Download{
 		UserID: w.reader.ID, BookID: w.book.ID, MediaType: store.MediaText, Source: "test", SourceURL: magnet(4),
 	}, store.Event{Type: "enqueued", To: "queued"})
+
 	w.must(err)
 	w.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
 
 	w.must(w.client.TerminateWorkflow(ctx, w.syncID(), "", "by hand"))
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.client, Store: w.store, Workloads: []service.Workload{watched{w.jobs.Workload(), w}}, Log: w.jobs.Log, Every: 500 * time.Millisecond,
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{watched{w.jobs.Workload(), w}}, Log: w.jobs.Log,
+		Every: 500 * time.Millisecond,
 	}
+
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.becomes(unstarted, lifecycle.DownloadDownloading)
 	got := w.becomes(terminated, lifecycle.DownloadFailed)
@@ -46,6 +50,7 @@ func TestReconcile(t *testing.T) {
 	if *got.FailureReason != "terminated_by_operator" || w.reload(running).State != lifecycle.DownloadDownloading {
 		t.Errorf("%+v", got)
 	}
+
 	w.eventually("its torrent is put aside", func() bool {
 		for _, torrent := range w.qb.Torrents() {
 			if torrent.InfohashV1 == terminated.InfohashV1 {
@@ -56,10 +61,13 @@ func TestReconcile(t *testing.T) {
 	})
 
 	// The next job for the same book begins where this one was left.
-	next, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)})
+	next, created, err := w.jobs.Start(
+		ctx, w.reader, service.DownloadAsk{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)},
+	)
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
+
 	w.becomes(next, lifecycle.DownloadDownloading)
 	if torrent := w.torrent(next); torrent == nil || torrent.SavePath != "/books/"+terminated.Tag() {
 		t.Errorf("%+v", torrent)

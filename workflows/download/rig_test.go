@@ -80,11 +80,15 @@ func newRigOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorren
 	w.torrents = qbittorrent.New(qbittorrent.Options{
 		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
+
 	w.acts = &activities.Downloads{
 		Store: w.store, Jobs: w.jobs, Torrents: w.torrents, Log: quiet,
-		Fetcher:  fetch.New(fetch.Options{AllowPrivate: true}),
-		Settings: activities.DownloadSettings{SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute},
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: true}),
+		Settings: activities.DownloadSettings{
+			SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute,
+		},
 	}
+
 	w.startWorker()
 	w.reader = w.user(store.RoleUser)
 	w.book = w.newBook()
@@ -102,7 +106,8 @@ func (w *rig) syncID() string { return lifecycle.DownloadSyncID + "/" + w.Name()
 // startSync starts the watcher, unless it runs.
 func (w *rig) startSync(ctx context.Context) error {
 	_, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: w.syncID(), TaskQueue: lifecycle.MainQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		ID: w.syncID(), TaskQueue: lifecycle.MainQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, lifecycle.DownloadSyncType)
 	return err
 }
@@ -114,7 +119,11 @@ func (w *rig) startWorker() {
 		// As in production: two pollers may both wait at the sticky queue while a new workflow lies in the common one.
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 	})
-	w.worker.RegisterWorkflowWithOptions((&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType})
+
+	w.worker.RegisterWorkflowWithOptions(
+		(&download.Workflow{Settings: download.Settings{Grace: w.acts.Settings.Grace}}).Run,
+		workflow.RegisterOptions{Name: lifecycle.DownloadType},
+	)
 	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	w.worker.RegisterActivity(w.acts)
 	w.worker.RegisterActivity(&activities.DownloadSync{
@@ -123,8 +132,10 @@ func (w *rig) startWorker() {
 	})
 	w.must(w.worker.Start())
 	files := worker.New(w.client, lifecycle.TorrentQueue, worker.Options{
-		WorkerStopTimeout: 2 * time.Second, MaxConcurrentActivityExecutionSize: 2, DisableWorkflowWorker: true, MaxHeartbeatThrottleInterval: time.Second,
+		WorkerStopTimeout: 2 * time.Second, MaxConcurrentActivityExecutionSize: 2, DisableWorkflowWorker: true,
+		MaxHeartbeatThrottleInterval: time.Second,
 	})
+
 	activities.RegisterFiles(files, w.acts)
 	w.must(files.Start())
 	stop := sync.OnceFunc(func() { w.worker.Stop(); files.Stop() })
@@ -158,7 +169,9 @@ func (w *rig) exec(sql string, args ...any) {
 // start asks for a download of the world's book.
 func (w *rig) start(link string) store.Download {
 	w.Helper()
-	job, created, err := w.jobs.Start(w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link})
+	job, created, err := w.jobs.Start(
+		w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link},
+	)
 	w.must(err)
 	if !created {
 		w.Fatal("there was one")

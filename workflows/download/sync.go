@@ -23,9 +23,14 @@ func Sync(ctx workflow.Context) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             "watch over all downloads",
 	})
-	record.ShowDetails(ctx, lifecycle.DownloadSyncTitle, "Polls qBittorrent for all active downloads at once; see the worker's log for outages.")
+
+	record.ShowDetails(
+		ctx, lifecycle.DownloadSyncTitle,
+		"Polls qBittorrent for all active downloads at once; see the worker's log for outages.",
+	)
 	if err := workflow.ExecuteActivity(watching, downloadSync.SyncDownloads).Get(ctx, nil); err != nil {
 		return err
 	}
+
 	return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadSyncType)
 }

@@ -59,18 +59,21 @@ type run struct {
 	stop          workflow.CancelFunc // ends what waits for qBittorrent
 }
 
-// Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped it,
-// and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with the job's
-// id alone; what a run hands to the next one comes second.
+// Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped
+// it, and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with
+// the job's id alone; what a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lifecycle.DownloadRecord, error) {
 	life, stop := workflow.WithCancel(ctx)
 	r := &run{
-		Workflow: w, id: jobID, Carried: Carried{Status: lifecycle.DownloadQueued, Since: workflow.Now(ctx).UTC()}, stop: stop,
-		cancels: workflow.GetSignalChannel(ctx, lifecycle.CancelSignal), news: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
+		Workflow: w, id: jobID, Carried: Carried{Status: lifecycle.DownloadQueued, Since: workflow.Now(ctx).UTC()},
+		stop:    stop,
+		cancels: workflow.GetSignalChannel(ctx, lifecycle.CancelSignal),
+		news:    workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
 	}
 	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
 		return lifecycle.DownloadRecord{}, err
 	}
+
 	var err error
 	if carried == nil {
 		r.describe(ctx)
@@ -78,23 +81,27 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 	} else {
 		r.goOn(life, *carried)
 	}
+
 	for err == nil && !lifecycle.Download.Terminal(r.Status) && !r.stopping(ctx) {
 		if r.mayContinue(ctx) {
 			return lifecycle.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, jobID, &r.Carried)
 		}
 		err = r.step(life)
 	}
+
 	if err == nil && !lifecycle.Download.Terminal(r.Status) {
 		err = r.remove(ctx)
 	}
+
 	if err != nil {
 		return lifecycle.DownloadRecord{}, err
 	}
 	return lifecycle.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }
 
-// hear takes cancels. One may name the job that it is for: the id of the workflow is also that of the job before. Signals are
-// received by nobody else and nowhere beside, so that their channels tell truly whether any is left for the next run.
+// hear takes cancels. One may name the job that it is for: the id of the workflow is also that of the job before.
+// Signals are received by nobody else and nowhere beside, so that their channels tell truly whether any is left for the
+// next run.
 func (r *run) hear() {
 	for r.cancels.Len() > 0 {
 		var job any
@@ -125,6 +132,7 @@ func (r *run) enqueue(life workflow.Context) error {
 	if err == nil && !r.stopping(life) {
 		record, err = r.add(life)
 	}
+
 	switch {
 	case err == nil && lifecycle.Download.Terminal(record.Status): // it was over before this run began
 		r.enter(life, record)
@@ -135,6 +143,7 @@ func (r *run) enqueue(life workflow.Context) error {
 	case err == nil || r.stopping(life):
 		return nil
 	}
+
 	reason := fault.EnqueueFailed
 	if failure, told := errors.AsType[*temporal.ApplicationError](err); told && slices.Contains(otherReasons, fault.Code(failure.Type())) {
 		reason = fault.Code(failure.Type())
@@ -145,16 +154,18 @@ func (r *run) enqueue(life workflow.Context) error {
 // otherReasons are why a job is not begun, besides enqueue_failed.
 var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
 
-// fetch gets the .torrent file of a job that has no magnet link into the record. A worker that does not survive a file costs one of
-// the attempts, so that no file comes back for ever.
+// fetch gets the .torrent file of a job that has no magnet link into the record. A worker that does not survive a file
+// costs one of the attempts, so that no file comes back for ever.
 func (r *run) fetch(life workflow.Context) error {
 	if workflow.GetVersion(life, "fetch-torrent", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil // AddTorrent fetches it
 	}
+
 	record, err := record.Do(life, downloads.LoadDownload, r.id)
 	if err != nil || !record.NeedsFile {
 		return err
 	}
+
 	r.FromFile = true
 	fetching := workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.TorrentQueue,
@@ -165,6 +176,7 @@ func (r *run) fetch(life workflow.Context) error {
 		},
 		Summary: "fetch the .torrent file",
 	})
+
 	return r.do(life, workflow.ExecuteActivity(fetching, downloads.FetchTorrent, r.id), nil)
 }
 
@@ -175,6 +187,7 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 	if r.FromFile {
 		queue = lifecycle.TorrentQueue
 	}
+
 	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           queue,
 		StartToCloseTimeout: 3 * time.Minute,
@@ -183,6 +196,7 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
 		Summary:             "hand the torrent to qBittorrent",
 	})
+
 	err = r.do(life, workflow.ExecuteActivity(adding, downloads.AddTorrent, r.id), &record)
 	return record, err
 }
@@ -201,6 +215,7 @@ func (r *run) step(life workflow.Context) error {
 	err := workflow.Await(life, func() bool {
 		return r.cancels.Len() > 0 || r.news.Len() > 0 || r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
 	})
+
 	r.hear()
 	switch {
 	case r.stopping(life):
@@ -233,10 +248,12 @@ func (r *run) remove(ctx workflow.Context) error {
 	if r.canceled == "" {
 		r.canceled = fault.CancelledByUser
 	}
+
 	r.describe(ctx)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var record lifecycle.DownloadRecord
 	removal := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id)
+
 	for signals := 0; !removal.IsReady(); signals++ {
 		err := workflow.Await(ctx, func() bool { return removal.IsReady() || r.cancels.Len() > 0 || r.news.Len() > 0 })
 		if err != nil {
@@ -248,6 +265,7 @@ func (r *run) remove(ctx workflow.Context) error {
 			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)
 		}
 	}
+
 	if err := removal.Get(ctx, &record); err != nil {
 		return err
 	}
@@ -255,6 +273,7 @@ func (r *run) remove(ctx workflow.Context) error {
 		r.enter(ctx, record)
 		return nil
 	}
+
 	return r.move(ctx, lifecycle.DownloadActionCancel, r.canceled)
 }
 
@@ -266,8 +285,8 @@ func (r *run) dropSignals() {
 	}
 }
 
-// handsOverRemoval says whether the next run goes on with the removal: qBittorrent may be away for weeks, and people ask again. A
-// long run of 0.1.0 is replayed with the default; from its next signal on it hands over.
+// handsOverRemoval says whether the next run goes on with the removal: qBittorrent may be away for weeks, and people
+// ask again. A long run of 0.1.0 is replayed with the default; from its next signal on it hands over.
 func (r *run) handsOverRemoval(ctx workflow.Context, signals int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 		return false

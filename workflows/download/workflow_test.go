@@ -54,7 +54,9 @@ func newPlay(t *testing.T) *play {
 	p.move = func() error { return nil }
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
 	p.SetWorkflowRunTimeout(1000 * time.Hour)
-	p.RegisterWorkflowWithOptions((&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType})
+	p.RegisterWorkflowWithOptions(
+		(&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType},
+	)
 	p.RegisterActivity(&activities.Downloads{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
@@ -62,6 +64,7 @@ func newPlay(t *testing.T) *play {
 		record.NeedsFile = p.fetch != nil
 		return record, nil
 	}).Maybe()
+
 	p.OnActivity(downloads.FetchTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		err := p.fetch(p.did("fetch", ""))
 		return p.record, err
@@ -87,9 +90,11 @@ func newPlay(t *testing.T) *play {
 		if err := p.move(); err != nil {
 			return lifecycle.DownloadRecord{}, err
 		}
+
 		p.did(string(m.Action), string(m.Reason))
 		p.mu.Lock()
 		defer p.mu.Unlock()
+
 		switch m.Action {
 		case lifecycle.DownloadActionBegin:
 			p.record.Status = lifecycle.DownloadDownloading
@@ -100,8 +105,10 @@ func newPlay(t *testing.T) *play {
 		default:
 			p.record.Status, p.record.Reason = lifecycle.DownloadFailed, m.Reason
 		}
+
 		return p.record, nil
 	}).Maybe()
+
 	p.began = p.Now()
 	return p
 }
@@ -213,6 +220,7 @@ func TestMissing(t *testing.T) {
 		p.run("add", "went_missing", "found_again", "complete")
 		p.wantCompleted()
 	})
+
 	t.Run("60 seconds", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -221,6 +229,7 @@ func TestMissing(t *testing.T) {
 		p.wantFailed(fault.MissingExternalJob)
 		p.took(70*time.Second, 71*time.Second)
 	})
+
 	t.Run("while downloading", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -229,6 +238,7 @@ func TestMissing(t *testing.T) {
 		p.run("add", "begin", "went_missing", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
+
 	t.Run("an outage of an hour", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -240,6 +250,7 @@ func TestMissing(t *testing.T) {
 			}
 			return activities.DownloadLook{Found: true}, nil
 		}
+
 		p.saw(2*time.Hour, lifecycle.ObservedComplete)
 		p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 		p.wantCompleted()
@@ -247,6 +258,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("did %v", p.counts)
 		}
 	})
+
 	t.Run("only answered polls count", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -256,6 +268,7 @@ func TestMissing(t *testing.T) {
 		p.run("add", "went_missing", "look", "look", "look", "fail missing_external_job")
 		p.took(180*time.Second, 181*time.Second)
 	})
+
 	t.Run("found by the last look", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -267,6 +280,7 @@ func TestMissing(t *testing.T) {
 		p.run("add", "went_missing", "look", "found_again", "went_missing", "found_again", "complete")
 		p.wantCompleted()
 	})
+
 	t.Run("lost in a restart: added once more", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -276,6 +290,7 @@ func TestMissing(t *testing.T) {
 		p.run("add", "went_missing", "add", "found_again", "begin", "went_missing", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
+
 	t.Run("cannot be added again", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -285,20 +300,25 @@ func TestMissing(t *testing.T) {
 			}
 			return p.record, nil
 		}
+
 		p.seen(10*time.Second, lifecycle.Observation{State: lifecycle.ObservedAbsent, Restarted: true})
 		p.run("add", "went_missing", "add", "look", "fail missing_external_job")
 		p.wantFailed(fault.MissingExternalJob)
 	})
+
 	t.Run("news at the last moment", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.look = func(nth int) (activities.DownloadLook, error) {
 			if nth == 1 {
-				p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete})
+				p.SignalWorkflow(
+					lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete},
+				)
 			}
 			return activities.DownloadLook{}, nil
 		}
+
 		p.run("add", "went_missing", "look", "found_again", "complete")
 		p.wantCompleted()
 	})
@@ -317,6 +337,7 @@ func TestErrors(t *testing.T) {
 		p.saw(time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "resume", "begin", "complete")
 	})
+
 	t.Run("broken again", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -325,6 +346,7 @@ func TestErrors(t *testing.T) {
 		p.run("add", "resume", "fail provider_error")
 		p.wantFailed(fault.ProviderError)
 	})
+
 	t.Run("files gone", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -332,6 +354,7 @@ func TestErrors(t *testing.T) {
 		p.run("add", "fail provider_error")
 		p.wantFailed(fault.ProviderError)
 	})
+
 	t.Run("qBittorrent is away", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -342,6 +365,7 @@ func TestErrors(t *testing.T) {
 			}
 			return nil
 		}
+
 		p.saw(time.Hour, lifecycle.ObservedComplete)
 		p.run("add", "resume", "resume", "resume", "complete")
 	})
@@ -364,6 +388,7 @@ func TestNotBegun(t *testing.T) {
 			p.wantFailed(reason)
 		})
 	}
+
 	t.Run("over before it began", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -371,6 +396,7 @@ func TestNotBegun(t *testing.T) {
 		p.run("add")
 		p.wantFailed(fault.WorkflowLost)
 	})
+
 	t.Run("canceled before it began", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -380,8 +406,8 @@ func TestNotBegun(t *testing.T) {
 	})
 }
 
-// TestCancels ends jobs in each place where one can wait, by signal, by a signal that names the job, and by cancellation of the
-// workflow.
+// TestCancels ends jobs in each place where one can wait, by signal, by a signal that names the job, and by
+// cancellation of the workflow.
 func TestCancels(t *testing.T) {
 	t.Parallel()
 	away := temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
@@ -414,7 +440,9 @@ func TestCancels(t *testing.T) {
 			"complete meanwhile": {func(p *play) {
 				p.remove = func(nth int) error {
 					if nth == 1 {
-						p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete})
+						p.SignalWorkflow(
+							lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete},
+						)
 						return away
 					}
 					return nil
@@ -439,8 +467,11 @@ func TestForOthers(t *testing.T) {
 	p := newPlay(t)
 	p.after(time.Second, func() { p.SignalWorkflow(lifecycle.CancelSignal, jobID-1) })
 	p.after(time.Second, func() {
-		p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID - 1, State: lifecycle.ObservedLost})
+		p.SignalWorkflow(
+			lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID - 1, State: lifecycle.ObservedLost},
+		)
 	})
+
 	p.saw(2*time.Second, lifecycle.ObservedComplete)
 	p.run("add", "complete")
 	p.wantCompleted()
@@ -460,6 +491,7 @@ func TestCancelAndCompletion(t *testing.T) {
 		p.run("add", "remove", "cancel cancelled_by_user")
 		p.wantCanceled()
 	})
+
 	t.Run("completion first", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -488,6 +520,7 @@ func TestStalls(t *testing.T) {
 		p.run("add", "begin", "stalled", "recovered", "complete")
 		p.wantCompleted()
 	})
+
 	t.Run("and is cancelled", func(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
@@ -528,12 +561,14 @@ func TestContinuesAsNew(t *testing.T) {
 	p.saw(time.Second, lifecycle.ObservedDownloading)
 	p.saw(2*time.Second, lifecycle.ObservedAbsent)
 	p.after(10*time.Second, func() { p.SetContinueAsNewSuggested(true) })
-	p.after(11*time.Second, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{}) }) // wakes it
+	// wakes it
+	p.after(11*time.Second, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, lifecycle.Observation{}) })
 	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	next, ok := errors.AsType[*workflow.ContinueAsNewError](p.GetWorkflowError())
 	if !ok {
 		t.Fatalf("ended with %v", p.GetWorkflowError())
 	}
+
 	var carried struct {
 		ID      int64
 		Carried *Carried
@@ -544,6 +579,7 @@ func TestContinuesAsNew(t *testing.T) {
 	if carried.ID != jobID || carried.Carried.Status != lifecycle.DownloadDownloading || carried.Carried.GraceEnds == nil {
 		t.Fatalf("carried %+v", carried)
 	}
+
 	second := newPlay(t)
 	second.record.Status = lifecycle.DownloadDownloading
 	second.SetStartTime(carried.Carried.GraceEnds.Add(-30 * time.Second))
@@ -567,6 +603,7 @@ func TestRecordAway(t *testing.T) {
 		}
 		return nil
 	}
+
 	p.saw(time.Second, lifecycle.ObservedComplete)
 	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	p.wantCompleted()
@@ -587,6 +624,7 @@ func TestStateQuery(t *testing.T) {
 			t.Errorf("got %+v, %v; want %s, %q", view, err, status, waitsFor)
 		}
 	}
+
 	p.after(time.Second, func() { state("queued", "qBittorrent") })
 	p.saw(2*time.Second, lifecycle.ObservedDownloading)
 	p.after(3*time.Second, func() { state("downloading", "qBittorrent") })
@@ -600,6 +638,7 @@ func TestStateQuery(t *testing.T) {
 		state("downloading", "qBittorrent, to remove")
 		return nil
 	}
+
 	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
 	state("canceled", "")
 }
@@ -619,6 +658,7 @@ func TestSync(t *testing.T) {
 		}
 		return nil
 	})
+
 	env.ExecuteWorkflow(lifecycle.DownloadSyncType)
 	if _, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || tries != 4 {
 		t.Errorf("ended with %v after %d tries", env.GetWorkflowError(), tries)

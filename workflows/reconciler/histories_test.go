@@ -36,22 +36,26 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 			}
 		}
 	}, activity.RegisterOptions{Name: "Reconcile"})
+
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
+
 	run, err := server.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: reconciler.WorkflowID, TaskQueue: lifecycle.MainQueue,
 	}, reconciler.WorkflowType, (*reconcile.Sweep)(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for range 15 {
 		if err := server.Client.SignalWorkflow(t.Context(), reconciler.WorkflowID, "", reconcile.SweptSignal, reconcile.Sweep{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(150 * time.Millisecond)
 	}
+
 	close(over)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		events := server.History(t, reconciler.WorkflowID, run.GetRunID())

@@ -23,8 +23,8 @@ const (
 
 var reconciler *reconcile.Reconciler
 
-// Run lets one activity look for an hour, then continues as new: its history stays small however long it runs. The last sweep that it
-// was told of goes along.
+// Run lets one activity look for an hour, then continues as new: its history stays small however long it runs. The last
+// sweep that it was told of goes along.
 func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 	looking := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
@@ -34,6 +34,7 @@ func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 		WaitForCancellation: true,
 		Summary:             "compare the record with Temporal",
 	})
+
 	record.ShowDetails(ctx, Title, details(last))
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -51,17 +52,19 @@ func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 	if err := workflow.Await(ctx, func() bool { return look.IsReady() || long }); err != nil {
 		return err
 	}
+
 	if !look.IsReady() {
 		stop()
 	}
+
 	if err := look.Get(ctx, nil); err != nil && (ctx.Err() != nil || !temporal.IsCanceledError(err)) {
 		return err
 	}
 	return workflow.NewContinueAsNewError(ctx, WorkflowType, last)
 }
 
-// handsOver says whether the next run goes on, before the hour is over: workers that are lost again and again never end an hour. A long
-// run of 0.1.0 is replayed with the default; from the next sweep that it is told of on it hands over.
+// handsOver says whether the next run goes on, before the hour is over: workers that are lost again and again never end
+// an hour. A long run of 0.1.0 is replayed with the default; from the next sweep that it is told of on it hands over.
 func handsOver(ctx workflow.Context, told int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 		return false
@@ -76,16 +79,20 @@ func details(s *reconcile.Sweep) string {
 	if s == nil {
 		return what
 	}
+
 	lines := []string{
 		fmt.Sprintf("**Swept at %s** in %d ms, new findings: %d", s.At.Format(time.RFC3339), s.Millis, s.Findings), "",
 		"| workload | live rows | running workflows |", "|---|---|---|",
 	}
+
 	for _, workload := range workflow.DeterministicKeys(s.Running) {
 		lines = append(lines, fmt.Sprintf("| %s | %d | %d |", workload, s.Live[workload], s.Running[workload]))
 	}
+
 	if s.Error != "" {
 		lines = append(lines, "", "Not all could be looked at: `"+string(s.Error)+"`.")
 	}
+
 	lines = append(lines, "", "Found in the 24 hours before: "+found(s.Day)+".", "",
 		what+" This is shown when something is found, else every few minutes; `starter findings` lists what was found.")
 	return strings.Join(lines, "\n")

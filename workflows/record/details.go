@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// ShowDetails sets the current details of a workflow: the title, then one paragraph for each text that is not empty. It costs no event.
-// The title repeats the static summary, which Temporal drops when a workflow continues as new.
+// ShowDetails sets the current details of a workflow: the title, then one paragraph for each text that is not empty. It
+// costs no event. The title repeats the static summary, which Temporal drops when a workflow continues as new.
 func ShowDetails(ctx workflow.Context, title string, paragraphs ...string) {
 	details := title
 	for _, paragraph := range paragraphs {

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one that is there
-// all else stays as operators have set it: paused, or at another time.
+// EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one
+// that is there all else stays as operators have set it: paused, or at another time.
 func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention) error {
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: ScheduleID,
@@ -31,6 +31,7 @@ func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention
 	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return err
 	}
+
 	return c.ScheduleClient().GetHandle(ctx, ScheduleID).Update(ctx, client.ScheduleUpdateOptions{
 		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 			schedule := in.Description.Schedule

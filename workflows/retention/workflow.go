@@ -1,5 +1,5 @@
-// Package retention deletes old rows: a Temporal Schedule starts one short workflow a day. Operators pause, trigger and move it with
-// `temporal schedule`.
+// Package retention deletes old rows: a Temporal Schedule starts one short workflow a day. Operators pause, trigger and
+// move it with `temporal schedule`.
 package retention
 
 import (
@@ -24,8 +24,8 @@ const title = "Deletes old rows of the record"
 
 var rows *cleanup.OldRows
 
-// Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between no
-// commands, so that it may change.
+// Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between
+// no commands, so that it may change.
 func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error) {
 	deleting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
@@ -34,6 +34,7 @@ func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error)
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:             "delete old rows",
 	})
+
 	record.ShowDetails(ctx, title, "Deletes what the retention policy does not keep, once a day.")
 	var deleted map[string]int64
 	err := workflow.ExecuteActivity(deleting, rows.DeleteOldRows, policy).Get(ctx, &deleted)

@@ -34,6 +34,7 @@ func TestRun(t *testing.T) {
 		}
 		return map[string]int64{"answers": int64(policy.Answers)}, nil
 	}, activity.RegisterOptions{Name: "DeleteOldRows"})
+
 	env.ExecuteWorkflow(retention.Run, store.Retention{Answers: 7})
 	var deleted map[string]int64
 	if err := env.GetWorkflowResult(&deleted); err != nil || deleted["answers"] != 7 {
@@ -41,13 +42,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSchedule makes the schedule on a real server, runs it at once, pauses and moves it as an operator would, and lets a worker
-// with another policy start.
+// TestSchedule makes the schedule on a real server, runs it at once, pauses and moves it as an operator would, and lets
+// a worker with another policy start.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
+
 	c := serve(t).Client
 	ctx := t.Context()
 	must := func(err error) {
@@ -82,6 +84,7 @@ func TestSchedule(t *testing.T) {
 	if at := about.Schedule.Spec.Calendars; len(at) != 1 || at[0].Hour[0].Start != 22 {
 		t.Errorf("the operator's time is lost: %+v", at)
 	}
+
 	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
 	_, deleted = trigger(t, c, 2)
 	if _, looked := deleted["news"]; !looked {
@@ -110,6 +113,7 @@ func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[str
 	if err := schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		about, err := schedule.Describe(t.Context())
 		if err != nil {
@@ -123,6 +127,7 @@ func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[str
 			return id, deleted
 		}
 	}
+
 	t.Fatal("the schedule started nothing")
 	return "", nil
 }

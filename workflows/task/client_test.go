@@ -27,7 +27,13 @@ import (
 func TestSixFaults(t *testing.T) {
 	t.Parallel()
 	seconds := func(n float64) float64 { return n / 60 }
-	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: seconds(3), lifecycle.TaskBlocked: 0}})
+	w := newRig(
+		t,
+		service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{
+			lifecycle.TaskInProgress: seconds(3), lifecycle.TaskBlocked: 0,
+		}},
+	)
+
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 
 	// 1. Who loses a claim is told so, not that the transition is impossible.
@@ -56,6 +62,7 @@ func TestSixFaults(t *testing.T) {
 	if waiting.State != lifecycle.TaskNew {
 		t.Errorf("created %s", waiting.State)
 	}
+
 	_, err = w.tasks.Status(ctx, ann, waiting.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.UnresolvedBlockers)
 	_, err = w.tasks.Claim(ctx, ann, free.ID, "c", "")
@@ -71,7 +78,9 @@ func TestSixFaults(t *testing.T) {
 	w.must(err)
 	_, err = w.tasks.Escalate(ctx, bob, secret.ID, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
-	w.eventually(15*time.Second, "the secret task is STUCK", func() bool { return w.reload(secret).State == lifecycle.TaskStuck })
+	w.eventually(
+		15*time.Second, "the secret task is STUCK", func() bool { return w.reload(secret).State == lifecycle.TaskStuck },
+	)
 	_, err = w.tasks.Takeover(ctx, bob, secret.ID, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
 
@@ -93,6 +102,7 @@ func TestSixFaults(t *testing.T) {
 	_, err = w.tasks.CreateBatch(ctx, ann, w.workspace.ID, []store.NewTask{
 		{Ref: "hen", Title: "get a hen", BlockedBy: []string{"egg"}}, {Ref: "egg", Title: "get an egg", BlockedBy: []string{"hen"}},
 	}, "")
+
 	w.wantCode(err, fault.CyclicDependency)
 }
 
@@ -129,6 +139,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 	if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
 		t.Errorf("got %+v, %v; first %+v", again.TaskSnapshot, err, first.TaskSnapshot)
 	}
+
 	_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", "a")
 	w.wantCode(err, fault.Validation)
 	_, err = w.tasks.Status(ctx, w.creator, wanted.ID, lifecycle.TaskCancelled, "over", "c")
@@ -141,11 +152,14 @@ func TestSameKeySameAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterTheDoorDied repeats a claim whose door died before it could keep the answer. Meanwhile the task has been
-// taken over, and finished, by somebody else: the first answer stands all the same.
+// TestRepeatAfterTheDoorDied repeats a claim whose door died before it could keep the answer. Meanwhile the task has
+// been taken over, and finished, by somebody else: the first answer stands all the same.
 func TestRepeatAfterTheDoorDied(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 0.5 / 60}})
+	w := newRig(
+		t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 0.5 / 60}},
+	)
+
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	wanted := w.task(nil)
 	request := store.Request{UserID: ann.ID, Key: "a/key"}
@@ -153,12 +167,14 @@ func TestRepeatAfterTheDoorDied(t *testing.T) {
 		WorkflowID: wanted.WorkflowID(), UpdateID: request.ID(), UpdateName: "claim",
 		Args: []any{lifecycle.TaskInput{Actor: ann.ID, Comment: "mine"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
+
 	w.must(err)
 	w.must(handle.Get(ctx, nil))
 	claimed := w.reload(wanted)
 	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(wanted).State == lifecycle.TaskStuck })
 	_, err = w.tasks.Takeover(ctx, bob, wanted.ID, "mine now", "")
 	w.must(err)
+
 	for range 2 {
 		again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a/key")
 		if err != nil || again.Version != claimed.Version || !again.HeldBy(ann.ID) || !again.UpdatedAt.Equal(claimed.UpdatedAt) || again.StartedAt == nil {
@@ -167,6 +183,7 @@ func TestRepeatAfterTheDoorDied(t *testing.T) {
 		_, err = w.tasks.Status(ctx, bob, wanted.ID, lifecycle.TaskDone, "done", "over")
 		w.must(err)
 	}
+
 	_, err = w.tasks.Claim(ctx, ann, wanted.ID, "mine", "another key")
 	w.wantCode(err, fault.TaskAlreadyClaimed)
 }
@@ -190,16 +207,20 @@ func TestAnswersTellTheWholeTask(t *testing.T) {
 				}
 			}
 		}
+
 		same(w.tasks.Claim(ctx, ann, wanted.ID, "c", key))
 		same(w.tasks.Status(ctx, ann, wanted.ID, lifecycle.TaskDone, "c", strings.Repeat(key, 2)))
 	}
 }
 
-// TestBrokenRecord lets a deadline pass while the record refuses to be written, for a reason that nobody has foreseen: the
-// task waits, and is not lost.
+// TestBrokenRecord lets a deadline pass while the record refuses to be written, for a reason that nobody has foreseen:
+// the task waits, and is not lost.
 func TestBrokenRecord(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 1.0 / 60}})
+	w := newRig(
+		t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: 1.0 / 60}},
+	)
+
 	ctx := t.Context()
 	claimed, asked := w.task(nil), w.task(func(n *store.NewTask) { n.Title = "cannot change" })
 	_, err := w.tasks.Claim(ctx, w.creator, claimed.ID, "c", "")
@@ -207,13 +228,18 @@ func TestBrokenRecord(t *testing.T) {
 	conn, err := pgx.Connect(ctx, w.database)
 	w.must(err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(ctx, `ALTER TABLE tasks ADD CONSTRAINT broken CHECK (row_version < 3 AND title <> 'cannot change') NOT VALID`)
+
+	_, err = conn.Exec(
+		ctx, `ALTER TABLE tasks ADD CONSTRAINT broken CHECK (row_version < 3 AND title <> 'cannot change') NOT VALID`,
+	)
+
 	w.must(err)
 	w.eventually(15*time.Second, "the deadline tries to be written", func() bool {
 		return slices.ContainsFunc(w.history(claimed), func(e *historypb.HistoryEvent) bool {
 			return e.EventType == enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 		})
 	})
+
 	_, err = w.tasks.Claim(ctx, w.creator, asked.ID, "c", "")
 	w.wantCode(err, fault.Internal) // who asks is told, and does not wait
 	_, err = conn.Exec(ctx, `ALTER TABLE tasks DROP CONSTRAINT broken`)
@@ -244,6 +270,7 @@ func TestClosedTasks(t *testing.T) {
 	if again, err := w.tasks.Comment(ctx, ann, done.ID, "well done", "k"); err != nil || again.Seq != event.Seq {
 		t.Errorf("%+v, %v", again, err)
 	}
+
 	_, err = w.tasks.Comment(ctx, ann, done.ID, " ", "")
 	w.wantCode(err, fault.CommentRequired)
 }
@@ -260,16 +287,19 @@ func TestEventsPerLife(t *testing.T) {
 		_, err := w.tasks.Status(ctx, ann, whole.ID, to, "c", "")
 		w.must(err)
 	}
+
 	w.must(w.client.GetWorkflow(ctx, whole.WorkflowID(), "").Get(ctx, nil))
 	history := w.history(whole)
 	kinds := map[string]int{}
 	for _, event := range history {
 		kinds[event.EventType.String()]++
 	}
+
 	t.Logf("%d events: %v", len(history), kinds)
 	if len(history) > 50 {
 		t.Errorf("%d events for four updates", len(history))
 	}
+
 	for _, kind := range []enumspb.EventType{enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED} {
 		if kinds[kind.String()] > 0 {
 			t.Error("an activity was scheduled where a local one is enough")
@@ -284,15 +314,24 @@ func TestBatchWithoutTemporal(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)
 	defer silent.Close()
-	away, err := client.NewLazyClient(client.Options{HostPort: silent.Addr().String(), Logger: sdklog.NewStructuredLogger(w.tasks.Log)})
+
+	away, err := client.NewLazyClient(client.Options{
+		HostPort: silent.Addr().String(), Logger: sdklog.NewStructuredLogger(w.tasks.Log),
+	})
+
 	w.must(err)
 	defer away.Close()
+
 	var said strings.Builder
-	cut := &service.Tasks{Temporal: away, Store: w.store, Log: slog.New(slog.NewTextHandler(&said, nil)), Patience: time.Minute}
+	cut := &service.Tasks{
+		Temporal: away, Store: w.store, Log: slog.New(slog.NewTextHandler(&said, nil)), Patience: time.Minute,
+	}
+
 	graph := make([]store.NewTask, 50)
 	for i := range graph {
 		graph[i].Title = "one of many"
 	}
+
 	made, err := cut.CreateBatch(t.Context(), w.creator, w.workspace.ID, graph, "")
 	w.must(err)
 	if len(made) != 50 || w.reload(made[49]).WorkflowStartedAt != nil || strings.Count(said.String(), "\n") != 1 {
@@ -308,6 +347,7 @@ func TestLateWorkflow(t *testing.T) {
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
 		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+
 	w.must(err)
 	claimed, err := w.tasks.Claim(ctx, w.member(), made[0].ID, "c", "k")
 	if err != nil || claimed.State != lifecycle.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
@@ -326,12 +366,14 @@ func TestWorkerAway(t *testing.T) {
 	w.worker.Stop()
 	hasty := &service.Tasks{Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: 2 * time.Second}
 	var all sync.WaitGroup
+
 	for range 8 { // as many as are let through at a time
 		all.Go(func() {
 			_, err := hasty.Escalate(ctx, ann, wanted.ID, "c", "k")
 			w.wantCode(err, fault.TemporalUnavailable)
 		})
 	}
+
 	time.Sleep(500 * time.Millisecond)
 	_, err = hasty.Claim(ctx, ann, wanted.ID, "c", "") // the record knows, and needs no workflow
 	w.wantCode(err, fault.TaskAlreadyClaimed)
@@ -358,12 +400,14 @@ func TestManyTransitionsAndComments(t *testing.T) {
 		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), store.Request{UserID: ann.ID})
 		w.must(err)
 	}
+
 	pass := func(on store.Task, to lifecycle.TaskState) time.Duration {
 		start := time.Now()
 		_, err := w.tasks.Status(ctx, ann, on.ID, to, "c", w.key())
 		w.must(err)
 		return time.Since(start)
 	}
+
 	var took, fresh []time.Duration
 	for i := range 250 {
 		took = append(took, pass(long, lifecycle.TaskInProgress), pass(long, lifecycle.TaskBlocked))
@@ -371,16 +415,19 @@ func TestManyTransitionsAndComments(t *testing.T) {
 			fresh = append(fresh, pass(w.task(assigned), lifecycle.TaskInProgress))
 		}
 	}
+
 	slices.Sort(took)
 	slices.Sort(fresh)
 	t.Logf("500 transitions: median %s, p99 %s; of tasks without a past: median %s", took[250], took[495], fresh[25])
 	if took[250] > 5*fresh[25] {
 		t.Errorf("median %s, %s without a past", took[250], fresh[25])
 	}
+
 	first := w.history(long)[0].GetWorkflowExecutionStartedEventAttributes()
 	if first.ContinuedExecutionRunId == "" {
 		t.Error("the workflow has never started anew")
 	}
+
 	got := w.reload(long)
 	if got.Version != 501 || got.State != lifecycle.TaskBlocked {
 		t.Errorf("%+v", got.TaskSnapshot)
@@ -403,12 +450,20 @@ func TestWorkspaceRules(t *testing.T) {
 	w.wantCode(err, fault.InsufficientAccess)
 	_, err = w.tasks.AddMember(ctx, w.admin, w.workspace.ID, 987654)
 	w.wantCode(err, fault.UserNotFound)
-	_, err = w.tasks.ChangeWorkspace(ctx, w.creator, w.workspace.ID, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{"DONE": 5}}, "")
+	_, err = w.tasks.ChangeWorkspace(
+		ctx, w.creator, w.workspace.ID, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{"DONE": 5}},
+		"",
+	)
+
 	w.wantCode(err, fault.Validation)
-	changed, err := w.tasks.ChangeWorkspace(ctx, w.admin, w.workspace.ID, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 5}}, "")
+	changed, err := w.tasks.ChangeWorkspace(
+		ctx, w.admin, w.workspace.ID,
+		service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 5}}, "",
+	)
 	if err != nil || changed.StatusDeadlines[lifecycle.TaskNew] != 5 || changed.StatusDeadlines[lifecycle.TaskBlocked] != 2880 {
 		t.Errorf("%+v, %v", changed, err)
 	}
+
 	for field, bad := range map[string]store.NewTask{
 		"title": {Title: " abc "}, "visibility": {Title: "a title", Visibility: "x"}, "priority": {Title: "a title", Priority: "x"},
 		"labels": {Title: "a title", Labels: []string{""}}, "assignee_id": {Title: "a title", AssigneeID: &stranger.ID},
@@ -429,27 +484,38 @@ func TestOperatorEnds(t *testing.T) {
 	_, err := w.tasks.Claim(ctx, w.creator, running.ID, "c", "")
 	w.must(err)
 	w.must(w.client.CancelWorkflow(ctx, running.WorkflowID(), ""))
-	w.eventually(30*time.Second, "the running task is cancelled", func() bool { return w.reload(running).State == lifecycle.TaskCancelled })
+	w.eventually(
+		30*time.Second, "the running task is cancelled",
+		func() bool { return w.reload(running).State == lifecycle.TaskCancelled },
+	)
 	if got := fmt.Sprint(w.events(running)); got != "[created claimed status_changed]" {
 		t.Errorf("events %s", got)
 	}
-	w.eventually(30*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 })
+
+	w.eventually(
+		30*time.Second, "both run", func() bool { return len(w.history(cancelled)) > 4 && len(w.history(terminated)) > 4 },
+	)
 	w.must(w.client.CancelWorkflow(ctx, cancelled.WorkflowID(), ""))
-	w.eventually(30*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).State == lifecycle.TaskCancelled })
+	w.eventually(
+		30*time.Second, "the task is cancelled", func() bool { return w.reload(cancelled).State == lifecycle.TaskCancelled },
+	)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
 	w.wantCode(err, fault.TemporalUnavailable)
+
 	for range 2 { // the second finds the row changed
 		w.must(w.tasks.End(context.WithoutCancel(ctx), w.reload(terminated), fault.TerminatedByOperator))
 		if w.reload(terminated).State == lifecycle.TaskCancelled {
 			break
 		}
 	}
+
 	events, err := w.tasks.Events(ctx, w.creator, terminated.ID, 0, 10)
 	w.must(err)
 	if len(events) != 2 || events[1].Comment != "terminated_by_operator" || events[1].ActorID != nil {
 		t.Errorf("%+v", events)
 	}
+
 	_, err = w.tasks.Claim(ctx, w.creator, terminated.ID, "c", "")
 	w.wantCode(err, fault.InvalidTransition)
 }

@@ -19,23 +19,29 @@ func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	waits, release := true, 2.0/60
 	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), service.WorkspaceChange{
-		StatusDeadlines:             map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60, lifecycle.TaskInProgress: 1.0 / 60, lifecycle.TaskBlocked: 0},
+		StatusDeadlines: map[lifecycle.TaskState]float64{
+			lifecycle.TaskNew: 2.0 / 60, lifecycle.TaskInProgress: 1.0 / 60, lifecycle.TaskBlocked: 0,
+		},
 		NewDeadlineWaitsForBlockers: &waits, StuckReleaseAfter: &release,
 	})
+
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	over := func(t store.Task) []*historypb.HistoryEvent {
 		w.must(w.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil))
 		return w.history(t)
 	}
+
 	status := func(t store.Task, by store.User, to lifecycle.TaskState) {
 		_, err := w.tasks.Status(ctx, by, t.ID, to, "c", "")
 		w.must(err)
 	}
+
 	claim := func(t store.Task) {
 		_, err := w.tasks.Claim(ctx, ann, t.ID, "c", "")
 		w.must(err)
 	}
+
 	inStatus := func(t store.Task, want lifecycle.TaskState) {
 		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).State == want })
 	}
@@ -46,6 +52,7 @@ func TestRecordHistories(t *testing.T) {
 	if err == nil {
 		t.Fatal("claimed under an open blocker")
 	}
+
 	claim(blocker)
 	_, err = w.tasks.Escalate(ctx, bob, blocker.ID, "c", "")
 	w.must(err)
@@ -80,6 +87,7 @@ func TestRecordHistories(t *testing.T) {
 		status(long, ann, lifecycle.TaskBlocked)
 		status(long, ann, lifecycle.TaskInProgress)
 	}
+
 	status(long, ann, lifecycle.TaskDone)
 	second := over(long)
 	save("after-continue-as-new", second)
@@ -87,5 +95,6 @@ func TestRecordHistories(t *testing.T) {
 	if last := events[len(events)-1].EventType; last != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 		t.Errorf("the first run ended with %s", last)
 	}
+
 	save("before-continue-as-new", events)
 }

@@ -10,7 +10,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestClaimByTheAssignee begins the work on a NEW task by a claim, claims it again, and in the statuses in which that is not possible.
+// TestClaimByTheAssignee begins the work on a NEW task by a claim, claims it again, and in the statuses in which that
+// is not possible.
 func TestClaimByTheAssignee(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
@@ -33,6 +34,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 	if begun.State != lifecycle.TaskInProgress || !begun.HeldBy(ann.ID) || begun.StartedAt == nil {
 		t.Errorf("begun: %+v", begun.TaskSnapshot)
 	}
+
 	wantEvents("[created claimed]")
 
 	for _, key := range []string{"", "first", "second", "second"} {
@@ -42,6 +44,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 			t.Errorf("claimed again: %+v", again.TaskSnapshot)
 		}
 	}
+
 	_, err = claim("", "") // what changes nothing needs no reason
 	w.must(err)
 	wantEvents("[created claimed]")

@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestLongKeys acts by the longest keys that the API takes: with the user's id before them they are longer than any id that
-// Temporal takes. They work as all others do, and the answer is kept with the transition.
+// TestLongKeys acts by the longest keys that the API takes: with the user's id before them they are longer than any id
+// that Temporal takes. They work as all others do, and the answer is kept with the transition.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
@@ -29,6 +29,7 @@ func TestLongKeys(t *testing.T) {
 		if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress {
 			t.Errorf("key of %d characters: %+v, %v", length, again.TaskSnapshot, err)
 		}
+
 		_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", key)
 		w.wantCode(err, fault.Validation) // the key was used for something else
 	}
@@ -44,6 +45,7 @@ func TestInvalidForTemporal(t *testing.T) {
 		_, err := w.tasks.Claim(t.Context(), w.creator, wanted.ID, "mine", strings.Repeat("k", 200))
 		w.wantCode(err, fault.Validation)
 	}
+
 	if answer, err := w.store.Answered(t.Context(), store.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
 		t.Errorf("kept: %t, %v", answer, err)
 	}

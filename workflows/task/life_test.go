@@ -31,8 +31,13 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		state:     store.TaskSnapshot{Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic},
-		deadlines: map[lifecycle.TaskState]time.Duration{lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute, lifecycle.TaskBlocked: 30 * time.Minute},
+		state: store.TaskSnapshot{
+			Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic,
+		},
+		deadlines: map[lifecycle.TaskState]time.Duration{
+			lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute,
+			lifecycle.TaskBlocked: 30 * time.Minute,
+		},
 	}
 }
 
@@ -53,6 +58,7 @@ func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWri
 		m.failures--
 		return activities.TaskWritten{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
 	}
+
 	if m.state.Version < w.Version {
 		m.state.Version, m.state.RequestID = w.Version, w.RequestID
 		m.events = append(m.events, w.Event)
@@ -109,6 +115,7 @@ func newEnvRig(t tester, m *memory) *envRig {
 	if m.state.Since.IsZero() && !m.state.ClockWaits {
 		m.enter(m.state.State, m.state.AssigneeID, l.begin)
 	}
+
 	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
 	l.RegisterActivity(&activities.Tasks{})
 	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.LoadedTask, error) {
@@ -117,7 +124,9 @@ func newEnvRig(t tester, m *memory) *envRig {
 	l.OnActivity(tasks.TaskFacts, mock.Anything, mock.Anything).Return(m.facts).Maybe()
 	l.OnActivity(tasks.WriteTask, mock.Anything, mock.Anything).Return(m.write).Maybe()
 	l.OnActivity(tasks.StartTaskClock, mock.Anything, mock.Anything).Return(m.clock).Maybe()
-	l.OnActivity(tasks.TellDependents, mock.Anything, mock.Anything).Return(func(context.Context, int64) error { m.told++; return nil }).Maybe()
+	l.OnActivity(
+		tasks.TellDependents, mock.Anything, mock.Anything,
+	).Return(func(context.Context, int64) error { m.told++; return nil }).Maybe()
 	l.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	return l
 }
@@ -131,7 +140,9 @@ func (l *envRig) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check 
 	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)
 }
 
-func (l *envRig) askAs(id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
+func (l *envRig) askAs(
+	id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error),
+) {
 	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
 		OnReject: func(err error) { check(lifecycle.TaskView{}, err) },
 		OnComplete: func(result any, err error) {

@@ -39,15 +39,20 @@ func commands() *rapid.Generator[[]command] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) command {
 		c := command{
 			// Odd seconds: nothing is asked in the very moment of a deadline.
-			After:    time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes"))*time.Minute + 7*time.Second,
-			Who:      rapid.SampledFrom([]string{"creator", "assignee", "member", "admin", "outsider"}).Draw(t, "who"),
-			Action:   rapid.SampledFrom([]string{"claim", "escalate", "takeover", "status", "status", "status"}).Draw(t, "action"),
+			After: time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes"))*time.Minute + 7*time.Second,
+			Who:   rapid.SampledFrom([]string{"creator", "assignee", "member", "admin", "outsider"}).Draw(t, "who"),
+			Action: rapid.SampledFrom([]string{
+				"claim", "escalate", "takeover", "status", "status", "status",
+			}).Draw(t, "action"),
 			Comment:  rapid.SampledFrom([]string{"c", "c", "c", " "}).Draw(t, "comment"),
 			Unblocks: rapid.IntRange(0, 3).Draw(t, "unblocks") == 0,
 		}
 		if c.Action == "status" {
-			c.Target = rapid.SampledFrom([]string{"NEW", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED"}).Draw(t, "target")
+			c.Target = rapid.SampledFrom([]string{
+				"NEW", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED",
+			}).Draw(t, "target")
 		}
+
 		return c
 	}), 1, 25)
 }
@@ -71,18 +76,28 @@ func (m *model) until(now time.Time) {
 		if m.status == "STUCK" {
 			limit = m.release
 		}
+
 		due := m.entered.Add(limit)
 		if limit == 0 || due.After(now) {
 			return
 		}
+
 		spent := int(limit / time.Minute)
 		if m.status == "STUCK" {
-			m.expected = append(m.expected, fmt.Sprintf("status_changed STUCK NEW Released by itself. Was in STUCK for %d minutes.", spent))
+			m.expected = append(
+				m.expected, fmt.Sprintf("status_changed STUCK NEW Released by itself. Was in STUCK for %d minutes.", spent),
+			)
 			m.status, m.holder = "NEW", ""
 		} else {
-			m.expected = append(m.expected, fmt.Sprintf("deadline_expired %s STUCK Status deadline expired. Was in %s for %d minutes.", m.status, m.status, spent))
+			m.expected = append(
+				m.expected,
+				fmt.Sprintf(
+					"deadline_expired %s STUCK Status deadline expired. Was in %s for %d minutes.", m.status, m.status, spent,
+				),
+			)
 			m.status = "STUCK"
 		}
+
 		m.entered = due
 	}
 }
@@ -104,6 +119,7 @@ func (m *model) ask(c command, now time.Time) fault.Code {
 	case step.To == lifecycle.TaskNew:
 		m.holder = ""
 	}
+
 	return ""
 }
 
@@ -124,22 +140,30 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		record := newMemory()
-		m := &model{status: "NEW", public: rapid.IntRange(0, 3).Draw(rt, "private") > 0, release: time.Duration(rapid.SampledFrom([]int{0, 20}).Draw(rt, "release")) * time.Minute}
+		m := &model{
+			status: "NEW", public: rapid.IntRange(0, 3).Draw(rt, "private") > 0,
+			release: time.Duration(rapid.SampledFrom([]int{0, 20}).Draw(rt, "release")) * time.Minute,
+		}
+
 		m.limits = map[string]time.Duration{}
 		for _, status := range lifecycle.TaskTimed {
 			limit := time.Duration(rapid.SampledFrom([]int{0, 30, 61, 120}).Draw(rt, string(status))) * time.Minute
 			record.deadlines[status], m.limits[string(status)] = limit, limit
 		}
+
 		if !m.public {
 			record.state.Visibility = store.TaskPrivate
 		}
+
 		if rapid.Bool().Draw(rt, "assigned") {
 			holder := int64(assigneeID)
 			record.state.AssigneeID, m.holder = &holder, "assignee"
 		}
+
 		if rapid.Bool().Draw(rt, "blocked") {
 			record.open, m.blocked = []int64{7}, true
 		}
+
 		record.release = m.release
 		asked := commands().Draw(rt, "commands")
 
@@ -150,6 +174,7 @@ func TestModel(t *testing.T) {
 			after += c.After
 			l.at(after, func() { l.compare(m, c) })
 		}
+
 		l.at(after+time.Hour, func() {
 			if now := l.Now(); !lifecycle.Task.Terminal(record.state.State) {
 				m.until(now)
@@ -158,10 +183,12 @@ func TestModel(t *testing.T) {
 			}
 			l.CancelWorkflow()
 		})
+
 		l.run()
 		if err := l.GetWorkflowError(); err != nil {
 			rt.Fatalf("the workflow ended with %v", err)
 		}
+
 		l.settle(m)
 	})
 }
@@ -171,10 +198,12 @@ func (l *envRig) compare(m *model, c command) {
 	if lifecycle.Task.Terminal(l.memory.state.State) {
 		return // the workflow is over; the client's tests see to what comes later
 	}
+
 	m.until(l.Now())
 	if c.Unblocks {
 		l.memory.open, m.blocked = nil, false
 	}
+
 	l.invariants(m)
 	before := fmt.Sprintf("%s held by %q", m.status, m.holder)
 	want := m.ask(c, l.Now())
@@ -211,6 +240,7 @@ func (l *envRig) settle(m *model) {
 		status = event.To
 		got = append(got, fmt.Sprintf("%s %s %s %s", event.Type, event.From, event.To, event.Comment))
 	}
+
 	if string(l.memory.state.State) != status || m.status != status || l.memory.state.DeadlineAt != nil || l.memory.state.Version != int64(len(got))+1 {
 		l.t.Errorf("events fold to %s, record %+v, model %s", status, l.memory.state, m.status)
 	}

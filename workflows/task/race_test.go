@@ -35,6 +35,7 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 			})
 		}
 	}
+
 	all.Wait()
 	return winners, losses
 }
@@ -55,6 +56,7 @@ func TestClaimRace(t *testing.T) {
 	for range agents {
 		people = append(people, w.member())
 	}
+
 	var wanted []store.Task
 	for i := range contested {
 		wanted = append(wanted, w.task(func(n *store.NewTask) {
@@ -63,11 +65,13 @@ func TestClaimRace(t *testing.T) {
 			}
 		}))
 	}
+
 	began := time.Now()
 	winners, losses := claims(agents, contested, func(a, i int) error {
 		_, err := w.tasks.Claim(t.Context(), people[a], wanted[i].ID, "I take it", w.key())
 		return err
 	})
+
 	t.Logf("%d claims in %s", agents*contested, time.Since(began).Round(time.Millisecond))
 	for i, won := range winners {
 		if len(won) != 1 {
@@ -81,12 +85,14 @@ func TestClaimRace(t *testing.T) {
 			t.Errorf("events %v", events)
 		}
 	}
+
 	for _, err := range losses {
 		w.wantCode(err, fault.TaskAlreadyClaimed)
 	}
 }
 
-// TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's events.
+// TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's
+// events.
 func TestRefusalsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
@@ -99,11 +105,13 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	refused := func(update string, in lifecycle.TaskInput, code fault.Code) {
 		t.Helper()
 		handle, err := w.client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-			WorkflowID: wanted.WorkflowID(), UpdateName: update, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			WorkflowID: wanted.WorkflowID(), UpdateName: update, Args: []any{in},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		if err == nil {
 			err = handle.Get(t.Context(), nil)
 		}
+
 		refusal := temporalio.RefusalIn(err)
 		if refusal == nil || refusal.Code != code {
 			t.Errorf("%s %+v: got %v, want %s", update, in, err, code)
@@ -112,16 +120,20 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 			t.Error("a refusal may be retried")
 		}
 	}
+
 	for range 5 {
 		refused("claim", lifecycle.TaskInput{Actor: other.ID, Comment: "x"}, fault.TaskAlreadyClaimed)
 		refused("takeover", lifecycle.TaskInput{Actor: other.ID, Comment: "x"}, fault.InvalidTransition)
 		refused("escalate", lifecycle.TaskInput{Actor: holder.ID, Comment: "x"}, fault.CannotEscalateOwn)
 		refused("escalate", lifecycle.TaskInput{Actor: other.ID, Comment: " "}, fault.CommentRequired)
-		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "x", To: lifecycle.TaskDone}, fault.InsufficientAccess)
+		refused(
+			"status", lifecycle.TaskInput{Actor: other.ID, Comment: "x", To: lifecycle.TaskDone}, fault.InsufficientAccess,
+		)
 		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "x", To: "DANCING"}, fault.Validation)
 		refused("status", lifecycle.TaskInput{Comment: "x", To: lifecycle.TaskDone}, fault.Validation)
 		refused("status", lifecycle.TaskInput{Actor: other.ID, Comment: "a\x00b", To: lifecycle.TaskDone}, fault.Validation)
 	}
+
 	if after := len(w.history(wanted)); after != before {
 		t.Errorf("refusals have left %d events", after-before)
 	}

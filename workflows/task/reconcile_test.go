@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestReconcile lets the reconciler find a task that was never started, one whose workflow was terminated and one that was not told
-// of its last blocker's end, and leave one alone that runs.
+// TestReconcile lets the reconciler find a task that was never started, one whose workflow was terminated and one that
+// was not told of its last blocker's end, and leave one alone that runs.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	waits := true
@@ -24,24 +24,30 @@ func TestReconcile(t *testing.T) {
 	ctx := t.Context()
 	blocker := w.task(nil)
 	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
+
 	for i, event := range []store.Event{ // as a worker does that dies before it can tell
 		{Type: "status_changed", From: "NEW", To: "IN_PROGRESS"}, {Type: "status_changed", From: "IN_PROGRESS", To: "DONE"},
 	} {
 		_, err := w.store.WriteTask(ctx, store.TaskWrite{
-			TaskID: blocker.ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), AssigneeID: &w.creator.ID, At: time.Now(), Event: event,
+			TaskID: blocker.ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), AssigneeID: &w.creator.ID,
+			At: time.Now(), Event: event,
 		})
 		w.must(err)
 	}
+
 	running, terminated := w.task(nil), w.task(nil)
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
 		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
 		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+
 	w.must(err)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()}, Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
+		Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
 	}
+
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(30*time.Second, "the lost tasks are settled", func() bool {
 		return w.reload(terminated).State == lifecycle.TaskCancelled && w.reload(made[0]).WorkflowStartedAt != nil &&
@@ -53,6 +59,7 @@ func TestReconcile(t *testing.T) {
 	if len(events) != 2 || events[1].Comment != "terminated_by_operator" {
 		t.Errorf("%+v", events)
 	}
+
 	for _, alive := range []store.Task{running, made[0]} {
 		if _, err := w.tasks.Claim(ctx, w.creator, alive.ID, "c", ""); err != nil {
 			t.Error(err)
@@ -63,7 +70,10 @@ func TestReconcile(t *testing.T) {
 // TestEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
-	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), service.WorkspaceChange{})
+	w := newRigOn(
+		t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), service.WorkspaceChange{},
+	)
+
 	ctx := t.Context()
 	long := w.task(nil)
 	w.eventually(time.Minute, "the server ends its run", func() bool {
@@ -74,14 +84,17 @@ func TestEndedForLength(t *testing.T) {
 	})
 
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()}, Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
+		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
+		Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
 	}
+
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.eventually(time.Minute, "its workflow runs again", func() bool {
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
+
 	stop()
 	if _, err := w.tasks.Claim(ctx, w.creator, long.ID, "mine", ""); err != nil {
 		t.Error(err)

@@ -60,7 +60,10 @@ func newRigOn(t *testing.T, server *testtemporal.Server, change service.Workspac
 	t.Cleanup(w.store.Close)
 
 	skipIDs(w)
-	w.tasks = &service.Tasks{Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second}
+	w.tasks = &service.Tasks{
+		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second,
+	}
+
 	w.startWorker()
 	w.creator = w.user(store.RoleUser)
 	w.admin = w.user(store.RoleAdmin)
@@ -84,7 +87,9 @@ func (w *rig) startWorker() {
 
 func (w *rig) user(role string) store.User {
 	w.Helper()
-	user, err := w.store.CreateUser(w.Context(), store.User{Name: "agent", Role: role, Status: store.UserActive}, store.NewToken())
+	user, err := w.store.CreateUser(
+		w.Context(), store.User{Name: "agent", Role: role, Status: store.UserActive}, store.NewToken(),
+	)
 	w.must(err)
 	return user
 }
@@ -166,12 +171,15 @@ func (w *rig) wantCode(err error, code fault.Code) {
 
 func (w *rig) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
 
-// skipIDs makes the ids of this test's tasks its own: they name workflows, and the server remembers those of the tests before.
+// skipIDs makes the ids of this test's tasks its own: they name workflows, and the server remembers those of the tests
+// before.
 func skipIDs(w *rig) {
 	w.Helper()
 	conn, err := pgx.Connect(w.Context(), w.database)
 	w.must(err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(w.Context(), fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
+	_, err = conn.Exec(
+		w.Context(), fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)),
+	)
 	w.must(err)
 }

@@ -22,7 +22,8 @@ type answer struct {
 	View      lifecycle.TaskView `json:"view"`
 }
 
-// listen sets the handlers of all updates and of the query. An update that comes before the task is read waits for that.
+// listen sets the handlers of all updates and of the query. An update that comes before the task is read waits for
+// that.
 func (t *task) listen(ctx workflow.Context) error {
 	for _, action := range lifecycle.TaskUpdates {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
@@ -37,6 +38,7 @@ func (t *task) listen(ctx workflow.Context) error {
 			return err
 		}
 	}
+
 	return workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.TaskView, error) { return t.view(), nil })
 }
 
@@ -46,6 +48,7 @@ func (t *task) validate(ctx workflow.Context, action lifecycle.TaskAction, in li
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return temporalio.Refusal(err)
 	}
+
 	asked := lifecycle.TaskCaller{ID: in.Actor, Member: true} // the handler looks whether that is so
 	_, before := t.answerTo(workflow.GetCurrentUpdateInfo(ctx).ID)
 	if before || t.state.Version == 0 || !t.state.Facts(nil).VisibleTo(asked) {
@@ -54,24 +57,30 @@ func (t *task) validate(ctx workflow.Context, action lifecycle.TaskAction, in li
 	if _, _, err := lifecycle.DecideTask(t.state.Facts(nil), lifecycle.TaskAskOf(action, in, asked)); err != nil {
 		return temporalio.Refusal(fault.As(err))
 	}
+
 	return nil
 }
 
 // update is one request by a person or a program: at most one transition, whatever it meets and however often it comes.
-func (t *task) update(ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
+func (t *task) update(
+	ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput,
+) (lifecycle.TaskView, error) {
 	if err := workflow.Await(ctx, func() bool { return t.state.Version > 0 }); err != nil {
 		return lifecycle.TaskView{}, err
 	}
+
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return lifecycle.TaskView{}, err
 	}
 	defer unlock()
+
 	requestID := workflow.GetCurrentUpdateInfo(ctx).ID
 	for {
 		if view, before := t.answerTo(requestID); before {
 			return view, nil
 		}
+
 		ask := lifecycle.TaskAskOf(action, in, lifecycle.TaskCaller{ID: in.Actor})
 		openBlockers, err := t.look(ctx, &ask)
 		if err != nil {
@@ -80,6 +89,7 @@ func (t *task) update(ctx workflow.Context, action lifecycle.TaskAction, in life
 		if t.keepsByOldRule(ctx, ask) {
 			return t.view(), nil
 		}
+
 		step, held, err := lifecycle.DecideTask(t.state.Facts(openBlockers), ask)
 		if err != nil {
 			return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
@@ -94,8 +104,8 @@ func (t *task) update(ctx workflow.Context, action lifecycle.TaskAction, in life
 	}
 }
 
-// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that was the rule for
-// all of its live statuses. In IN_PROGRESS it is the rule still.
+// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that
+// was the rule for all of its live statuses. In IN_PROGRESS it is the rule still.
 func (t *task) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 	if ask.Action != lifecycle.TaskActionClaim || !t.state.HeldBy(ask.Caller.ID) || t.state.State == lifecycle.TaskInProgress || lifecycle.Task.Terminal(t.state.State) {
 		return false
@@ -104,15 +114,19 @@ func (t *task) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool 
 }
 
 // moveItself makes a transition of the program's own, unless the task has left the version that it was meant for.
-func (t *task) moveItself(ctx workflow.Context, action lifecycle.TaskAction, to lifecycle.TaskState, comment string, version int64) error {
+func (t *task) moveItself(
+	ctx workflow.Context, action lifecycle.TaskAction, to lifecycle.TaskState, comment string, version int64,
+) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	if t.state.Version != version && action != lifecycle.TaskActionCancel {
 		return nil
 	}
+
 	ask := lifecycle.TaskAsk{Action: action, To: to, Comment: comment, Caller: lifecycle.TaskCaller{System: true}}
 	for !lifecycle.Task.Terminal(t.state.State) {
 		step, _, err := lifecycle.DecideTask(t.state.Facts(nil), ask)
@@ -125,6 +139,7 @@ func (t *task) moveItself(ctx workflow.Context, action lifecycle.TaskAction, to 
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -137,10 +152,12 @@ func (t *task) look(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers 
 	if known && (t.unblocked || !begins) {
 		return nil, nil
 	}
+
 	facts, err := record.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: t.id, UserID: c.ID})
 	if err != nil {
 		return nil, err
 	}
+
 	c.Member, c.Admin = facts.Member, facts.Admin
 	t.unblocked = len(facts.OpenBlockers) == 0
 	return facts.OpenBlockers, nil
@@ -148,7 +165,9 @@ func (t *task) look(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers 
 
 // write makes a transition: the record first, then the workflow takes over what the record has.
 func (t *task) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string) error {
-	written, err := record.Do(ctx, tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)))
+	written, err := record.Do(
+		ctx, tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)),
+	)
 	if err != nil {
 		return err
 	}

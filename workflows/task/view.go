@@ -15,7 +15,8 @@ import (
 func (t *task) view() lifecycle.TaskView {
 	return lifecycle.TaskView{
 		StateView: lifecycle.StateView{State: string(t.state.State), Since: t.state.Since, WaitsFor: t.waitsFor()},
-		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt, ReleaseAt: t.state.ReleaseAt,
+		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt,
+		ReleaseAt: t.state.ReleaseAt,
 		StartedAt: t.state.StartedAt, FinishedAt: t.state.FinishedAt, ClockWaits: t.state.ClockWaits,
 	}
 }
@@ -43,27 +44,36 @@ func (t *task) show(ctx workflow.Context) {
 	if t.state.AssigneeID != nil {
 		assignee = temporalio.AssigneeAttribute.ValueSet(strconv.FormatInt(*t.state.AssigneeID, 10))
 	}
+
 	if t.state.DeadlineAt != nil {
 		deadline = temporalio.DeadlineAttribute.ValueSet(*t.state.DeadlineAt)
 	}
+
 	if t.state.State == lifecycle.TaskStuck {
 		attention = temporalio.AttentionAttribute.ValueSet(true)
 	}
+
 	// An attribute that cannot be set must not stop a task.
-	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(t.state.State)), assignee, deadline, attention)
+	_ = workflow.UpsertTypedSearchAttributes(
+		ctx, temporalio.StageAttribute.ValueSet(string(t.state.State)), assignee, deadline, attention,
+	)
 }
 
 // describe keeps the Web UI's current details.
 func (t *task) describe(ctx workflow.Context) {
 	workspace, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(temporalio.WorkspaceAttribute)
 	paragraphs := []string{
-		fmt.Sprintf("**%s** since %s", t.state.State, t.state.Since.UTC().Format(time.RFC3339)), record.WaitsFor(t.waitsFor()),
+		fmt.Sprintf("**%s** since %s", t.state.State, t.state.Since.UTC().Format(time.RFC3339)),
+		record.WaitsFor(t.waitsFor()),
 	}
+
 	if t.state.DeadlineAt != nil {
 		paragraphs = append(paragraphs, "Deadline: "+t.state.DeadlineAt.UTC().Format(time.RFC3339)+".")
 	}
+
 	if t.state.ReleaseAt != nil {
 		paragraphs = append(paragraphs, "Released: "+t.state.ReleaseAt.UTC().Format(time.RFC3339)+".")
 	}
+
 	record.ShowDetails(ctx, lifecycle.TaskTitle(t.id, workspace), paragraphs...)
 }

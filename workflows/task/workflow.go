@@ -5,8 +5,8 @@
 // lets one transition at a time through, and each looks again after whatever it waited for.
 //
 // The record decides between two writes of the same version: a transition counts once it is written, and each write
-// names the version that it makes. A workflow that finds its version taken, because the worker that wrote it died before
-// it could tell, takes over what the record has and decides again.
+// names the version that it makes. A workflow that finds its version taken, because the worker that wrote it died
+// before it could tell, takes over what the record has and decides again.
 package task
 
 import (
@@ -50,25 +50,32 @@ type task struct {
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
 	t := &task{
 		id: taskID, mutex: workflow.NewMutex(ctx),
-		signals: workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal), refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
+		signals:   workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal),
+		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
 	}
+
 	if carried != nil {
 		t.state, t.unblocked, t.answered = carried.State, carried.Unblocked, carried.Answered
 	}
+
 	if err := t.listen(ctx); err != nil {
 		return lifecycle.TaskView{}, err
 	}
 	if err := t.load(ctx); err != nil {
 		return lifecycle.TaskView{}, err
 	}
+
 	for !lifecycle.Task.Terminal(t.state.State) {
 		if t.mayContinue(ctx) {
-			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(ctx, lifecycle.TaskType, t.id, &Carried{t.state, t.unblocked, t.answered})
+			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(
+				ctx, lifecycle.TaskType, t.id, &Carried{t.state, t.unblocked, t.answered},
+			)
 		}
 		if err := t.step(ctx); err != nil {
 			return lifecycle.TaskView{}, err
 		}
 	}
+
 	return t.finish(ctx)
 }
 
@@ -78,15 +85,18 @@ func (t *task) load(ctx workflow.Context) error {
 		t.describe(ctx)
 		return nil
 	}
+
 	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
+
 	t.state, t.unblocked = loaded.State, loaded.Unblocked
 	t.describe(ctx)
 	if t.state.ClockWaits { // the last blocker may have ended before there was a workflow to tell
 		return t.startClock(ctx)
 	}
+
 	return nil
 }
 
@@ -96,12 +106,16 @@ func (t *task) step(ctx workflow.Context) error {
 	version := t.state.Version
 	alarm, stop := t.setAlarm(ctx)
 	defer stop()
+
 	err := workflow.Await(ctx, func() bool {
 		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
 	})
+
 	switch {
 	case ctx.Err() != nil:
-		return t.moveItself(ctx, lifecycle.TaskActionCancel, lifecycle.TaskCancelled, "The workflow was cancelled by an operator.", version)
+		return t.moveItself(
+			ctx, lifecycle.TaskActionCancel, lifecycle.TaskCancelled, "The workflow was cancelled by an operator.", version,
+		)
 	case err != nil:
 		return err
 	case t.signals.Len() > 0:
@@ -119,33 +133,38 @@ func (t *task) step(ctx workflow.Context) error {
 	}
 }
 
-// refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the record may have.
+// refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the
+// record may have.
 func (t *task) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
+
 	t.state, t.unblocked = loaded.State, loaded.Unblocked
 	t.show(ctx)
 	return nil
 }
 
 // setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
-// has its own: a timer that was started for an earlier one is never looked at again. It does not end with the workflow's
-// context: a timer that was cancelled looks like one that has fired.
+// has its own: a timer that was started for an earlier one is never looked at again. It does not end with the
+// workflow's context: a timer that was cancelled looks like one that has fired.
 func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
 	if t.state.State == lifecycle.TaskStuck {
 		at, what = t.state.ReleaseAt, "release"
 	}
+
 	if at == nil {
 		return nil, func() {}
 	}
+
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	return workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)), workflow.TimerOptions{
 		Summary: fmt.Sprintf("%s %s", t.state.State, what),
@@ -170,13 +189,18 @@ func (t *task) startClock(ctx workflow.Context) error {
 		return err
 	}
 	defer unlock()
+
 	if !t.state.ClockWaits {
 		return nil
 	}
-	ask := lifecycle.TaskAsk{Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true}}
+
+	ask := lifecycle.TaskAsk{
+		Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true},
+	}
 	if _, err := t.look(ctx, &ask); err != nil || !t.unblocked {
 		return err
 	}
+
 	version := t.state.Version + 1
 	written, err := record.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
 		TaskID: t.id, Version: version, RequestID: service.SystemRequestID("clock", version), At: workflow.Now(ctx).UTC(),
@@ -184,6 +208,7 @@ func (t *task) startClock(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+
 	t.take(ctx, written)
 	return nil
 }
@@ -206,6 +231,7 @@ func (t *task) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 			return lifecycle.TaskView{}, err
 		}
 	}
+
 	err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 	return t.view(), err
 }

@@ -48,6 +48,7 @@ func TestDeadlines(t *testing.T) {
 			if status != lifecycle.TaskNew {
 				m.state.AssigneeID = &assignee
 			}
+
 			l := newEnvRig(t, m)
 			due := time.Duration(minutes) * time.Minute
 			l.at(due-time.Second, func() {
@@ -55,11 +56,13 @@ func TestDeadlines(t *testing.T) {
 					t.Errorf("a second before: %+v", got)
 				}
 			})
+
 			l.at(due+time.Second, func() {
 				if got := l.state(); got.State != "STUCK" || got.DeadlineAt != nil || !got.Since.Equal(l.begin.Add(due)) {
 					t.Errorf("a second after: %+v", got)
 				}
 			})
+
 			l.at(30*24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
 			want := store.Event{
@@ -73,8 +76,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestOldDeadlineIsForgotten leaves a status shortly before its deadline and comes back: only the new deadline counts, and the
-// minutes are those since the return.
+// TestOldDeadlineIsForgotten leaves a status shortly before its deadline and comes back: only the new deadline counts,
+// and the minutes are those since the return.
 func TestOldDeadlineIsForgotten(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
@@ -87,6 +90,7 @@ func TestOldDeadlineIsForgotten(t *testing.T) {
 			t.Errorf("the old deadline has ended the new status: %+v", got)
 		}
 	})
+
 	l.at(200*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	if len(m.events) != 5 || m.events[3].Comment != "Status deadline expired. Was in IN_PROGRESS for 60 minutes." {
@@ -101,9 +105,12 @@ func TestStuckRelease(t *testing.T) {
 	m.release = 10 * time.Minute
 	m.deadlines[lifecycle.TaskNew] = 0
 	l := newEnvRig(t, m)
-	l.at(0, func() { l.must("claim", byAssignee("")) })                                                              // expires after 60 minutes
-	l.at(69*time.Minute, func() { l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })          // in time, expires after 129
-	l.at(140*time.Minute, func() { l.must("claim", lifecycle.TaskInput{Actor: assigneeID, Comment: "free again"}) }) // released after 139
+	// expires after 60 minutes
+	l.at(0, func() { l.must("claim", byAssignee("")) })
+	// in time, expires after 129
+	l.at(69*time.Minute, func() { l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })
+	// released after 139
+	l.at(140*time.Minute, func() { l.must("claim", lifecycle.TaskInput{Actor: assigneeID, Comment: "free again"}) })
 	l.at(141*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
 	want := "[claimed deadline_expired taken_over deadline_expired status_changed claimed status_changed]"
@@ -123,6 +130,7 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 			t.Errorf("the running deadline moved: %+v", got)
 		}
 	})
+
 	l.at(100*time.Minute, func() { l.must("claim", byAssignee("")) })
 	l.at(365*24*time.Hour, func() {
 		if got := l.state(); got.State != "IN_PROGRESS" || got.DeadlineAt != nil {
@@ -130,6 +138,7 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 		}
 		l.must("status", byAssignee("DONE"))
 	})
+
 	l.run()
 }
 
@@ -157,6 +166,7 @@ func TestClockWaitsForBlockers(t *testing.T) {
 			if name == "by a signal" {
 				spent = 300
 			}
+
 			want := fmt.Sprintf("Status deadline expired. Was in NEW for %d minutes.", spent)
 			if len(m.events) != 2 || m.events[0].Comment != want {
 				t.Errorf("events %+v", m.events)
@@ -179,6 +189,7 @@ func TestBlockersAreLookedAt(t *testing.T) {
 			}
 		})
 	})
+
 	l.at(time.Minute, func() { m.open = nil; l.must("claim", byAssignee("")) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
@@ -205,6 +216,7 @@ func TestOneOfManyWins(t *testing.T) {
 			})
 		}
 	})
+
 	l.at(time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	// One agent wins; its other claims succeed and change nothing. The record alone would see to that: that it is not
@@ -230,6 +242,7 @@ func TestForgottenWrite(t *testing.T) {
 			}
 		})
 	})
+
 	l.at(2*time.Minute, func() {
 		l.askAs("forgotten", "claim", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(view lifecycle.TaskView, err error) {
 			if err != nil || view.Version != 2 || *view.AssigneeID != memberID {
@@ -237,6 +250,7 @@ func TestForgottenWrite(t *testing.T) {
 			}
 		})
 	})
+
 	l.at(62*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	if got := fmt.Sprint(m.types()); got != "[deadline_expired status_changed]" || m.state.State != lifecycle.TaskCancelled {
@@ -258,6 +272,7 @@ func TestSameRequestTwice(t *testing.T) {
 			}
 		})
 	})
+
 	l.at(3*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	if len(m.events) != 3 {
@@ -278,6 +293,7 @@ func TestContinueAsNew(t *testing.T) {
 	if !ok {
 		t.Fatalf("ended with %v", l.GetWorkflowError())
 	}
+
 	var id int64
 	var carried *Carried
 	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &id, &carried); err != nil || id != 9 {
@@ -296,6 +312,7 @@ func TestContinueAsNew(t *testing.T) {
 			t.Errorf("the next run has %+v", got)
 		}
 	})
+
 	second.at(time.Hour, func() { second.CancelWorkflow() })
 	second.ExecuteWorkflow(lifecycle.TaskType, id, carried)
 	if len(m.events) != 4 || m.events[2].Comment != "Status deadline expired. Was in BLOCKED for 30 minutes." {
@@ -318,6 +335,7 @@ func TestRecordAway(t *testing.T) {
 			}
 		})
 	})
+
 	l.at(30*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	if !claimed || fmt.Sprint(m.types()) != "[claimed status_changed]" {
@@ -349,8 +367,12 @@ func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 		l := newEnvRig(t, m)
 		var codes []fault.Code
 		l.at(0, func() {
-			l.ask("claim", lifecycle.TaskInput{Actor: outsiderID, Comment: "c"}, func(_ lifecycle.TaskView, err error) { codes = append(codes, temporalio.RefusalIn(err).Code) })
+			l.ask(
+				"claim", lifecycle.TaskInput{Actor: outsiderID, Comment: "c"},
+				func(_ lifecycle.TaskView, err error) { codes = append(codes, temporalio.RefusalIn(err).Code) },
+			)
 		})
+
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()
 		if !slices.Equal(codes, []fault.Code{fault.TaskNotFound}) || len(m.events) != 1 {

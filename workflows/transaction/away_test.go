@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestFragmentAway lets Fragment be away while orders come: each waits in line without spending a try, one after the other looks whether
-// it is back, and all are bought once without a person's help.
+// TestFragmentAway lets Fragment be away while orders come: each waits in line without spending a try, one after the
+// other looks whether it is back, and all are bought once without a person's help.
 func TestFragmentAway(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sim.Fault{
@@ -24,7 +24,10 @@ func TestFragmentAway(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, func(s *setup) { s.settings.RetryFor = time.Hour })
 			w.fragment.AddFault(fault)
-			first, second := w.deposit(1, "durov 50"), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+			first, second := w.deposit(
+				1, "durov 50",
+			), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+
 			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
 			w.wantHeld(first)
 			time.Sleep(3 * time.Second) // some tries fail
@@ -35,6 +38,7 @@ func TestFragmentAway(t *testing.T) {
 					t.Errorf("%d attempts", got.Attempt)
 				}
 			}
+
 			w.wantSold(2)
 			w.balances()
 		})

@@ -55,10 +55,11 @@ func (t *transaction) handOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }
 
-// waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of 0.1.0 handed over
-// those that wait for people only; awaitsPeople tells them, and what 0.1.0 did not know.
+// waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of
+// 0.1.0 handed over those that wait for people only; awaitsPeople tells them, and what 0.1.0 did not know.
 var waiting = map[step]bool{
-	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true,
+	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepRetryLater: true,
+	stepAwaitReview: true,
 	stepProveRefund: true,
 }
 
@@ -72,6 +73,7 @@ func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
 	case !awaitsPeople[step]:
 		t.dropRetries()
 	}
+
 	if !t.mayContinue(ctx) {
 		return false
 	}
@@ -82,7 +84,8 @@ func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
 	case step == stepRest && t.at.State == lifecycle.TransactionFailed && !t.cancelled:
 		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
 	default:
-		// A run of 0.1.0 that is long already is replayed up to its last look with the default: from the next look on it hands over.
+		// A run of 0.1.0 that is long already is replayed up to its last look with the default: from the next look on it
+		// hands over.
 		change := fmt.Sprintf("hand over while waiting, look %d", t.looks)
 		return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}

@@ -23,10 +23,12 @@ func (c *chaos) observe() error {
 	if err != nil {
 		return err
 	}
+
 	var sum int64
 	for _, b := range balances {
 		sum += b.BalanceNano
 	}
+
 	if sum != 0 {
 		c.complain("the ledger does not balance: %+v", balances)
 	}
@@ -39,21 +41,28 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	c.mu.Lock()
 	hashes := slices.Clone(c.hashes)
 	c.mu.Unlock()
 	settled := true
+
 	for _, hash := range hashes {
 		t, err := c.lab.store.TransactionByHash(ctx, hash)
 		if err != nil {
 			return false, nil //nolint:nilerr // not seen yet
 		}
+
 		payments, err := c.lab.store.PaymentsOf(ctx, hash)
 		if err != nil {
 			return false, err
 		}
+
 		signed := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentSigned })
-		travels := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentPaid && p.KeptAt == nil })
+		travels := slices.ContainsFunc(
+			payments, func(p store.Payment) bool { return p.State == store.PaymentPaid && p.KeptAt == nil },
+		)
+
 		switch {
 		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.State == lifecycle.TransactionPending:
 			settled = false
@@ -63,11 +72,16 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			if len(purchasesOf(payments, bought)) > 0 {
 				outcome = lifecycle.TransactionProcessed
 			}
+
 			if t.ReviewReason != store.ReviewNotConfirmed {
 				c.complain("%.8s needs review: %s", hash, t.ReviewReason)
 			}
+
 			c.tally["reviews"]++
-			c.note(errand{hash: hash, update: lifecycle.TransactionActionResolve, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: outcome}})
+			c.note(errand{
+				hash: hash, update: lifecycle.TransactionActionResolve,
+				input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: outcome},
+			})
 		case t.State == lifecycle.TransactionProcessing:
 			settled = false
 		case t.NextRetry() != nil: // by the system
@@ -79,9 +93,12 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 				return true, nil
 			}
 			c.tally["retries"]++
-			c.note(errand{hash: hash, update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}})
+			c.note(errand{
+				hash: hash, update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID},
+			})
 		}
 	}
+
 	return settled, nil
 }
 
@@ -101,36 +118,48 @@ func (c *chaos) verify() error {
 	if err != nil {
 		return err
 	}
+
 	if len(strays) > 0 {
 		c.complain("payments that bought nothing: %+v", strays)
 	}
+
 	known, senders := 0, map[string]int{}
 	for _, hash := range c.hashes {
 		t, err := c.lab.store.TransactionByHash(ctx, hash)
 		if err != nil {
 			return err
 		}
+
 		payments, err := c.lab.store.PaymentsOf(ctx, hash)
 		if err != nil {
 			return err
 		}
+
 		theirs := purchasesOf(payments, bought)
 		known += len(theirs)
 		if c.refunds(t) {
 			senders[t.Sender]++
 		}
+
 		c.verifyOne(t, payments, theirs)
 	}
+
 	if known != len(bought) {
 		c.complain("%d purchases, but %d belong to orders", len(bought), known)
 	}
+
 	if err := c.verifyChain(ctx, len(bought), senders); err != nil {
 		return err
 	}
+
 	list := []service.FragmentPurchase{}
 	for _, b := range bought {
-		list = append(list, service.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At})
+		list = append(
+			list,
+			service.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At},
+		)
 	}
+
 	report, err := c.client.Reconcile(ctx, list)
 	if err == nil && (!report.Chain || len(report.Differences) > 0) {
 		c.complain("reconciliation: compared with the chain %t, differences %+v", report.Chain, report.Differences)
@@ -138,7 +167,8 @@ func (c *chaos) verify() error {
 	return err
 }
 
-// refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the operator gives back.
+// refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the
+// operator gives back.
 func (c *chaos) refunds(t store.Transaction) bool {
 	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
 }
@@ -150,9 +180,11 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 	if t.Retries > 0 {
 		c.tally["retries by the system"]++
 	}
+
 	if t.NextRetry() != nil {
 		c.complain("%.8s is still to be tried again", t.Hash)
 	}
+
 	for _, p := range payments {
 		c.tally[string(p.Kind)+" "+string(p.State)]++
 		switch {
@@ -161,15 +193,20 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 		case p.Kind == store.Refund && p.KeptAt != nil:
 			refunded++
 		case p.Kind == store.Purchase && p.State == store.PaymentPaid && (p.AmountNano > t.QuoteNano*10_100/10_000 || p.AmountNano > t.AmountNano):
-			c.complain("%.8s: payment %d is of %d nanoTON, the quote was %d, the deposit %d", t.Hash, p.ID, p.AmountNano, t.QuoteNano, t.AmountNano)
+			c.complain(
+				"%.8s: payment %d is of %d nanoTON, the quote was %d, the deposit %d", t.Hash, p.ID, p.AmountNano, t.QuoteNano,
+				t.AmountNano,
+			)
 		case p.Kind == store.Purchase && p.State == store.PaymentPaid && t.State != lifecycle.TransactionProcessed:
 			c.complain("%.8s is %s, but payment %d is paid", t.Hash, t.State, p.ID)
 		}
 	}
+
 	owed := 0
 	if c.refunds(t) {
 		owed = 1
 	}
+
 	switch {
 	case len(bought) > 1:
 		c.complain("%.8s was bought %d times", t.Hash, len(bought))
@@ -177,31 +214,40 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 		c.complain("%.8s failed (%s), but was bought", t.Hash, t.ErrorMessage)
 	case t.State == lifecycle.TransactionProcessed && (len(bought) != 1 || bought[0].Hash != t.FragmentTransactionHash ||
 		bought[0].Stars != t.Stars || bought[0].Username != t.Username):
-		c.complain("%.8s is processed by %.8s for %d Stars, the shop says %+v", t.Hash, t.FragmentTransactionHash, t.Stars, bought)
+		c.complain(
+			"%.8s is processed by %.8s for %d Stars, the shop says %+v", t.Hash, t.FragmentTransactionHash, t.Stars, bought,
+		)
 	case t.State != lifecycle.TransactionFailed && t.State != lifecycle.TransactionProcessed:
 		c.complain("%.8s is %s in the end", t.Hash, t.State)
 	}
+
 	if refunded != owed || t.RefundDueNano != 0 {
-		c.complain("%.8s failed (%s, %s) and was refunded %d times, %d nanoTON are owed", t.Hash, t.ErrorMessage, t.ErrorClass, refunded, t.RefundDueNano)
+		c.complain(
+			"%.8s failed (%s, %s) and was refunded %d times, %d nanoTON are owed", t.Hash, t.ErrorMessage, t.ErrorClass,
+			refunded, t.RefundDueNano,
+		)
 	}
 }
 
-// verifyChain checks where the wallet's money went, by nothing but the chain: to the shop once for each purchase, back to
-// senders once for each refund, to whom sends it back, and to nobody else.
+// verifyChain checks where the wallet's money went, by nothing but the chain: to the shop once for each purchase, back
+// to senders once for each refund, to whom sends it back, and to nobody else.
 func (c *chaos) verifyChain(ctx context.Context, bought int, refunds map[string]int) error {
 	history, err := c.lab.view.Transactions(ctx, toncenter.Page{Account: c.wallet.Address(), Limit: 1000})
 	if err != nil {
 		return err
 	}
+
 	sent := map[ton.Address]int{}
 	for _, t := range history {
 		for _, out := range t.Out {
 			sent[out.Destination]++
 		}
 	}
+
 	if n := sent[c.allow[0]]; n != bought {
 		c.complain("the shop was paid %d times for %d purchases", n, bought)
 	}
+
 	for address, n := range sent {
 		if !slices.Contains(c.allow, address) && n != refunds[address.Raw()] {
 			c.complain("%.10s was paid %d times, and %d refunds were due", address.Raw(), n, refunds[address.Raw()])

@@ -54,12 +54,14 @@ func newPlan(seed, number uint64) plan {
 		}
 		p.moves = append(p.moves, m)
 	}
+
 	kinds := slices.Sorted(maps.Keys(moves))
 	trouble := func() {
 		for range r.IntN(4) {
 			draw(pick(kinds, r.IntN(1000)))
 		}
 	}
+
 	trouble()
 	for range 1 + r.IntN(3)*r.IntN(2) {
 		draw("deposit")
@@ -73,9 +75,14 @@ var (
 	orders       = []string{"durov 50", "durov", "anna 60", "durov 50", "no order at all", "nobody 50", "durov 1000"}
 	chainKinds   = []string{"503", "429", "cut", "lost_answer", "timeout"}
 	sendingKinds = []string{"lost_answer", "exit_133", "exit_136", "duplicate", "timeout", "503", "429", "cut"}
-	shopKinds    = []string{"503", "429", "cut", "lost_answer", "timeout", "something", "session_expired", "not_giftable", "unknown_user"}
-	shopCalls    = []string{"updateStarsPrices", "searchStarsRecipient", "initBuyStarsRequest", "getBuyStarsLink", "confirmReq", "updateStarsBuyState"}
-	chainCalls   = []string{"/transactions?", "/walletInformation", "/masterchainInfo", "/transactionsByMessage"}
+	shopKinds    = []string{
+		"503", "429", "cut", "lost_answer", "timeout", "something", "session_expired", "not_giftable", "unknown_user",
+	}
+	shopCalls = []string{
+		"updateStarsPrices", "searchStarsRecipient", "initBuyStarsRequest", "getBuyStarsLink", "confirmReq",
+		"updateStarsBuyState",
+	}
+	chainCalls = []string{"/transactions?", "/walletInformation", "/masterchainInfo", "/transactionsByMessage"}
 )
 
 func pick[T any](from []T, n int) T { return from[n%len(from)] }
@@ -86,15 +93,21 @@ const dropAfter = 5 * time.Millisecond
 // moves are the kinds of moves.
 var moves = map[string]func(*chaos, move) error{
 	"broadcast goes wrong": func(c *chaos, m move) error {
-		c.chain.AddFault(sim.Fault{Match: "/api/v3/message", Kind: pick(sendingKinds, m.n), Times: 1 + m.m%3, Applied: m.m%2 == 0, Delay: dropAfter})
+		c.chain.AddFault(sim.Fault{
+			Match: "/api/v3/message", Kind: pick(sendingKinds, m.n), Times: 1 + m.m%3, Applied: m.m%2 == 0, Delay: dropAfter,
+		})
 		return nil
 	},
 	"chain goes wrong": func(c *chaos, m move) error {
-		c.chain.AddFault(sim.Fault{Match: pick(chainCalls, m.n), Kind: pick(chainKinds, m.m), Times: 1 + m.n%4, Delay: dropAfter})
+		c.chain.AddFault(sim.Fault{
+			Match: pick(chainCalls, m.n), Kind: pick(chainKinds, m.m), Times: 1 + m.n%4, Delay: dropAfter,
+		})
 		return nil
 	},
 	"shop goes wrong": func(c *chaos, m move) error {
-		c.fragment.AddFault(sim.Fault{Match: pick(shopCalls, m.n), Kind: pick(shopKinds, m.m), Times: 1 + m.n%5, Applied: m.n%2 == 0, Delay: dropAfter})
+		c.fragment.AddFault(sim.Fault{
+			Match: pick(shopCalls, m.n), Kind: pick(shopKinds, m.m), Times: 1 + m.n%5, Applied: m.n%2 == 0, Delay: dropAfter,
+		})
 		return nil
 	},
 	"messages get lost": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Drop: ptr(m.n % 12)}) },
@@ -150,11 +163,15 @@ var moves = map[string]func(*chaos, move) error{
 	},
 	"operator cancels": func(c *chaos, m move) error { return c.ask(m.n, errand{cancel: true}) },
 	"operator retries": func(c *chaos, m move) error {
-		return c.ask(m.n, errand{update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}})
+		return c.ask(
+			m.n, errand{update: lifecycle.TransactionActionRetry, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}},
+		)
 	},
 	"operator signals a retry": func(c *chaos, m move) error { return c.ask(m.n, errand{signal: lifecycle.TransactionRetrySignal}) },
 	"hints come for nothing": func(c *chaos, m move) error {
-		return c.ask(m.n, errand{signal: pick([]string{lifecycle.TransactionTurnSignal, lifecycle.TransactionSettledSignal}, m.m)})
+		return c.ask(
+			m.n, errand{signal: pick([]string{lifecycle.TransactionTurnSignal, lifecycle.TransactionSettledSignal}, m.m)},
+		)
 	},
 	"operator pauses":  func(c *chaos, _ move) error { return c.lab.store.Pause(context.Background(), &c.lab.admin.ID, "chaos") },
 	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background()) },
@@ -162,7 +179,9 @@ var moves = map[string]func(*chaos, move) error{
 
 // deposit is the one move without which nothing happens.
 func (c *chaos) deposit(m move) error {
-	hash, err := c.chain.Deposit(tonsim.Deposit{From: fmt.Sprint("sender", m.n%3), AmountNano: 1e9, Comment: pick(orders, m.m)})
+	hash, err := c.chain.Deposit(tonsim.Deposit{
+		From: fmt.Sprint("sender", m.n%3), AmountNano: 1e9, Comment: pick(orders, m.m),
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hashes = append(c.hashes, hash)
@@ -226,10 +245,12 @@ func (c *chaos) relieve() error {
 	if err := c.giveBack(); err != nil {
 		return err
 	}
+
 	if err := c.set(func(s *tonsim.FragmentSettings) {
 		*s = tonsim.FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
 	}); err != nil {
 		return err
 	}
+
 	return c.lab.store.Resume(context.Background())
 }

@@ -78,11 +78,13 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	suite.SetLogger(tlog.NewStructuredLogger(discard))
 	c := &chaos{
 		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), lab: l, plan: p,
-		alive: map[int]context.CancelCauseFunc{}, lossIn: map[string]int{}, retried: map[string]int{}, tally: map[string]int{},
+		alive: map[int]context.CancelCauseFunc{}, lossIn: map[string]int{}, retried: map[string]int{},
+		tally: map[string]int{},
 	}
 	if err := c.build(); err != nil {
 		return nil, err
 	}
+
 	c.SetStartTime(time.Now())
 	c.SetTestTimeout(time.Minute)
 	c.SetWorkerOptions(worker.Options{
@@ -94,13 +96,15 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	c.SetWorkerStopChannel(stopping)
 	c.RegisterWorkflowWithOptions(c.history, workflow.RegisterOptions{Name: "History"})
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
-		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second, ConfirmPatience: time.Minute, StuckAfter: 1000 * time.Hour,
+		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second, ConfirmPatience: time.Minute,
+		StuckAfter: 1000 * time.Hour,
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	c.RegisterActivity(c.cashier)
 	c.RegisterActivity(c.purchases)
 	for name, act := range map[string]any{"look": c.look, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
 		c.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}
+
 	return c, nil
 }
 
@@ -128,7 +132,13 @@ const (
 
 // history lets happen what is planned, and then waits until everything has settled.
 func (c *chaos) history(ctx workflow.Context) error {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	ctx = workflow.WithActivityOptions(
+		ctx,
+		workflow.ActivityOptions{
+			StartToCloseTimeout: 10 * time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		},
+	)
+
 	drivers := map[string]*driver{}
 	over := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -143,6 +153,7 @@ func (c *chaos) history(ctx workflow.Context) error {
 			_ = workflow.Sleep(ctx, pause)
 		}
 	})
+
 	for i, m := range c.plan.moves {
 		_ = workflow.Sleep(ctx, m.after)
 		if err := workflow.ExecuteActivity(ctx, "move", i).Get(ctx, nil); err != nil {
@@ -150,10 +161,12 @@ func (c *chaos) history(ctx workflow.Context) error {
 		}
 		c.deliver(ctx, drivers)
 	}
+
 	_ = workflow.Sleep(ctx, longLook)
 	if err := workflow.ExecuteActivity(ctx, "relieve").Get(ctx, nil); err != nil {
 		return err
 	}
+
 	for range rounds {
 		_ = workflow.Sleep(ctx, longLook)
 		var settled bool
@@ -166,6 +179,7 @@ func (c *chaos) history(ctx workflow.Context) error {
 		}
 		c.deliver(ctx, drivers)
 	}
+
 	return errors.New("it never settles")
 }
 
@@ -180,6 +194,7 @@ func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
 	errands := c.errands
 	c.errands = nil
 	c.mu.Unlock()
+
 	for _, e := range errands {
 		id, d := lifecycle.TransactionID(e.hash), drivers[e.hash]
 		if (e.start || e.update != "") && (d == nil || d.ends) {
@@ -188,6 +203,7 @@ func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
 			workflow.Go(ctx, func(ctx workflow.Context) { c.drive(ctx, e.hash, d) })
 			_ = workflow.Await(ctx, func() bool { return d.runs || d.ends })
 		}
+
 		switch {
 		case d == nil || !d.runs:
 		case e.cancel:
@@ -213,11 +229,12 @@ func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 			_ = workflow.ExecuteActivity(ctx, "unfinished", hash).Get(ctx, &again)
 		}
 	}
+
 	d.ends = true
 }
 
-// unfinished is what the reconciler asks, too: a workflow has ended; was there more to do? Test environments end activities
-// after ten tries.
+// unfinished is what the reconciler asks, too: a workflow has ended; was there more to do? Test environments end
+// activities after ten tries.
 func (c *chaos) unfinished(ctx context.Context, hash string) (bool, error) {
 	at, err := c.lab.store.SnapshotOfTransaction(ctx, hash)
 	return at.State == lifecycle.TransactionPending || at.State == lifecycle.TransactionProcessing || at.RefundDue > 0 ||
@@ -277,22 +294,26 @@ func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Reque
 		c.robbery = 0
 		defer func() { _ = c.lose(left) }()
 	}
+
 	c.mu.Unlock()
 	if !dies {
 		system.ServeHTTP(w, r)
 		return
 	}
+
 	if after {
 		func() {
 			defer func() { _ = recover() }() // a fault has cut the connection
 			system.ServeHTTP(httptest.NewRecorder(), r)
 		}()
 	}
+
 	c.mu.Lock()
 	c.tally["dead workers"]++
 	for _, kill := range c.alive {
 		kill(errDeath)
 	}
+
 	c.mu.Unlock()
 	panic(http.ErrAbortHandler)
 }
@@ -303,7 +324,9 @@ type fate struct {
 	c *chaos
 }
 
-func (f *fate) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (f *fate) InterceptActivity(
+	_ context.Context, next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	return &activityFate{interceptor.ActivityInboundInterceptorBase{Next: next}, f.c}
 }
 
@@ -318,6 +341,7 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	case "move", "relieve", "settle", "unfinished":
 		return a.Next.ExecuteActivity(ctx, in)
 	}
+
 	ctx, kill := context.WithCancelCause(ctx)
 	a.c.mu.Lock()
 	a.c.tasks++
@@ -330,6 +354,7 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 		delete(a.c.alive, task)
 		kill(nil)
 	}()
+
 	out, err := a.Next.ExecuteActivity(ctx, in)
 	if errors.Is(context.Cause(ctx), errDeath) {
 		return nil, temporal.NewHeartbeatTimeoutError()
@@ -337,7 +362,9 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	return out, err
 }
 
-func (f *fate) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (f *fate) InterceptWorkflow(
+	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
+) interceptor.WorkflowInboundInterceptor {
 	return &workflowFate{interceptor.WorkflowInboundInterceptorBase{Next: next}, f.c}
 }
 
@@ -374,6 +401,7 @@ func (f *commandFate) strike(ctx workflow.Context) {
 	if left == 1 {
 		f.c.tally["lost workflows"]++
 	}
+
 	f.c.mu.Unlock()
 	if left == 1 {
 		panic(lossOfWorkflow)

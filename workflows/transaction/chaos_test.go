@@ -29,32 +29,36 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// chaosSequences is how many random histories a run of the tests lives through: what two cores do in about a minute without the
-// race detector, which makes them three times as slow. STAGECOACH_CHAOS asks for another number.
+// chaosSequences is how many random histories a run of the tests lives through: what two cores do in about a minute
+// without the race detector, which makes them three times as slow. STAGECOACH_CHAOS asks for another number.
 const chaosSequences = 1000
 
-// chaosSeed draws the same histories every time, so that a failure is of the change that is tested. STAGECOACH_CHAOS_SEED asks for
-// others; make chaos draws new ones.
+// chaosSeed draws the same histories every time, so that a failure is of the change that is tested.
+// STAGECOACH_CHAOS_SEED asks for others; make chaos draws new ones.
 const chaosSeed = 1
 
-// chaosLabs is how many histories go on at a time. They wait for PostgreSQL and each other's answers more than they compute.
+// chaosLabs is how many histories go on at a time. They wait for PostgreSQL and each other's answers more than they
+// compute.
 const chaosLabs = 4
 
-// TestChaos lives through random histories of deposits, faults of the chain and of Fragment, deaths of workers and deeds of
-// operators. The workflow, the activities, the record and the wallet's contract are the real ones, time is skipped. In the end
-// of each, everything has been bought once or not at all, and all books agree.
+// TestChaos lives through random histories of deposits, faults of the chain and of Fragment, deaths of workers and
+// deeds of operators. The workflow, the activities, the record and the wallet's contract are the real ones, time is
+// skipped. In the end of each, everything has been bought once or not at all, and all books agree.
 func TestChaos(t *testing.T) { // not beside other tests: it takes all that the machine has
 	if testing.Short() {
 		t.Skip("needs PostgreSQL")
 	}
+
 	count, seed := chaosSequences, number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
 	if raceEnabled {
 		count /= 10
 	}
+
 	count = number(t, "STAGECOACH_CHAOS", count)
 	var next, lived atomic.Int64
 	var labs sync.WaitGroup
 	tally, mu := map[string]int{}, &sync.Mutex{}
+
 	for range min(chaosLabs, count) {
 		l := newChaosRig(t)
 		l.tally, l.mu = tally, mu
@@ -70,10 +74,12 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 			}
 		})
 	}
+
 	labs.Wait()
 	t.Logf("%d sequences of seed %d: %v", lived.Load(), seed, tally)
 	for _, what := range []string{
-		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead", "dead workers", "lost workflows", "reviews", "retries", "retries by the system",
+		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead",
+		"dead workers", "lost workflows", "reviews", "retries", "retries by the system",
 	} {
 		if tally[what] == 0 && count >= chaosSequences {
 			t.Errorf("so many sequences, and none had: %s", what)
@@ -110,22 +116,29 @@ type chaosRig struct {
 func newChaosRig(t *testing.T) *chaosRig {
 	l := &chaosRig{T: t, store: testdb.New(t)}
 	var err error
-	l.admin, err = l.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	l.admin, err = l.store.CreateUser(
+		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	serve := func(handler func(*chaos, http.ResponseWriter, *http.Request)) string {
-		url, stop, err := sim.Start("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(l.now.Load(), w, r) }))
+		url, stop, err := sim.Start(
+			"127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(l.now.Load(), w, r) }),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(stop)
 		return url
 	}
+
 	l.chain = toncenter.New(toncenter.Options{
 		URL:               serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.mortal(c.chain, w, r) }),
 		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second, Now: func() time.Time { return l.now.Load().Now() },
 	})
+
 	l.viewURL = serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.chain.ServeHTTP(w, r) })
 	l.view = toncenter.New(toncenter.Options{URL: l.viewURL, RequestsPerSecond: 100_000})
 	return l
@@ -138,10 +151,12 @@ func (l *chaosRig) live(p plan) []string {
 		return []string{err.Error()}
 	}
 	defer c.close()
+
 	l.now.Store(c)
 	c.run()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for what, n := range c.tally {
 		l.tally[what] += n
 	}
@@ -172,6 +187,7 @@ func (c *chaos) build() error {
 	if err != nil {
 		return err
 	}
+
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
 	if err != nil {
 		return err
@@ -179,6 +195,7 @@ func (c *chaos) build() error {
 	if c.wallet, err = ton.NewWallet(key, ton.Mainnet); err != nil {
 		return err
 	}
+
 	c.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{
 		PublicKey: hex.EncodeToString(public), Balance: begin, BlockTime: 2 * time.Second, Clock: c.Now,
 	})
@@ -188,6 +205,7 @@ func (c *chaos) build() error {
 	if c.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: c.lab.viewURL}); err != nil {
 		return err
 	}
+
 	for _, text := range []string{c.chain.Shop(), nobodys} {
 		address, _, err := ton.ParseAddress(text)
 		if err != nil {
@@ -195,19 +213,26 @@ func (c *chaos) build() error {
 		}
 		c.allow = append(c.allow, address)
 	}
+
 	settings := activities.TransactionSettings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
-		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries, RetryPause: 10 * time.Second,
+		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
+		RetryPause:   10 * time.Second,
 		PollInterval: time.Minute, MinDeposit: 50_000_000,
 	}
+
 	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New()
-	shop, stop, err := sim.Start("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.mortal(c.fragment, w, r) }))
+	shop, stop, err := sim.Start(
+		"127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.mortal(c.fragment, w, r) }),
+	)
 	if err != nil {
 		return err
 	}
+
 	c.stopShop, c.toncenter = stop, c.lab.chain
 	c.cashier = &activities.PaymentActivities{
-		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted, Log: log,
+		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted,
+		Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "c", "stel_ton_token": "d"},
@@ -216,13 +241,16 @@ func (c *chaos) build() error {
 			},
 		}),
 	}
+
 	c.monitor = &activities.TonMonitor{
-		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c}, Metrics: counted, Log: log,
+		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c},
+		Metrics: counted, Log: log,
 		Start: func(ctx context.Context, hash string) error {
 			c.note(errand{hash: hash, start: true})
 			return c.lab.store.MarkTransactionStarted(ctx, hash)
 		},
 	}
+
 	c.client = &service.Transactions{
 		Store: c.lab.store, Log: log, Failures: failures(settings),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
@@ -230,7 +258,11 @@ func (c *chaos) build() error {
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
-	c.purchases = &activities.Transactions{Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log}
+
+	c.purchases = &activities.Transactions{
+		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log,
+	}
+
 	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), store.WalletStart{BalanceNano: begin})
 	return err
 }

@@ -15,10 +15,12 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 	w := newRig(t, retries(time.Hour, 3*time.Second), func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60")
 	})
+
 	ctx := t.Context()
 	run := func(hash string) string {
 		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
+
 	fails := func() (hash string) {
 		w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 		hash = w.deposit(1, "durov 50")
@@ -26,6 +28,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 		w.fragment.ClearFaults()
 		return hash
 	}
+
 	save := func(name, hash string) {
 		_ = w.over(hash)
 		version.Save(t, "", name, w.history(hash))
@@ -52,6 +55,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 		first = run(unknown)
 		return true
 	})
+
 	w.eventually("it is given up", func() bool { return w.get(unknown).GivenUp() })
 	w.fragment.ClearFaults()
 	_, err = w.client.Retry(ctx, w.admin, unknown, "once more", "")

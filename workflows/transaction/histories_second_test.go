@@ -16,10 +16,12 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 		s.server = testtemporal.Own(t)
 		s.settings.Refund = true
 	})
+
 	save := func(name, hash string) {
 		_ = w.over(hash)
 		version.Save(t, "", name, w.history(hash))
 	}
+
 	save("confirmed-by-a-second-source", w.deposit(2, "durov 50"))
 	save("refund-confirmed-by-a-second-source", w.deposit(2, "no order at all"))
 
@@ -28,12 +30,14 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 	for _, hash := range []string{accepted, refused, kept} {
 		w.disputed(hash, lifecycle.TransactionProcessing)
 	}
+
 	w.resolved(accepted, lifecycle.TransactionProcessing, "I have looked")
 	save("disputed-and-accepted", accepted)
 	for _, hash := range []string{refused, kept} {
 		w.resolved(hash, lifecycle.TransactionFailed, "I have looked")
 		w.disputed(hash, lifecycle.TransactionFailed)
 	}
+
 	w.resolved(refused, lifecycle.TransactionFailed, "I have looked")
 	save("disputed-and-given-back", refused)
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")

@@ -22,21 +22,25 @@ func TestRecordHistories(t *testing.T) {
 		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
 		s.flow.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
 	})
+
 	ctx := t.Context()
 	write := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
 	save := func(name, hash string) {
 		_ = w.over(hash)
 		write(name, w.history(hash))
 	}
+
 	retry := func(hash string) {
 		_, err := w.client.Retry(ctx, w.admin, hash, "again", "")
 		w.must(err)
 	}
+
 	resolve := func(hash string, outcome lifecycle.TransactionState) {
 		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
 		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 		w.must(err)
 	}
+
 	slow := func(ms int64) { w.must(w.chain.Steer(tonsim.Steering{DelayMS: &ms})) }
 	drop := func(n int) { w.must(w.chain.Steer(tonsim.Steering{Drop: &n})) }
 
@@ -116,12 +120,14 @@ func TestRecordHistories(t *testing.T) {
 	run := func(hash string) string {
 		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
+
 	began := run(long)
 	for run(long) == began {
 		retry(long)
 		w.becomes(long, lifecycle.TransactionFailed)
 		time.Sleep(200 * time.Millisecond)
 	}
+
 	write("before-continue-as-new", w.runOf(long, began))
 	w.fragment.ClearFaults()
 	retry(long)
@@ -147,6 +153,7 @@ func TestRecordHistories(t *testing.T) {
 		w.must(err)
 		return description.WorkflowExecutionInfo.Execution.RunId != watching
 	})
+
 	description, err := w.server.Client.DescribeWorkflowExecution(ctx, monitor, "")
 	w.must(err)
 	write("monitor", w.runOfID(monitor, description.WorkflowExecutionInfo.FirstRunId))

@@ -18,10 +18,12 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		s.settings.PaymentTTL, s.settings.Refund = time.Minute, true
 		s.flow.RetryInterval, s.flow.RebroadcastEvery = 5*time.Second, time.Minute
 	})
+
 	ctx := t.Context()
 	run := func(hash string) string {
 		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
+
 	hint := func(hash, signal string) (first string) {
 		first = run(hash)
 		for range 12 {
@@ -30,6 +32,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		}
 		return first
 	}
+
 	save := func(name, hash, first string) {
 		_ = w.over(hash)
 		version.Save(t, "", name, w.runOf(hash, first))

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestLongKeys retries by the longest key that the API takes: with the user's id before it it is longer than any id that Temporal
-// takes.
+// TestLongKeys retries by the longest key that the API takes: with the user's id before it it is longer than any id
+// that Temporal takes.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

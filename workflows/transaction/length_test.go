@@ -14,13 +14,14 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so the next run
-// goes on from the record.
+// TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so
+// the next run goes on from the record.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")
 	})
+
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
@@ -34,9 +35,11 @@ func TestEndedForLength(t *testing.T) {
 
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()}, Log: slog.New(slog.DiscardHandler),
+		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+		Log:   slog.New(slog.DiscardHandler),
 		Every: 500 * time.Millisecond,
 	}
+
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.must(w.client.Resume(ctx))
 	w.becomes(hash, lifecycle.TransactionProcessed)

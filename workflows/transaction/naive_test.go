@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// naive buys as the system did that this one replaces: what a broadcast answers is believed, a failure is processed again
-// from the start, an advanced seqno is a payment. It keeps to no record.
+// naive buys as the system did that this one replaces: what a broadcast answers is believed, a failure is processed
+// again from the start, an advanced seqno is a payment. It keeps to no record.
 type naive struct {
 	*rig
 	status string // processed or failed
@@ -41,6 +41,7 @@ func (n *naive) process(username string, stars int) {
 	if receipt, err := n.toncenter.Broadcast(ctx, signed.BoC); err != nil || receipt.Outcome != toncenter.Accepted {
 		return
 	}
+
 	for range 20 {
 		now, err := n.toncenter.Wallet(ctx, n.wallet.Address())
 		n.must(err)
@@ -52,8 +53,8 @@ func (n *naive) process(username string, stars int) {
 	}
 }
 
-// TestNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it. Each
-// line fails if the naive way would have been good enough.
+// TestNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it.
+// Each line fails if the naive way would have been good enough.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	broadcast := func(kind string, applied bool) func(*rig) {
@@ -61,6 +62,7 @@ func TestNaive(t *testing.T) {
 			w.chain.AddFault(sim.Fault{Match: "/api/v3/message", Kind: kind, Times: 1, Applied: applied})
 		}
 	}
+
 	again := func(n *naive) { // whoever saw it fail, or hang, has it processed again
 		n.process("durov", 50)
 		if n.status == "failed" {
@@ -68,6 +70,7 @@ func TestNaive(t *testing.T) {
 			n.process("durov", 50)
 		}
 	}
+
 	once := func(n *naive) { n.process("durov", 50) }
 	for name, c := range map[string]struct {
 		trouble func(*rig)
@@ -98,7 +101,10 @@ func TestNaive(t *testing.T) {
 				w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 				w.eventually("it is signed", func() bool { return w.states(hash) == "purchase signed" })
 				w.must(w.chain.SetBalance("", 100_000_000))
-				w.eventually("the chain ran an order that paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+				w.eventually(
+					"the chain ran an order that paid nothing",
+					func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
+				)
 				w.must(w.chain.SetBalance("", 10_000_000_000))
 				w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 			},
@@ -128,12 +134,14 @@ func TestNaive(t *testing.T) {
 				if n.status != c.status || len(bought)+len(strays) != c.sold {
 					t.Errorf("the naive way: %s, bought %d, astray %d", n.status, len(bought), len(strays))
 				}
+
 				for _, p := range bought {
 					if p.Hash == n.hash {
 						t.Error("the first characters of the message were the hash after all")
 					}
 				}
 			})
+
 			t.Run("ours", func(t *testing.T) {
 				t.Parallel()
 				w := newRig(t)
@@ -142,6 +150,7 @@ func TestNaive(t *testing.T) {
 				if c.relief != nil {
 					c.relief(w, hash)
 				}
+
 				got := w.becomes(hash, lifecycle.TransactionProcessed)
 				if bought := w.wantSold(1); bought[0].Hash != got.FragmentTransactionHash {
 					t.Errorf("%s is not the payment's hash %s", got.FragmentTransactionHash, bought[0].Hash)

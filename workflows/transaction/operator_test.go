@@ -30,8 +30,8 @@ func (w *rig) failedOnce() string {
 	return hash
 }
 
-// TestRetries takes a failed transaction up again in each way there is: the client, the update and the signal of the CLI,
-// and the client when the workflow is gone.
+// TestRetries takes a failed transaction up again in each way there is: the client, the update and the signal of the
+// CLI, and the client when the workflow is gone.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -49,14 +49,17 @@ func TestRetries(t *testing.T) {
 		},
 		"update": func(hash string) error {
 			handle, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: lifecycle.TransactionID(hash), UpdateName: "retry", Args: []any{lifecycle.TransactionInput{Comment: "CLI"}},
+				WorkflowID: lifecycle.TransactionID(hash), UpdateName: "retry",
+				Args:         []any{lifecycle.TransactionInput{Comment: "CLI"}},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
 			w.must(err)
 			return handle.Get(ctx, nil)
 		},
 		"signal": func(hash string) error {
-			return w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: w.admin.ID})
+			return w.server.Client.SignalWorkflow(
+				ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: w.admin.ID},
+			)
 		},
 		"signal without a word": func(hash string) error {
 			return w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", nil)
@@ -87,12 +90,13 @@ func TestRetries(t *testing.T) {
 			w.wantCode(err, fault.InvalidTransition)
 		})
 	}
+
 	w.wantSold(6)
 	w.balances()
 }
 
-// TestAnswerIsKeptWithTheDeed loses whoever asked right after the deed: who asks again by the same key is told what was done,
-// whatever has become of it since.
+// TestAnswerIsKeptWithTheDeed loses whoever asked right after the deed: who asks again by the same key is told what was
+// done, whatever has become of it since.
 func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -101,8 +105,10 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	asked := store.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
-		Args: []any{lifecycle.TransactionInput{Actor: w.admin.ID, Comment: "by hand"}}, WaitForStage: client.WorkflowUpdateStageAccepted,
+		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID, Comment: "by hand"}},
+		WaitForStage: client.WorkflowUpdateStageAccepted,
 	})
+
 	w.must(err)
 	done := w.becomes(hash, lifecycle.TransactionProcessed)
 	for range 2 {
@@ -112,6 +118,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
+
 	_, err = w.client.Retry(ctx, w.admin, hash, "something else", "key")
 	w.wantCode(err, fault.Validation)
 	_, err = w.client.Retry(ctx, w.admin, hash, "by hand", "another key")
@@ -125,7 +132,10 @@ func TestWhoMayRetry(t *testing.T) {
 	w := newRig(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
-	somebody, err := w.store.CreateUser(ctx, store.User{Name: "somebody", Role: store.RoleUser, Status: store.UserActive}, store.NewToken())
+	somebody, err := w.store.CreateUser(
+		ctx, store.User{Name: "somebody", Role: store.RoleUser, Status: store.UserActive}, store.NewToken(),
+	)
+
 	w.must(err)
 	_, err = w.client.Retry(ctx, somebody, hash, "", "")
 	w.wantCode(err, fault.InsufficientAccess)
@@ -139,18 +149,22 @@ func TestWhoMayRetry(t *testing.T) {
 	w.wantCode(err, fault.Validation)
 	_, err = w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionProcessed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition)
-	w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: somebody.ID}))
+	w.must(w.server.Client.SignalWorkflow(
+		ctx, lifecycle.TransactionID(hash), "", "retry", lifecycle.TransactionInput{Actor: somebody.ID},
+	))
 	w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", "retry", "nonsense"))
 	time.Sleep(500 * time.Millisecond)
 	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.Attempt != 1 {
 		t.Errorf("%+v", got)
 	}
+
 	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
-// TestReview pays for Stars that do not come: nothing is bought again, the next one is not held up, and an operator decides.
+// TestReview pays for Stars that do not come: nothing is bought again, the next one is not held up, and an operator
+// decides.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
@@ -160,6 +174,7 @@ func TestReview(t *testing.T) {
 				s.flow.ConfirmPatience = 2 * time.Second
 				s.fragment.Settings.DoneAfterMS = 1000 * 3600
 			})
+
 			ctx := t.Context()
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
@@ -167,6 +182,7 @@ func TestReview(t *testing.T) {
 			if got := w.get(hash); got.State != lifecycle.TransactionProcessing || w.states(hash) != "purchase paid" {
 				t.Errorf("%+v", got)
 			}
+
 			_, err := w.client.Retry(ctx, w.admin, hash, "", "")
 			w.wantCode(err, fault.InvalidTransition)
 			settings := w.fragment.CurrentSettings()
@@ -178,20 +194,24 @@ func TestReview(t *testing.T) {
 			if outcome == lifecycle.TransactionFailed {
 				w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand")) // nor does this
 			}
+
 			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
 			w.must(err)
 			if got.State != outcome || got.NeedsReview || (outcome == lifecycle.TransactionProcessed) != (got.FragmentTransactionHash != "") {
 				t.Errorf("%+v", got)
 			}
+
 			err = w.over(hash)
 			if (err == nil) != (outcome == lifecycle.TransactionProcessed) {
 				t.Error(err)
 			}
+
 			_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 			w.wantCode(err, fault.InvalidTransition)
 			if got := w.states(hash); got != "purchase paid" {
 				t.Error(got)
 			}
+
 			w.balances()
 		})
 	}
@@ -213,6 +233,7 @@ func TestPause(t *testing.T) {
 	if got := w.states(waiting); got != "" {
 		t.Error(got)
 	}
+
 	w.must(w.client.Resume(ctx))
 	w.becomes(waiting, lifecycle.TransactionProcessed)
 	w.wantSold(2)
@@ -232,15 +253,18 @@ func TestCancel(t *testing.T) {
 	for _, hash := range []string{signed, waiting} {
 		w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
 	}
+
 	w.fails(waiting, "Cancelled by operator", lifecycle.UnknownError)
 	if err := w.over(waiting); !temporal.IsCanceledError(err) {
 		t.Errorf("ended with %v", err)
 	}
+
 	w.becomes(signed, lifecycle.TransactionProcessed)
 	w.must(w.over(signed))
 	if w.inLine(waiting) {
 		t.Error("it is still in line")
 	}
+
 	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
 	w.must(err)
 	w.becomes(waiting, lifecycle.TransactionProcessed)
@@ -254,6 +278,7 @@ func TestCancel(t *testing.T) {
 	if got := w.states(dying); got != "purchase dead" {
 		t.Error(got)
 	}
+
 	w.wantSold(2)
 	w.balances()
 }
@@ -267,7 +292,9 @@ func TestStuck(t *testing.T) {
 	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
 	w.wantAlert(store.AlertTransactionStuck, true)
 	w.eventually("it shows", func() bool {
-		found, err := w.server.Client.ListWorkflow(t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`))
+		found, err := w.server.Client.ListWorkflow(
+			t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`),
+		)
 		w.must(err)
 		for _, execution := range found.Executions {
 			if execution.Execution.WorkflowId == lifecycle.TransactionID(hash) {
@@ -276,9 +303,11 @@ func TestStuck(t *testing.T) {
 		}
 		return false
 	})
+
 	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || !w.inLine(hash) {
 		t.Errorf("%+v", got)
 	}
+
 	w.must(w.client.Resume(t.Context()))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if !strings.Contains(w.events(hash), "stuck") {
@@ -300,16 +329,22 @@ func TestRefunds(t *testing.T) {
 	if err := w.over(hash); err == nil {
 		t.Error("a refunded order has still failed")
 	}
+
 	retryable := w.failedOnce()
 	time.Sleep(500 * time.Millisecond)
 	if got := w.states(retryable); got != "" {
 		t.Error(got)
 	}
-	bounced := w.depositAs(tonsim.Deposit{From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again"})
+
+	bounced := w.depositAs(tonsim.Deposit{
+		From: "x", AmountNano: 1e9, Kind: "bounced", Comment: "nonsense again and again",
+	})
+
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	if w.get(bounced).Hash != "" {
 		t.Error("a bounce is no order")
 	}
+
 	w.balances()
 
 	// A refund that gets lost is proven dead and made again, and pauses hold it as well.
@@ -332,8 +367,8 @@ func (w *rig) wantNoDue(hash string) {
 	}
 }
 
-// TestReconciler terminates workflows behind the record's back: what is signed is driven on, what is not has failed, and what
-// was never started is.
+// TestReconciler terminates workflows behind the record's back: what is signed is driven on, what is not has failed,
+// and what was never started is.
 func TestReconciler(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
@@ -346,13 +381,16 @@ func TestReconciler(t *testing.T) {
 	for _, hash := range []string{signed, waiting} {
 		w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand"))
 	}
+
 	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()}, Log: slog.New(slog.DiscardHandler),
+		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+		Log:   slog.New(slog.DiscardHandler),
 		Every: 500 * time.Millisecond,
 	}
+
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
 	w.fails(waiting, "terminated_by_operator", lifecycle.UnknownError)
 	w.becomes(signed, lifecycle.TransactionProcessed)
@@ -360,6 +398,7 @@ func TestReconciler(t *testing.T) {
 	if got := w.states(signed); got != "purchase paid" {
 		t.Error(got)
 	}
+
 	_, err := w.client.Retry(ctx, w.admin, waiting, "", "")
 	w.must(err)
 	w.becomes(waiting, lifecycle.TransactionProcessed)
@@ -370,23 +409,27 @@ func TestReconciler(t *testing.T) {
 // TestWorkerAway loses the worker at any moment of several purchases, again and again: each is made once.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however long the worker is away, a payment lives
+	// however long the worker is away, a payment lives
+	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 	w.must(w.chain.Steer(tonsim.Steering{BlockTimeMS: ptr(int64(150))}))
 	var hashes []string
 	for range 4 {
 		hashes = append(hashes, w.deposit(1, "durov 50"))
 	}
+
 	for range 8 {
 		time.Sleep(300 * time.Millisecond)
 		w.stopWorker()
 		w.startWorker()
 	}
+
 	for _, hash := range hashes {
 		w.becomes(hash, lifecycle.TransactionProcessed)
 		if got := w.states(hash); got != "purchase paid" {
 			t.Error(got)
 		}
 	}
+
 	w.wantSold(4)
 	w.balances()
 }
@@ -415,11 +458,13 @@ func TestSecrets(t *testing.T) {
 	w.becomes(refused, lifecycle.TransactionFailed)
 	sender := w.get(hash).Sender
 	text := w.logs.String()
+
 	for _, h := range []string{hash, refused} {
 		for _, event := range w.history(h) {
 			text += event.String()
 		}
 	}
+
 	for _, secret := range []string{"planted", sender, sender[2:], w.payments(hash)[0].RequestID} {
 		if i := strings.Index(text, secret); i >= 0 {
 			t.Errorf("%s", text[max(0, i-200):i+50])

@@ -15,7 +15,8 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the history.
+// TestBought lets one transfer through: the Stars are bought once, the books agree, and few events stand in the
+// history.
 func TestBought(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -26,12 +27,14 @@ func TestBought(t *testing.T) {
 	if bought[0].Hash != got.FragmentTransactionHash || bought[0].Username != "durov" || bought[0].Stars != got.Stars || got.Stars != 106 {
 		t.Errorf("%+v, bought %+v", got, bought)
 	}
+
 	w.balances()
 	history := w.history(hash)
 	t.Logf("%d events: %s", len(history), w.events(hash))
 	if len(history) > 40 {
 		t.Errorf("%d events", len(history))
 	}
+
 	for _, event := range history {
 		scheduled := event.GetActivityTaskScheduledEventAttributes()
 		if scheduled.GetTaskQueue().GetName() == lifecycle.QuoteQueue && scheduled.GetPriority().GetFairnessKey() == "" {
@@ -40,13 +43,14 @@ func TestBought(t *testing.T) {
 	}
 }
 
-// TestManyOrders buys what is asked for in several ways, from several senders at once: each once, the wallet's payments one
-// after the other.
+// TestManyOrders buys what is asked for in several ways, from several senders at once: each once, the wallet's payments
+// one after the other.
 func TestManyOrders(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	want := map[string]int64{}
 	var wait sync.WaitGroup
+
 	for i, comment := range []string{"anna 50", "@boris 100", "clara", "dora 10000", "  @emil   51 ", "fritz", "anna 50"} {
 		wait.Go(func() {
 			amount := int64(2e9)
@@ -59,6 +63,7 @@ func TestManyOrders(t *testing.T) {
 			want[hash] = []int64{50, 100, 214, 10000, 51, 214, 50}[i]
 		})
 	}
+
 	wait.Wait()
 	for hash, stars := range want {
 		if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Stars != stars {
@@ -68,12 +73,13 @@ func TestManyOrders(t *testing.T) {
 			t.Error(got)
 		}
 	}
+
 	w.wantSold(len(want))
 	w.balances()
 }
 
-// TestRefused has a line for each order that can never be carried out: nothing is signed, the error is spelled as agreed,
-// the workflow is over and a retry is refused.
+// TestRefused has a line for each order that can never be carried out: nothing is signed, the error is spelled as
+// agreed, the workflow is over and a retry is refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -81,6 +87,7 @@ func TestRefused(t *testing.T) {
 	w.must(w.fragment.SetUser("a_channel", "channel"))
 	w.must(w.fragment.SetUser("a_bot", "bot"))
 	hashes := map[string]string{}
+
 	for _, c := range []struct {
 		tons          float64
 		comment, want string
@@ -101,6 +108,7 @@ func TestRefused(t *testing.T) {
 	} {
 		hashes[w.deposit(c.tons, c.comment)] = c.want
 	}
+
 	binary := w.depositAs(tonsim.Deposit{From: "x", AmountNano: 1e9, Kind: "binary"})
 	hashes[binary] = "Invalid comment format"
 	for hash, message := range hashes {
@@ -115,6 +123,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %s", message, got)
 		}
 	}
+
 	w.wantSold(0)
 	w.balances()
 }
@@ -129,6 +138,7 @@ func TestNoOrders(t *testing.T) {
 	w.must(err)
 	w.monitor.TopUpFrom = append(w.monitor.TopUpFrom, address)
 	w.start()
+
 	for _, d := range []tonsim.Deposit{
 		{From: owner, AmountNano: 5e9, Comment: "durov"},
 		{From: "a", AmountNano: 49_999_999, Comment: "durov"}, // spam
@@ -139,6 +149,7 @@ func TestNoOrders(t *testing.T) {
 	} {
 		w.depositAs(d)
 	}
+
 	last := w.deposit(1, "durov")
 	w.becomes(last, lifecycle.TransactionProcessed)
 	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 100})
@@ -146,6 +157,7 @@ func TestNoOrders(t *testing.T) {
 	if len(all) != 1 || w.get(old).Hash != "" {
 		t.Errorf("%+v", all)
 	}
+
 	w.balances()
 }
 
@@ -157,8 +169,8 @@ func TestTooManyStars(t *testing.T) {
 	w.becomes(w.deposit(1, "durov 100"), lifecycle.TransactionProcessed)
 }
 
-// TestTroubleBeforePaying has a line for each failure that may pass: it is tried again, then it waits for an operator, and
-// after a retry the Stars are bought.
+// TestTroubleBeforePaying has a line for each failure that may pass: it is tried again, then it waits for an operator,
+// and after a retry the Stars are bought.
 func TestTroubleBeforePaying(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -184,12 +196,14 @@ func TestTroubleBeforePaying(t *testing.T) {
 			if got := w.states(hash); got != "" {
 				t.Error(got)
 			}
+
 			w.fragment.ClearFaults()
 			again, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
 			w.must(err)
 			if again.State == lifecycle.TransactionFailed || again.Attempt != 2 {
 				t.Errorf("%+v", again)
 			}
+
 			w.becomes(hash, lifecycle.TransactionProcessed)
 			w.wantSold(2)
 			w.balances()
@@ -197,8 +211,8 @@ func TestTroubleBeforePaying(t *testing.T) {
 	}
 }
 
-// TestPriceMoves lets the price rise while orders wait: one without a number gets fewer Stars, one that asks for a number is
-// refused when its money is not enough any more, and one whose money is pays the new price.
+// TestPriceMoves lets the price rise while orders wait: one without a number gets fewer Stars, one that asks for a
+// number is refused when its money is not enough any more, and one whose money is pays the new price.
 func TestPriceMoves(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -207,6 +221,7 @@ func TestPriceMoves(t *testing.T) {
 	for _, hash := range []string{open, exact, rich} {
 		w.eventually("it is in line", func() bool { return w.get(hash).QuoteNano > 0 && w.inLine(hash) })
 	}
+
 	settings := w.fragment.CurrentSettings()
 	settings.NanoPerStar *= 2
 	w.must(w.fragment.Set(settings))
@@ -214,10 +229,12 @@ func TestPriceMoves(t *testing.T) {
 	if got := w.becomes(open, lifecycle.TransactionProcessed); got.Stars != 53 {
 		t.Errorf("%d Stars", got.Stars)
 	}
+
 	w.fails(exact, "Insufficient amount", lifecycle.NonRetryable)
 	if got := w.becomes(rich, lifecycle.TransactionProcessed); got.Stars != 50 {
 		t.Errorf("%d Stars", got.Stars)
 	}
+
 	w.wantSold(2)
 	w.balances()
 }
@@ -278,11 +295,13 @@ func TestShortLink(t *testing.T) {
 		s.settings.PaymentTTL = time.Minute
 		s.fragment.Settings.LinkSeconds = int64(life.Seconds())
 	})
+
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if latest, until := time.Now().Add(life-way), w.payments(hash)[0].ValidUntil; until.After(latest) {
 		t.Errorf("it could have left the wallet until %s, want %s at the latest", until, latest)
 	}
+
 	settings := w.fragment.CurrentSettings()
 	settings.LinkSeconds = 20
 	w.must(w.fragment.Set(settings))
@@ -290,22 +309,27 @@ func TestShortLink(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestLimits fails a purchase above the limit for one. One that does not fit into what is left of a day waits, smaller ones pass it, and it is
-// carried out when there is room.
+// TestLimits fails a purchase above the limit for one. One that does not fit into what is left of a day waits, smaller
+// ones pass it, and it is carried out when there is room.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) {
 		s.settings.Limits = store.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
 	})
+
 	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", lifecycle.UnknownError)
 	w.becomes(w.deposit(2, "durov 100"), lifecycle.TransactionProcessed)
 
 	waits := w.depositAs(tonsim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
 	w.wantAlert(store.AlertDailyLimit, true)
-	w.becomes(w.depositAs(tonsim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}), lifecycle.TransactionProcessed)
+	w.becomes(
+		w.depositAs(tonsim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}),
+		lifecycle.TransactionProcessed,
+	)
 	if got := w.get(waits); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(waits) || w.states(waits) != "" {
 		t.Errorf("%+v, %s", got, w.states(waits))
 	}
+
 	w.wantAlert(store.AlertDailyLimit, true)
 
 	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
@@ -315,6 +339,7 @@ func TestLimits(t *testing.T) {
 	if got := w.get(waits); got.Attempt != 1 {
 		t.Errorf("attempt %d", got.Attempt)
 	}
+
 	w.wantSold(3)
 	w.balances()
 }
@@ -325,6 +350,7 @@ func TestRefundAboveLimit(t *testing.T) {
 	w := newRig(t, func(s *setup) {
 		s.settings.Refund, s.settings.Limits = true, store.Limits{PerRefund: 1_000_000_000}
 	})
+
 	hash := w.deposit(2, "no comment that we know")
 	w.eventually("it waits for a person", func() bool {
 		got := w.get(hash)
@@ -348,6 +374,7 @@ func TestDustIsKept(t *testing.T) {
 	w := newRig(t, func(s *setup) {
 		s.settings.Refund, s.settings.MinDeposit, s.settings.RefundLeast = true, 1, 5_000_000
 	})
+
 	for _, nano := range []int64{10_000_000, 24_999_999} { // the reserve is 20,000,000
 		hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
 		w.eventually("it is booked", func() bool { return w.get(hash).DustNano == nano })
@@ -356,13 +383,14 @@ func TestDustIsKept(t *testing.T) {
 			t.Errorf("%+v, %s, %s", got, w.states(hash), w.events(hash))
 		}
 	}
+
 	hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: 25_000_000, Comment: "no comment that we know"})
 	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
 }
 
-// TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20 that
-// the system before this one looked at once a minute.
+// TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20
+// that the system before this one looked at once a minute.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
@@ -370,19 +398,22 @@ func TestBurst(t *testing.T) {
 	for i := range burst {
 		w.depositAs(tonsim.Deposit{From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: "abc"})
 	}
+
 	w.start()
 	w.eventually("all have failed", func() bool {
 		stats, err := w.store.StatsOfTransactions(t.Context(), 1)
 		w.must(err)
 		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == lifecycle.TransactionFailed && stats.Statuses[0].Count == burst
 	})
+
 	rules, err := w.store.LedgerCheck(t.Context(), w.wallet.Address().Raw())
 	if err != nil || len(rules) > 0 {
 		t.Errorf("%+v, %v", rules, err)
 	}
 }
 
-// TestPaymentsHaveAQueue schedules all that needs the wallet's key or the shop's session where only their holder takes it.
+// TestPaymentsHaveAQueue schedules all that needs the wallet's key or the shop's session where only their holder takes
+// it.
 func TestPaymentsHaveAQueue(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -390,11 +421,13 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
 	queues := map[string]string{}
+
 	for _, event := range w.history(hash) {
 		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
 			queues[scheduled.GetActivityType().GetName()] = scheduled.GetTaskQueue().GetName()
 		}
 	}
+
 	for activity, want := range map[string]string{
 		"QuoteOrder": lifecycle.QuoteQueue, "PayOrder": lifecycle.PaymentQueue, "ConfirmPurchase": lifecycle.PaymentQueue,
 	} {
@@ -404,7 +437,8 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	}
 }
 
-// TestNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings it.
+// TestNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings
+// it.
 func TestNewWallet(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
@@ -421,7 +455,10 @@ func TestGap(t *testing.T) {
 	w.deposit(1, "durov")
 	state, err := w.toncenter.Wallet(t.Context(), w.wallet.Address())
 	w.must(err)
-	_, err = w.store.OpenWallet(t.Context(), w.wallet.Address().Raw(), store.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)})
+	_, err = w.store.OpenWallet(
+		t.Context(), w.wallet.Address().Raw(), store.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)},
+	)
+
 	w.must(err)
 	w.start()
 	hash := w.deposit(1, "durov")
@@ -435,7 +472,10 @@ func TestGap(t *testing.T) {
 func TestChainClockAhead(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64
-	w := newRig(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	w := newRig(
+		t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } },
+	)
+
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 
 	off.Store(int64(time.Hour))
@@ -458,7 +498,10 @@ func TestChainClockBehind(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64
 	off.Store(int64(-time.Hour))
-	w := newRig(t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } })
+	w := newRig(
+		t, func(s *setup) { s.chain.Clock = func() time.Time { return time.Now().Add(time.Duration(off.Load())) } },
+	)
+
 	hash := w.deposit(1, "durov")
 	w.wantHeld(hash)
 	w.wantAlert(store.AlertChainClock, true)
@@ -467,6 +510,7 @@ func TestChainClockBehind(t *testing.T) {
 	if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 		t.Errorf("%+v", got)
 	}
+
 	w.wantAlert(store.AlertChainClock, false)
 	w.wantSold(1)
 	w.balances()
@@ -482,6 +526,7 @@ func TestAwayChain(t *testing.T) {
 	if got := w.get(hash); got.Hash != "" {
 		t.Errorf("%+v", got)
 	}
+
 	w.chain.ClearFaults()
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.balances()
@@ -529,7 +574,8 @@ func (w *rig) wantAlert(kind string, open bool) {
 	})
 }
 
-// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it looks at its start and then waits.
+// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it looks at its start and
+// then waits.
 func TestSlowMonitor(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
@@ -537,11 +583,13 @@ func TestSlowMonitor(t *testing.T) {
 	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	w.must(w.client.StartMonitor(t.Context(), w.wallet.Address().Raw()))
 	first := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
+
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if run := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId; run != first {
 			t.Fatal("the monitor continued as new at once")
 		}
 	}
+
 	w.eventually("the wallet is watched", func() bool {
 		_, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
 		return err == nil

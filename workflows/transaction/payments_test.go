@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// TestBroadcastTrouble has a line for each way in which a broadcast answers something that tells nothing: the same bytes go
-// again, one purchase is made, nothing is signed twice.
+// TestBroadcastTrouble has a line for each way in which a broadcast answers something that tells nothing: the same
+// bytes go again, one purchase is made, nothing is signed twice.
 func TestBroadcastTrouble(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]sim.Fault{
@@ -32,21 +32,23 @@ func TestBroadcastTrouble(t *testing.T) {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute }) // however late a broadcast is, the payment lives
+			// however late a broadcast is, the payment lives
+			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
 			w.becomes(hash, lifecycle.TransactionProcessed)
 			if got := w.states(hash); got != "purchase paid" {
 				t.Error(got)
 			}
+
 			w.wantSold(1)
 			w.balances()
 		})
 	}
 }
 
-// TestForgottenMessage lets the network accept a payment and forget it, more often than it is broadcast again: it is proven
-// dead, and only then another one is signed.
+// TestForgottenMessage lets the network accept a payment and forget it, more often than it is broadcast again: it is
+// proven dead, and only then another one is signed.
 func TestForgottenMessage(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -58,6 +60,7 @@ func TestForgottenMessage(t *testing.T) {
 	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
 		t.Errorf("%s, attempt %d", states, got.Attempt)
 	}
+
 	w.wantSold(1)
 	w.balances()
 }
@@ -72,6 +75,7 @@ func TestNothingGoesThrough(t *testing.T) {
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
 	}
+
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
@@ -80,8 +84,8 @@ func TestNothingGoesThrough(t *testing.T) {
 	w.balances()
 }
 
-// TestSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and pays
-// nothing.
+// TestSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and
+// pays nothing.
 func TestSkippedAction(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
@@ -89,16 +93,20 @@ func TestSkippedAction(t *testing.T) {
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
 	w.must(w.chain.SetBalance("", 100_000_000))
-	w.eventually("the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+	w.eventually(
+		"the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
+	)
 	if p := w.payments(hash)[0]; p.ChainHash == "" || p.PaidNano != 0 {
 		t.Errorf("%+v", p)
 	}
+
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "purchase dead, purchase paid" {
 		t.Error(got)
 	}
+
 	w.wantSold(1)
 }
 
@@ -134,6 +142,7 @@ func TestBounced(t *testing.T) {
 	if got := w.states(hash); got != "purchase bounced, purchase bounced" {
 		t.Error(got)
 	}
+
 	settings.To, settings.Bounceable = "", false
 	w.must(w.fragment.Set(settings))
 	_, err = w.client.Retry(t.Context(), w.admin, hash, "", "")
@@ -143,12 +152,13 @@ func TestBounced(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
+
 	w.wantSold(1)
 	w.balances()
 }
 
-// TestBouncedAfterAll lets an operator decide while the chain does not tell what became of the money: that it came back is seen
-// when it tells again.
+// TestBouncedAfterAll lets an operator decide while the chain does not tell what became of the money: that it came back
+// is seen when it tells again.
 func TestBouncedAfterAll(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.flow.ConfirmPatience = time.Second })
@@ -161,13 +171,15 @@ func TestBouncedAfterAll(t *testing.T) {
 	if got := w.states(hash); got != "purchase paid" {
 		t.Error(got)
 	}
+
 	w.chain.ClearFaults()
 	w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 	w.wantSold(0)
 	w.balances()
 }
 
-// TestForeignAddress holds all purchases, and pays nobody, while Fragment wants money sent somewhere that is not allowed.
+// TestForeignAddress holds all purchases, and pays nobody, while Fragment wants money sent somewhere that is not
+// allowed.
 func TestForeignAddress(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -185,7 +197,8 @@ func TestForeignAddress(t *testing.T) {
 	w.balances()
 }
 
-// TestSessionExpired holds all purchases while the session is over, burns no try, and goes on by itself when it is renewed.
+// TestSessionExpired holds all purchases while the session is over, burns no try, and goes on by itself when it is
+// renewed.
 func TestSessionExpired(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
@@ -201,11 +214,13 @@ func TestSessionExpired(t *testing.T) {
 			w.wantAlert(store.AlertFragmentSession, true)
 			settings.SessionFailed = ""
 			w.must(w.fragment.Set(settings))
+
 			for _, hash := range []string{first, second} {
 				if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 					t.Errorf("attempt %d", got.Attempt)
 				}
 			}
+
 			w.wantAlert(store.AlertFragmentSession, false)
 			w.wantSold(2)
 			w.balances()
@@ -239,7 +254,8 @@ func TestSessionOfTheCookies(t *testing.T) {
 	}
 }
 
-// TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with it.
+// TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with
+// it.
 func TestLateStars(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
@@ -251,8 +267,8 @@ func TestLateStars(t *testing.T) {
 	w.balances()
 }
 
-// TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is missed,
-// and no payment is taken for dead that is only not to be seen yet.
+// TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
+// missed, and no payment is taken for dead that is only not to be seen yet.
 func TestLaggingChain(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
@@ -264,11 +280,13 @@ func TestLaggingChain(t *testing.T) {
 	if w.get(hidden).Hash != "" {
 		t.Error("it was to be hidden")
 	}
+
 	w.must(w.chain.Steer(tonsim.Steering{Reveal: true}))
 	w.becomes(hidden, lifecycle.TransactionProcessed)
 	if got := w.states(hidden); got != "purchase paid" {
 		t.Error(got)
 	}
+
 	w.wantSold(2)
 	w.balances()
 }

@@ -15,17 +15,19 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestRecordAgreesWithRules brings transactions into every situation there is and does everything to each: the record lets
-// through what the table allows, leads where the table says, and refuses or passes over the rest.
+// TestRecordAgreesWithRules brings transactions into every situation there is and does everything to each: the record
+// lets through what the table allows, leads where the table says, and refuses or passes over the rest.
 func TestRecordAgreesWithRules(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL")
 	}
+
 	type verb struct {
 		action lifecycle.TransactionAction
 		to     lifecycle.TransactionState
 	}
+
 	cases, all := 0, testdb.New(t)
 	for name, bring := range situations {
 		for _, v := range []verb{
@@ -44,7 +46,14 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			before, err := r.store.SnapshotOfTransaction(t.Context(), r.hash)
 			r.must(err)
 			after, err := r.do(v.action, v.to, before.Attempt)
-			rule, refusal := lifecycle.Transaction.Decide(before.State, lifecycle.TransactionRequest{Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System}}, before.Facts())
+			rule, refusal := lifecycle.Transaction.Decide(
+				before.State,
+				lifecycle.TransactionRequest{
+					Action: v.action, To: v.to, Roles: []lifecycle.Role{lifecycle.Admin, lifecycle.System},
+				},
+				before.Facts(),
+			)
+
 			switch {
 			case refusal == nil && (err != nil || after.State != rule.To):
 				t.Errorf("%s: %s to %s is allowed, but gave %s, %v", name, v.action, v.to, after.State, err)
@@ -55,6 +64,7 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases", cases)
 }
 
@@ -138,6 +148,7 @@ func (r *recordRig) happens(t store.ChainTransaction, until time.Time) {
 		t.LT, t.Hash, t.At = r.lt, r.last, r.now
 		page = append(page, t)
 	}
+
 	_, err := r.store.IngestChain(r.Context(), r.wallet, page, until)
 	r.must(err)
 }
@@ -151,7 +162,10 @@ func (r *recordRig) take(s store.TransactionSnapshot, err error) {
 func (r *recordRig) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)) }
 
 func (r *recordRig) quote() {
-	r.take(r.store.SaveQuote(r.Context(), store.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"}))
+	r.take(r.store.SaveQuote(
+		r.Context(),
+		store.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"},
+	))
 	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Purchase)
 	r.must(err)
 }
@@ -160,17 +174,24 @@ func (r *recordRig) sign() {
 	r.quote()
 	var err error
 	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
-		Hash: r.hash, Kind: store.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000, GasNano: 1000,
+		Hash: r.hash, Kind: store.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
+		GasNano: 1000,
 	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"), ValidUntil: r.now.Add(time.Minute)}, nil
+		return store.Signed{
+			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
+			ValidUntil: r.now.Add(time.Minute),
+		}, nil
 	})
+
 	r.must(err)
 }
 
 func (r *recordRig) pay() {
 	r.happens(store.ChainTransaction{
 		ComputeOK: true, ActionOK: true, In: store.InMessage{Hash: r.digest("ext"), HashNorm: r.payment.HashNorm},
-		Out: []store.OutMessage{{Hash: r.digest("out"), Destination: r.payment.Destination, Nano: r.payment.AmountNano, BodyHash: r.payment.BodyHash}},
+		Out: []store.OutMessage{
+			{Hash: r.digest("out"), Destination: r.payment.Destination, Nano: r.payment.AmountNano, BodyHash: r.payment.BodyHash},
+		},
 	}, r.now)
 }
 
@@ -195,7 +216,10 @@ func (r *recordRig) review() {
 func (r *recordRig) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.hash)) }
 
 func (r *recordRig) fail(f *stars.Failure) {
-	r.take(r.store.FailTransaction(r.Context(), store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)}))
+	r.take(r.store.FailTransaction(
+		r.Context(),
+		store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)},
+	))
 }
 
 func (r *recordRig) owe() {
@@ -208,10 +232,15 @@ func (r *recordRig) refund() {
 	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Refund)
 	r.must(err)
 	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
-		Hash: r.hash, Kind: store.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000, GasNano: 1000,
+		Hash: r.hash, Kind: store.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
+		GasNano: 1000,
 	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"), ValidUntil: r.now.Add(time.Minute)}, nil
+		return store.Signed{
+			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
+			ValidUntil: r.now.Add(time.Minute),
+		}, nil
 	})
+
 	r.must(err)
 }
 
@@ -221,7 +250,9 @@ func (r *recordRig) finish() { r.take(r.do("finish", "", r.attempt)) }
 func (r *recordRig) resolve(to lifecycle.TransactionState) { r.take(r.do("resolve", to, r.attempt)) }
 
 // do asks the record for an action.
-func (r *recordRig) do(action lifecycle.TransactionAction, to lifecycle.TransactionState, attempt int) (store.TransactionSnapshot, error) {
+func (r *recordRig) do(
+	action lifecycle.TransactionAction, to lifecycle.TransactionState, attempt int,
+) (store.TransactionSnapshot, error) {
 	ctx := r.Context()
 	wanted := store.TransactionRequest{Hash: r.hash, Attempt: attempt}
 	switch action {
@@ -230,7 +261,9 @@ func (r *recordRig) do(action lifecycle.TransactionAction, to lifecycle.Transact
 	case lifecycle.TransactionActionFinish:
 		return r.store.FinishTransaction(ctx, r.hash, attempt)
 	case lifecycle.TransactionActionFail:
-		return r.store.FailTransaction(ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable})
+		return r.store.FailTransaction(
+			ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable},
+		)
 	case lifecycle.TransactionActionRetry:
 		return r.store.RetryTransaction(ctx, wanted)
 	case lifecycle.TransactionActionWriteOff:
@@ -246,6 +279,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL")
 	}
+
 	all, want := testdb.New(t), map[string]int64{}
 	for i, f := range append(stars.Failures, stars.UnavailableWith(502), stars.Named("something new")) {
 		r := newRecord(t, all, i)
@@ -254,17 +288,21 @@ func TestFailuresAreCounted(t *testing.T) {
 		want[f.Message] = 1
 		want[string(f.Category)]++
 	}
+
 	stats, err := all.StatsOfTransactions(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]int64{}
 	for _, c := range stats.Categories {
 		got[c.Category] = c.Count
 	}
+
 	for _, c := range stats.Errors {
 		got[c.Message] = c.Count
 	}
+
 	if !maps.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -12,7 +12,8 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for that.
+// listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for
+// that.
 func (t *transaction) listen(ctx workflow.Context) error {
 	for _, action := range lifecycle.TransactionUpdates {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
@@ -20,14 +21,19 @@ func (t *transaction) listen(ctx workflow.Context) error {
 				return t.request(ctx, action, in, workflow.GetCurrentUpdateInfo(ctx).ID)
 			},
 			workflow.UpdateHandlerOptions{
-				Validator:   func(_ workflow.Context, in lifecycle.TransactionInput) error { return t.validate(action, in) },
-				Description: fmt.Sprintf("%s the transaction: actor (an administrator's user id), comment, and for resolve outcome", action),
+				Validator: func(_ workflow.Context, in lifecycle.TransactionInput) error { return t.validate(action, in) },
+				Description: fmt.Sprintf(
+					"%s the transaction: actor (an administrator's user id), comment, and for resolve outcome", action,
+				),
 			})
 		if err != nil {
 			return err
 		}
 	}
-	return workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.TransactionView, error) { return t.view(), nil })
+
+	return workflow.SetQueryHandler(
+		ctx, lifecycle.StateQuery, func() (lifecycle.TransactionView, error) { return t.view(), nil },
+	)
 }
 
 // validate refuses without a trace what cannot be let through.
@@ -43,13 +49,18 @@ func (t *transaction) validate(action lifecycle.TransactionAction, in lifecycle.
 }
 
 func (t *transaction) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
-	_, err := lifecycle.Transaction.Decide(t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, t.at.TransactionSnapshot.Facts())
+	_, err := lifecycle.Transaction.Decide(
+		t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators},
+		t.at.TransactionSnapshot.Facts(),
+	)
 	return err
 }
 
-// request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is the update's;
-// a signal has none.
-func (t *transaction) request(ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string) (lifecycle.TransactionView, error) {
+// request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is
+// the update's; a signal has none.
+func (t *transaction) request(
+	ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
+) (lifecycle.TransactionView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := workflow.Await(ctx, func() bool { return t.at.State != "" }); err != nil {
 		return lifecycle.TransactionView{}, err
@@ -58,21 +69,26 @@ func (t *transaction) request(ctx workflow.Context, action lifecycle.Transaction
 		return lifecycle.TransactionView{}, err
 	}
 	defer t.mutex.Unlock()
+
 	if err := t.decide(action, in); err != nil {
 		return lifecycle.TransactionView{}, temporalio.Refusal(fault.As(err))
 	}
+
 	act := transactions.RetryTransaction
 	if action == lifecycle.TransactionActionResolve {
 		act = transactions.ResolveTransaction
 	} else if action == lifecycle.TransactionActionWriteOff {
 		act = transactions.WriteOffRefund
 	}
+
 	position, err := record.Do(ctx, act, activities.TransactionRequest{
-		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Comment: in.Comment, Payment: in.Payment, RequestID: id,
+		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Comment: in.Comment, Payment: in.Payment,
+		RequestID: id,
 	})
 	if err != nil {
 		return lifecycle.TransactionView{}, err
 	}
+
 	t.cancelled, t.changed = false, t.changed || action == lifecycle.TransactionActionWriteOff
 	t.take(ctx, position)
 	return t.view(), nil

@@ -16,7 +16,8 @@ func retries(most, pause time.Duration) func(*setup) {
 	return func(s *setup) { s.settings.RetryFor, s.settings.RetryPause = most, pause }
 }
 
-// TestFailureMendsItself lets orders fail for each reason that may pass, and the reason pass: they are bought once without a person's help.
+// TestFailureMendsItself lets orders fail for each reason that may pass, and the reason pass: they are bought once
+// without a person's help.
 func TestFailureMendsItself(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]struct {
@@ -61,6 +62,7 @@ func TestFailureMendsItself(t *testing.T) {
 			if events := w.events(hash); !strings.Contains(events, "failed retried") {
 				t.Errorf("events: %s", events)
 			}
+
 			w.wantSold(1)
 			w.balances()
 		})
@@ -75,8 +77,8 @@ func (w *rig) sells(change func(*tonsim.FragmentSettings)) {
 	w.must(w.fragment.Set(settings))
 }
 
-// TestGivenUp lets failures last: what may pass is tried until the time is over, what nobody can explain three times, and what a repetition
-// would only repeat not at all. Then an operator is asked, once.
+// TestGivenUp lets failures last: what may pass is tried until the time is over, what nobody can explain three times,
+// and what a repetition would only repeat not at all. Then an operator is asked, once.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,7 +88,8 @@ func TestGivenUp(t *testing.T) {
 		greater int
 	}{
 		"the time is over": {
-			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
+			3 * time.Second,
+			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
 		},
 		"nobody can explain it": {
 			time.Hour, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 3, 3,
@@ -120,7 +123,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is asked.
+// TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is
+// asked.
 func TestCancelledIsNotRetried(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, retries(time.Hour, 5*time.Second))
@@ -132,6 +136,7 @@ func TestCancelledIsNotRetried(t *testing.T) {
 	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {
 		t.Errorf("%+v", got)
 	}
+
 	w.wantAlert(store.AlertTransactionGivenUp, false)
 	w.wantSold(0)
 }

@@ -31,8 +31,8 @@ func (w *rig) paysBehind() {
 	w.must(err)
 }
 
-// inReview makes an order that a person has to look at: it waits for its turn while payments are paused, and the chain has a payment
-// that the record lacks.
+// inReview makes an order that a person has to look at: it waits for its turn while payments are paused, and the chain
+// has a payment that the record lacks.
 func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
@@ -43,7 +43,8 @@ func (w *rig) inReview(comment string) (hash string) {
 	return hash
 }
 
-// TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up nobody.
+// TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up
+// nobody.
 func TestOwedInReview(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
@@ -55,11 +56,13 @@ func TestOwedInReview(t *testing.T) {
 	if got := w.states(owed); got != "" {
 		t.Errorf("given back before a person has looked: %s", got)
 	}
+
 	for _, event := range w.history(owed) {
 		if name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(); name == "PayRefund" {
 			t.Error("it asked for the refund before a person has looked")
 		}
 	}
+
 	_, err := w.client.Resolve(ctx, w.admin, owed, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
 	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
@@ -80,18 +83,23 @@ func TestReviewIsKept(t *testing.T) {
 			return strings.Contains(e.String(), "CancelTransaction")
 		})
 	})
-	for _, message := range []string{"Username not found", "terminated_by_operator"} { // by a quote that was under way, and by the reconciler
+
+	// by a quote that was under way, and by the reconciler
+	for _, message := range []string{"Username not found", "terminated_by_operator"} {
 		_, err := w.purchases.FailTransaction(ctx, activities.TransactionFailure{Hash: hash, Attempt: 1, Message: message})
 		w.must(err)
 	}
+
 	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || !got.NeedsReview || got.RefundDueNano != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	got, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
 	if got.State != lifecycle.TransactionFailed || got.NeedsReview || got.ErrorClass != lifecycle.UnknownError {
 		t.Errorf("%+v", got)
 	}
+
 	w.must(w.client.Resume(ctx))
 	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 	w.must(err)
@@ -99,8 +107,8 @@ func TestReviewIsKept(t *testing.T) {
 	w.wantBought(2)
 }
 
-// TestBouncedIsGivenBack resolves a purchase as failed whose money has come back, or comes back later: with the setting the payer gets
-// theirs back, once.
+// TestBouncedIsGivenBack resolves a purchase as failed whose money has come back, or comes back later: with the setting
+// the payer gets theirs back, once.
 func TestBouncedIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"before": true, "after": false} {
@@ -116,6 +124,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				w.chain.ClearFaults()
 				w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 			}
+
 			_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
 			w.must(err)
 			if !before {
@@ -125,6 +134,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
 				w.must(w.client.Start(ctx, hash)) // as the reconciler does
 			}
+
 			w.eventually("it is given back", func() bool {
 				p := w.payments(hash)
 				return len(p) == 2 && p[1].Kind == store.Refund && p[1].KeptAt != nil
@@ -132,6 +142,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 			if p := w.payments(hash)[1]; p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
 				t.Errorf("%+v", p)
 			}
+
 			_ = w.over(hash)
 			w.wantNoDue(hash)
 			w.wantSold(0)
@@ -150,16 +161,19 @@ func TestWriteOff(t *testing.T) {
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
-	for range 2 {                            // the second answer is the first again
+
+	for range 2 { // the second answer is the first again
 		got, err := w.client.WriteOff(ctx, w.admin, hash, "the sender is a service's account", "key")
 		w.must(err)
 		if got.RefundDueNano != 0 || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
+
 	if err := w.over(hash); err == nil {
 		t.Error("it has still failed")
 	}
+
 	_, err = w.client.WriteOff(ctx, w.admin, hash, "", "")
 	w.wantCode(err, fault.InvalidTransition)
 	w.must(w.client.Resume(ctx))
@@ -167,6 +181,7 @@ func TestWriteOff(t *testing.T) {
 	if got := w.states(hash); got != "" {
 		t.Errorf("given back all the same: %s", got)
 	}
+
 	w.balances()
 }
 

@@ -77,6 +77,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
+
 	s := setup{
 		settings: activities.TransactionSettings{
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
@@ -88,12 +89,15 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 			ConfirmPatience: 30 * time.Second, StuckAfter: time.Hour,
 		},
 	}
+
 	for _, c := range change {
 		c(&s)
 	}
+
 	if s.server == nil {
 		s.server = testtemporal.Take(t)
 	}
+
 	w := &rig{TB: t, server: s.server, settings: s.settings, flow: s.flow, logs: &logs{}}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	w.must(err)
@@ -130,10 +134,12 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
+
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New()
 	w.cashier = &activities.PaymentActivities{
-		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings, Metrics: counted, Log: log,
+		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
+		Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
@@ -142,17 +148,28 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 			},
 		}),
 	}
+
 	if s.settings.SecondSource {
 		w.cashier.Second = &activities.SecondSource{
-			Wait: 2 * time.Second, Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
+			Wait:  2 * time.Second,
+			Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
 		}
 	}
-	w.purchases = &activities.Transactions{Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted, Log: log}
+
+	w.purchases = &activities.Transactions{
+		Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted, Log: log,
+	}
+
 	w.monitor = &activities.TonMonitor{
-		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client, Metrics: counted, Log: log,
+		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
+		Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
-	w.admin, err = w.store.CreateUser(t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+
+	w.admin, err = w.store.CreateUser(
+		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+	)
+
 	w.must(err)
 	t.Cleanup(w.leaveNothing)
 	if !s.asleep {
@@ -175,7 +192,9 @@ func (w *rig) start() {
 func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
-	w.worker.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
+	w.worker.RegisterWorkflowWithOptions(
+		(&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
+	)
 	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
 	w.worker.RegisterActivity(w.cashier)
 	w.worker.RegisterActivity(w.purchases)
@@ -184,9 +203,13 @@ func (w *rig) startWorker() {
 	w.quotes = worker.New(w.server.Client, lifecycle.QuoteQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
 	})
+
 	activities.RegisterQuotes(w.quotes, w.cashier)
 	w.must(w.quotes.Start())
-	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
+	w.payer = worker.New(
+		w.server.Client, lifecycle.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true},
+	)
+
 	activities.RegisterPayments(w.payer, w.cashier, w.monitor)
 	w.must(w.payer.Start())
 }
@@ -327,8 +350,12 @@ func (w *rig) balances() {
 	bought, _ := w.sold()
 	list := []service.FragmentPurchase{}
 	for _, p := range bought {
-		list = append(list, service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At})
+		list = append(
+			list,
+			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+		)
 	}
+
 	var report service.LedgerReport
 	w.eventually("the record is up to date", func() (ok bool) {
 		var err error
@@ -336,6 +363,7 @@ func (w *rig) balances() {
 		w.must(err)
 		return report.Chain
 	})
+
 	if len(report.Differences) > 0 {
 		w.Errorf("differences: %+v\n%+v", report.Differences, report.Balances)
 	}

@@ -61,15 +61,17 @@ func TestSecondSourceAgrees(t *testing.T) {
 	if n := w.asked(); n != 0 {
 		t.Errorf("asked %d times for a small deposit", n)
 	}
+
 	hash := w.deposit(2, "durov 50")
 	if got := w.becomes(hash, lifecycle.TransactionProcessed); got.DepositConfirmedAt == nil || !strings.Contains(w.events(hash), lifecycle.TransactionConfirmed) || w.asked() != 1 {
 		t.Errorf("confirmed %v, asked %d times: %s", got.DepositConfirmedAt, w.asked(), w.events(hash))
 	}
+
 	w.balances()
 }
 
-// TestSecondSourceDisagrees holds an order for each thing that may differ, and lets a small one pass. An operator who answers for the
-// deposit lets the order go on.
+// TestSecondSourceDisagrees holds an order for each thing that may differ, and lets a small one pass. An operator who
+// answers for the deposit lets the order go on.
 func TestSecondSourceDisagrees(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, large)
@@ -87,11 +89,14 @@ func TestSecondSourceDisagrees(t *testing.T) {
 		if now.State != lifecycle.TransactionProcessing && now.State != lifecycle.TransactionProcessed || now.DepositConfirmedAt == nil {
 			t.Errorf("%s: %+v", what, now)
 		}
+
 		w.becomes(hash, lifecycle.TransactionProcessed)
 	}
+
 	if n, err := w.store.AnyDisputed(t.Context()); n || err != nil {
 		t.Errorf("disputed: %v, %v", n, err)
 	}
+
 	w.balances()
 }
 
@@ -101,11 +106,13 @@ func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 	w := newRig(t, large, func(s *setup) { s.settings.Refund = true })
 	w.lie(tonsim.Lies{Missing: true})
 	back, kept := w.deposit(2, "durov 50"), w.deposit(2, "durov 50")
+
 	for _, hash := range []string{back, kept} {
 		w.disputed(hash, lifecycle.TransactionProcessing)
 		w.resolved(hash, lifecycle.TransactionFailed, "no order")
 		w.disputed(hash, lifecycle.TransactionFailed)
 	}
+
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
 	w.resolved(back, lifecycle.TransactionFailed, "it was paid: give it back")
@@ -113,6 +120,7 @@ func TestDisputedDepositIsNotGivenBack(t *testing.T) {
 	if got := w.get(kept); got.NeedsReview || got.RefundDueNano != 0 || w.states(kept) != "" {
 		t.Errorf("%+v, %s", got, w.states(kept))
 	}
+
 	w.balances()
 }
 
@@ -137,6 +145,7 @@ func TestSecondSourceAway(t *testing.T) {
 	if got := w.get(waits); got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
+
 	w.lie(tonsim.Lies{})
 	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.balances()
@@ -152,7 +161,8 @@ func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestSecondSourceComesLate is configured while orders wait in line: whoever gets the turn is checked before it is used.
+// TestSecondSourceComesLate is configured while orders wait in line: whoever gets the turn is checked before it is
+// used.
 func TestSecondSourceComesLate(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, large)

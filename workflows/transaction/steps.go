@@ -38,8 +38,8 @@ const (
 	stepOver         step = "over"
 )
 
-// next says what to do, from where the record stands. A signed payment comes before all else: whoever asks for whatever, the
-// chain decides first.
+// next says what to do, from where the record stands. A signed payment comes before all else: whoever asks for
+// whatever, the chain decides first.
 func next(at activities.Position, s situation) step {
 	switch {
 	case stateOf(at.Purchase) == store.PaymentSigned:
@@ -138,11 +138,13 @@ func (t *transaction) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause, MaximumAttempts: int32(t.settings.Attempts),
+			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause,
+			MaximumAttempts: int32(t.settings.Attempts),
 		},
 		Summary:  "quote the order",
 		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
 	})
+
 	var position activities.Position
 	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &position)
 	switch {
@@ -151,24 +153,30 @@ func (t *transaction) quote(ctx workflow.Context) error {
 	case err != nil:
 		return t.fail(ctx, failureIn(err))
 	}
+
 	if err := t.learn(ctx, position); err != nil {
 		return err
 	}
+
 	t.unquoted = !position.Quoted
 	return nil
 }
 
-// verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which add no events, and
-// nobody waits for it: it is not in line.
+// verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which
+// add no events, and nobody waits for it: it is not in line.
 func (t *transaction) verify(ctx workflow.Context) error {
 	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
+
 	verifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: time.Minute},
-		Summary:     "ask a second source for the deposit",
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: time.Minute,
+		},
+		Summary: "ask a second source for the deposit",
 	})
+
 	var position activities.Position
 	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &position)
 	switch {
@@ -177,6 +185,7 @@ func (t *transaction) verify(ctx workflow.Context) error {
 	case err != nil:
 		return err
 	}
+
 	return t.learn(ctx, position)
 }
 
@@ -197,7 +206,10 @@ func failureIn(err error) string {
 }
 
 func (t *transaction) fail(ctx workflow.Context, message string) error {
-	return ask(ctx, t, transactions.FailTransaction, activities.TransactionFailure{Hash: t.hash, Attempt: t.at.Attempt, Message: message})
+	return ask(
+		ctx, t, transactions.FailTransaction,
+		activities.TransactionFailure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
+	)
 }
 
 func (t *transaction) look(ctx workflow.Context) error {
@@ -228,7 +240,8 @@ func (t *transaction) awaitTurn(ctx workflow.Context) error {
 	return t.look(ctx)
 }
 
-// awaitHint waits for a signal. One that asks for a retry only is dropped, so that none lies around when this run hands over.
+// awaitHint waits for a signal. One that asks for a retry only is dropped, so that none lies around when this run hands
+// over.
 func (t *transaction) awaitHint(ctx workflow.Context) (told bool, err error) {
 	err = workflow.Await(ctx, func() bool { return t.told() || t.retries.Len() > 0 })
 	t.dropRetries()
@@ -240,6 +253,7 @@ func (t *transaction) pause(ctx workflow.Context) error {
 	told, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
 	}, t.told)
+
 	switch {
 	case err != nil:
 		return err
@@ -247,6 +261,7 @@ func (t *transaction) pause(ctx workflow.Context) error {
 		t.heard()
 		return t.look(ctx)
 	}
+
 	t.rest = 0
 	return nil
 }
@@ -286,15 +301,19 @@ func (t *transaction) payRefund(ctx workflow.Context) error {
 	return nil
 }
 
-func (t *transaction) execute(ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error)) (outcome activities.Payment, err error) {
+func (t *transaction) execute(
+	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
+) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{ // the activity knows when to end
-			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: 30 * time.Second,
+			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second),
+			MaximumInterval: 30 * time.Second,
 		},
 		Summary: summary,
 	})
+
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
 		err = t.learn(ctx, outcome.Position)
@@ -316,9 +335,11 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 				Timeout: interval, TimerOptions: workflow.TimerOptions{Summary: "broadcast again"},
 			}, t.told)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		switch {
 		case told:
 			t.heard()
@@ -326,6 +347,7 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 		case !over:
 			over, err = t.rebroadcast(ctx, kind)
 		}
+
 		if err != nil || stateOf(t.at.Purchase) != store.PaymentSigned && stateOf(t.at.Refund) != store.PaymentSigned {
 			if kind == store.Refund && t.at.RefundDue > 0 {
 				t.tries++
@@ -356,17 +378,22 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 func (t *transaction) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: t.settings.ConfirmPatience,
-		HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy:      &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second},
-		Summary:          "wait for the Stars",
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute,
+		ScheduleToCloseTimeout: t.settings.ConfirmPatience,
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
+		},
+		Summary: "wait for the Stars",
 	})
+
 	var position activities.Position
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.TransactionReview{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
 		})
 	}
+
 	return t.learn(ctx, position)
 }
 
@@ -378,6 +405,7 @@ func (t *transaction) settleRefund(ctx workflow.Context) error {
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 		Summary:     "see the refund arrive",
 	})
+
 	var position activities.Position
 	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &position); err != nil {
 		return err

@@ -24,6 +24,7 @@ func (t *transaction) retryLater(ctx workflow.Context) error {
 		Timeout:      max(t.at.RetryAt.Sub(workflow.Now(ctx)), time.Millisecond),
 		TimerOptions: workflow.TimerOptions{Summary: "pause before it is tried again"},
 	}, t.mayHaveChanged(ctx))
+
 	switch {
 	case err != nil:
 		return err
@@ -31,10 +32,14 @@ func (t *transaction) retryLater(ctx workflow.Context) error {
 		return t.followChange(ctx)
 	}
 
-	err = ask(ctx, t, transactions.RetryTransaction, activities.TransactionRequest{Hash: t.hash, Attempt: t.at.Attempt, System: true})
+	err = ask(
+		ctx, t, transactions.RetryTransaction,
+		activities.TransactionRequest{Hash: t.hash, Attempt: t.at.Attempt, System: true},
+	)
 	if temporalio.RefusalIn(err) == nil {
 		return err
 	}
+
 	t.byItself = false // only a worker of 0.1.0 refuses: an operator has to look
 	return t.look(ctx)
 }
@@ -62,5 +67,6 @@ func (t *transaction) followChange(ctx workflow.Context) error {
 			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
 		}
 	}
+
 	return nil
 }

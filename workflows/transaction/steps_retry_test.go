@@ -25,7 +25,8 @@ func (b *book) unpaidUntil(at time.Time) {
 	}
 }
 
-// TestRetriesAtTheirTimes lets an order fail twice: it is tried again at the times that were planned, and nobody is asked to look.
+// TestRetriesAtTheirTimes lets an order fail twice: it is tried again at the times that were planned, and nobody is
+// asked to look.
 func TestRetriesAtTheirTimes(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -39,6 +40,7 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	const try = "quote queue pay"
 	if err := b.run(t, "lock "+try+" fail retry-by-system "+try+" fail retry-by-system "+try+" confirm"); err != nil {
 		t.Error(err)
@@ -51,7 +53,8 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 	}
 }
 
-// TestOperatorComesBeforeTheRetry retries by hand, and by signal, while a planned retry waits: there is one try for each.
+// TestOperatorComesBeforeTheRetry retries by hand, and by signal, while a planned retry waits: there is one try for
+// each.
 func TestOperatorComesBeforeTheRetry(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(*testing.T, *book){
@@ -103,11 +106,14 @@ func TestReviewEndsThePlan(t *testing.T) {
 	}
 }
 
-// TestFailureThatAnOldWorkerWasTold replays what a worker of 0.1.0 did: it waited for an operator, and the next look plans the retry.
+// TestFailureThatAnOldWorkerWasTold replays what a worker of 0.1.0 did: it waited for an operator, and the next look
+// plans the retry.
 func TestFailureThatAnOldWorkerWasTold(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.OnGetVersion("retry by itself, look 5", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion).Once()
+	b.OnGetVersion(
+		"retry by itself, look 5", workflow.DefaultVersion, workflow.Version(1),
+	).Return(workflow.DefaultVersion).Once()
 	b.retryIn = []time.Duration{time.Minute}
 	b.unpaidUntil(b.Now().Add(time.Minute))
 	b.later(time.Hour, func() { b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })

@@ -17,6 +17,7 @@ func TestNext(t *testing.T) {
 	for _, state := range []store.PaymentState{store.PaymentSigned, store.PaymentPaid, store.PaymentDead, store.PaymentBounced} {
 		payments = append(payments, &store.PaymentRef{State: state})
 	}
+
 	payments = append(payments, &store.PaymentRef{State: store.PaymentPaid, Kept: true})
 	turns := []*store.Turn{nil, {Kind: store.Purchase}, {Kind: store.Purchase, Granted: true}}
 	seen := map[step]int{}
@@ -30,13 +31,20 @@ func TestNext(t *testing.T) {
 								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
 							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
+
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
+
 							if bits&256 > 0 && status == lifecycle.TransactionFailed {
 								at.RetryAt = &now
 							}
-							s := situation{ByItself: bits&512 > 0, Verify: bits&2048 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0, ReviewFirst: bits&128 > 0}
+
+							s := situation{
+								ByItself: bits&512 > 0, Verify: bits&2048 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0,
+								ReviewFirst: bits&128 > 0,
+							}
+
 							got := next(at, s)
 							seen[got]++
 							if why := wrong(at, s, got); why != "" {
@@ -48,14 +56,17 @@ func TestNext(t *testing.T) {
 			}
 		}
 	}
+
 	for name := range steps {
 		if seen[name] == 0 {
 			t.Errorf("%s never comes", name)
 		}
 	}
+
 	if seen[stepOver] == 0 {
 		t.Error("it is never over")
 	}
+
 	t.Log(seen)
 }
 
@@ -66,6 +77,7 @@ func wrong(at activities.Position, s situation, got step) string {
 	proves := got == stepProve || got == stepProveRefund
 	buys := got == stepPay || got == stepQueue || got == stepQuote
 	gives := got == stepPayRefund || got == stepQueueRefund
+
 	switch {
 	case steps[got] == nil && got != stepOver:
 		return "nobody does that"
@@ -96,6 +108,7 @@ func wrong(at activities.Position, s situation, got step) string {
 	case (got == stepAwaitRetry || got == stepRetryLater) && (at.State != lifecycle.TransactionFailed || at.ErrorClass == lifecycle.NonRetryable):
 		return "nobody can retry that"
 	}
+
 	return ""
 }
 
@@ -108,6 +121,7 @@ func TestPauses(t *testing.T) {
 			t.Errorf("%d: %s", tries, w.rest)
 		}
 	}
+
 	w.settings.RetryInterval = 0
 	if w.restNow(); w.rest <= 0 {
 		t.Error("a setting has decided between commands")

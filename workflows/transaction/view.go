@@ -15,8 +15,10 @@ import (
 
 func (t *transaction) view() lifecycle.TransactionView {
 	return lifecycle.TransactionView{
-		StateView: lifecycle.StateView{State: string(t.at.State), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline()},
-		Attempt:   t.at.Attempt, Error: t.at.Error, NeedsReview: t.at.NeedsReview,
+		StateView: lifecycle.StateView{
+			State: string(t.at.State), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline(),
+		},
+		Attempt: t.at.Attempt, Error: t.at.Error, NeedsReview: t.at.NeedsReview,
 	}
 }
 
@@ -47,28 +49,33 @@ func (t *transaction) show(ctx workflow.Context, moved bool) {
 	if moved {
 		changes = append(changes, temporalio.StageAttribute.ValueSet(string(t.at.State)))
 	}
+
 	if attention != t.attention {
 		t.attention = attention
 		changes = append(changes, temporalio.AttentionAttribute.ValueSet(attention))
 	}
+
 	if t.at.UserID != nil && !t.owner {
 		t.owner = true
 		changes = append(changes, temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(*t.at.UserID, 10)))
 	}
+
 	if len(changes) > 0 {
 		// An attribute that cannot be set must not stop a transaction.
 		_ = workflow.UpsertTypedSearchAttributes(ctx, changes...)
 	}
+
 	why := ""
 	if t.at.State == lifecycle.TransactionFailed {
 		why = t.at.Error
 	}
+
 	record.ShowDetails(ctx, lifecycle.TransactionTitle(t.hash),
 		fmt.Sprintf("**%s** since %s, attempt %d", t.at.State, t.since.Format(time.RFC3339), t.at.Attempt), why, record.WaitsFor(waits[step]), alarm(step, t.deadline()))
 }
 
-// deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it is stuck in
-// processing; nil: nothing.
+// deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it
+// is stuck in processing; nil: nothing.
 func (t *transaction) deadline() *time.Time {
 	if next(t.at, t.situation()) == stepRetryLater {
 		return t.at.RetryAt

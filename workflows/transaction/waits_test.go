@@ -57,7 +57,12 @@ var waitsIn = map[step]struct {
 	stepAwaitReview: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.quote = func() (activities.Position, error) { b.at.NeedsReview = true; return b.at, nil }
 	}},
-	stepAwaitRetry: {lifecycle.TransactionSettledSignal, func(b *book) { b.process(1); b.failed("Something", lifecycle.UnknownError) }},
+	stepAwaitRetry: {lifecycle.TransactionSettledSignal, func(b *book) {
+		b.process(1)
+		b.failed(
+			"Something", lifecycle.UnknownError,
+		)
+	}},
 	stepRetryLater: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.process(1)
 		b.failed("Something", lifecycle.Retryable)
@@ -71,8 +76,8 @@ var waitsIn = map[step]struct {
 	}},
 }
 
-// TestEveryStepIsBounded sends each step that waits what may come there in a day, and sees it continue as new once its history is long,
-// with all that the next run needs; a step that is not brief must be here.
+// TestEveryStepIsBounded sends each step that waits what may come there in a day, and sees it continue as new once its
+// history is long, with all that the next run needs; a step that is not brief must be here.
 func TestEveryStepIsBounded(t *testing.T) {
 	t.Parallel()
 	for s := range steps {
@@ -80,18 +85,21 @@ func TestEveryStepIsBounded(t *testing.T) {
 			t.Errorf("%s: brief %v, waits in the test %v, hands over %v", s, ends, waitsIn[s].bring != nil, waiting[s])
 		}
 	}
+
 	for s, wait := range waitsIn {
 		t.Run(string(s), func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			wait.bring(b)
 			b.later(time.Second, func() { b.SignalWorkflow(lifecycle.TransactionRetrySignal, "cannot be read") })
+
 			for n := range 24 * 12 {
 				b.later(time.Duration(n+1)*5*time.Minute, func() {
 					b.SetContinueAsNewSuggested(n > 10)
 					b.SignalWorkflow(wait.signal, nil)
 				})
 			}
+
 			b.later(26*time.Hour, b.CancelWorkflow)
 			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 			carried := b.handedOver(t)
@@ -116,8 +124,10 @@ func TestNextRunGoesOn(t *testing.T) {
 		b.purchase(store.PaymentPaid)
 		return activities.Payment{Position: b.at}, nil
 	}
+
 	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
-		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until, Attention: true,
+		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until,
+		Attention: true,
 	})
 	if err := b.GetWorkflowError(); err != nil || order.Try != 3 || paid.Before(until) {
 		t.Errorf("%v, try %d at %s, want the third at %s", err, order.Try, paid, until)
@@ -127,8 +137,8 @@ func TestNextRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestOlderPosition lets an operator's decision come while an activity that began before it still runs: what that one tells then is
-// older than what is known.
+// TestOlderPosition lets an operator's decision come while an activity that began before it still runs: what that one
+// tells then is older than what is known.
 func TestOlderPosition(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -147,6 +157,7 @@ func TestOlderPosition(t *testing.T) {
 		older.Revision = 4
 		return activities.Payment{Position: older}, nil
 	}
+
 	if err := b.run(t, "lock queue pay look"); err != nil {
 		t.Error(err)
 	}

@@ -1,12 +1,13 @@
 // Package transaction is the fourth workload: TON comes in, Telegram Stars go out, exactly once.
 //
-// Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes it
-// into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction drives one
-// transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for what the chain says.
+// Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes
+// it into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction
+// drives one transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for what the
+// chain says.
 //
 // The record decides. Each step of a Transaction asks it to go on and is told where it stands then, and the next step
-// follows from that alone: a workflow that was terminated, reset or started twice goes on from where the money is. Signals
-// are hints to look. Once a payment is signed the only ways on are "found on the chain" and "proven dead".
+// follows from that alone: a workflow that was terminated, reset or started twice goes on from where the money is.
+// Signals are hints to look. Once a payment is signed the only ways on are "found on the chain" and "proven dead".
 package transaction
 
 import (
@@ -41,8 +42,8 @@ var (
 	payments     *activities.PaymentActivities
 )
 
-// transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what has
-// happened since.
+// transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what
+// has happened since.
 type transaction struct {
 	settings Settings
 	hash     string
@@ -71,8 +72,8 @@ type transaction struct {
 	retries workflow.ReceiveChannel
 }
 
-// Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash alone: it
-// goes on from where the record stands. What a run hands to the next one comes second.
+// Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
+// alone: it goes on from where the record stands. What a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &transaction{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), calm: func() {},
@@ -83,12 +84,15 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 	if err := t.listen(ctx); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
+
 	if carried != nil {
 		t.cancelled, t.attention, t.owner = carried.Cancelled, carried.Attention, carried.Owner
 	}
+
 	if err := ask(ctx, t, transactions.LockTransaction, hash); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
+
 	for {
 		var err error
 		step := next(t.at, t.situation())
@@ -108,6 +112,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 		default:
 			err = steps[step](t, ctx)
 		}
+
 		if err != nil && ctx.Err() == nil {
 			return lifecycle.TransactionView{}, err
 		}
@@ -126,8 +131,11 @@ func (t *transaction) ending() error {
 	}
 }
 
-// ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of what they tell.
-func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Position, error), in In) error {
+// ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of
+// what they tell.
+func ask[In any](
+	ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Position, error), in In,
+) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
 		return err
@@ -140,8 +148,8 @@ func ask[In any](ctx workflow.Context, t *transaction, act func(context.Context,
 	return err
 }
 
-// learn takes over what an activity that ran beside requests tells of the record. A position older than the one known is ignored: then
-// the record is asked, for it may have been set back.
+// learn takes over what an activity that ran beside requests tells of the record. A position older than the one known
+// is ignored: then the record is asked, for it may have been set back.
 func (t *transaction) learn(ctx workflow.Context, position activities.Position) error {
 	if position.Revision == 0 || position.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -159,15 +167,19 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 	if position.NeedsReview && position.RefundDue > 0 { // runs from before kept asking for the refund
 		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
 	}
+
 	if position.RetryAt != nil && !t.byItself {
-		// Of a failure that a worker of 0.1.0 was told of first, that worker waits for an operator: from the next look on it is retried.
+		// Of a failure that a worker of 0.1.0 was told of first, that worker waits for an operator: from the next look on it
+		// is retried.
 		change := fmt.Sprintf("retry by itself, look %d", t.looks)
 		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
+
 	if position.Unconfirmed && !t.verifies { // as with retries: what a worker of 0.1.0 was told first it did not heed
 		change := fmt.Sprintf("ask a second source, look %d", t.looks)
 		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
+
 	if before.State == position.State && sameTime(before.Since, position.Since) {
 		t.show(ctx, false)
 		return
@@ -176,14 +188,17 @@ func (t *transaction) take(ctx workflow.Context, position activities.Position) {
 		t.goOn(ctx, *carried)
 		return
 	}
+
 	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
 	t.dropRetries()                            // who asked for a retry before this did not mean this
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.calm()
 	}
+
 	if position.State == lifecycle.TransactionProcessing {
 		t.watch(ctx)
 	}
+
 	t.show(ctx, true)
 }
 
@@ -220,6 +235,7 @@ type situation struct {
 
 func (t *transaction) situation() situation {
 	return situation{
-		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself, Verify: t.verifies,
+		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself,
+		Verify: t.verifies,
 	}
 }

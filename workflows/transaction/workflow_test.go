@@ -23,7 +23,8 @@ import (
 )
 
 var settings = Settings{
-	Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute, StuckAfter: 30 * time.Minute,
+	Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute,
+	StuckAfter: 30 * time.Minute,
 }
 
 var hash = strings.Repeat("ab", 32)
@@ -66,8 +67,13 @@ func newBook(t *testing.T) *book {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	b.at = activities.Position{TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true}
-	b.RegisterWorkflowWithOptions((&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
+	b.at = activities.Position{
+		TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true,
+	}
+
+	b.RegisterWorkflowWithOptions(
+		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
+	)
 	b.RegisterActivity(&activities.Transactions{})
 	b.RegisterActivity(&activities.PaymentActivities{})
 	b.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
@@ -79,6 +85,7 @@ func newBook(t *testing.T) *book {
 			b.attention = append(b.attention, attention)
 		}
 	}).Return(nil).Maybe()
+
 	answer := func(what string, change func()) func(context.Context, string) (activities.Position, error) {
 		return func(context.Context, string) (activities.Position, error) {
 			b.did(what)
@@ -86,11 +93,13 @@ func newBook(t *testing.T) *book {
 			return b.at, nil
 		}
 	}
+
 	b.OnActivity(transactions.LockTransaction, mock.Anything, hash).Return(answer("lock", func() {
 		if b.at.State == lifecycle.TransactionPending {
 			b.process(1)
 		}
 	})).Maybe()
+
 	b.OnActivity(transactions.LookAtTransaction, mock.Anything, hash).Return(answer("look", func() {})).Maybe()
 	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(answer("alert", func() {})).Maybe()
 	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
@@ -99,11 +108,13 @@ func newBook(t *testing.T) *book {
 			b.failed("Cancelled by operator", lifecycle.UnknownError)
 		}
 	})).Maybe()
+
 	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Position, error) {
 		b.did("queue")
 		b.at.Turn = &store.Turn{Kind: p.Kind, Granted: !b.taken}
 		return b.at, nil
 	}).Maybe()
+
 	b.OnActivity(transactions.FailTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, f activities.TransactionFailure) (activities.Position, error) {
 		b.did("fail")
 		class := lifecycle.Retryable
@@ -113,12 +124,14 @@ func newBook(t *testing.T) *book {
 		b.failed(f.Message, class)
 		return b.at, nil
 	}).Maybe()
+
 	b.OnActivity(transactions.ReviewTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionReview) (activities.Position, error) {
 		b.did("review")
 		b.reasons = append(b.reasons, r.Reason)
 		b.at.NeedsReview, b.at.Turn = true, nil
 		return b.at, nil
 	}).Maybe()
+
 	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
 		if r.System {
 			b.did("retry-by-system")
@@ -131,6 +144,7 @@ func newBook(t *testing.T) *book {
 		b.process(r.Attempt + 1)
 		return b.at, nil
 	}).Maybe()
+
 	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
 		b.did("resolve")
 		b.at.NeedsReview, b.at.State = false, r.Outcome
@@ -145,6 +159,7 @@ func newBook(t *testing.T) *book {
 		b.purchase(store.PaymentSigned)
 		return activities.Payment{Position: b.at}, nil
 	}
+
 	b.confirm = func() (activities.Position, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
 	b.OnActivity(payments.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
 		b.did("quote")
@@ -157,7 +172,9 @@ func newBook(t *testing.T) *book {
 		b.did("confirm")
 		return b.confirm()
 	}).Maybe()
-	b.OnActivity(payments.ProveRefund, mock.Anything, hash).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
+	b.OnActivity(
+		payments.ProveRefund, mock.Anything, hash,
+	).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
 	b.OnActivity(payments.BroadcastPayment, mock.Anything, mock.Anything).Return(func(context.Context, activities.PaymentOf) (activities.BroadcastOutcome, error) {
 		b.did("broadcast")
 		return activities.BroadcastOutcome{Position: b.at, Over: strings.Count(b.done(), "broadcast") >= 3}, nil
@@ -167,7 +184,9 @@ func newBook(t *testing.T) *book {
 
 func (b *book) process(attempt int) {
 	now := b.Now()
-	b.at.TransactionSnapshot = store.TransactionSnapshot{State: lifecycle.TransactionProcessing, Attempt: attempt, Since: &now}
+	b.at.TransactionSnapshot = store.TransactionSnapshot{
+		State: lifecycle.TransactionProcessing, Attempt: attempt, Since: &now,
+	}
 	b.at.Again = true
 }
 
@@ -227,7 +246,8 @@ func TestWorkflowAwaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.taken = true
-	b.later(time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) }) // a mistake: it is not its turn
+	// a mistake: it is not its turn
+	b.later(time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.settles(2*time.Hour, store.PaymentPaid)
 	// Every half hour that it waits is too long for somebody to know of: once is enough.
@@ -248,6 +268,7 @@ func TestWorkflowBroadcastsAgain(t *testing.T) {
 			at = append(at, b.Now().Sub(start).Round(time.Second))
 		}
 	})
+
 	if err := b.run(t, "lock quote queue pay broadcast broadcast broadcast look confirm"); err != nil {
 		t.Error(err)
 	}
@@ -315,7 +336,8 @@ func TestWorkflowUnquoted(t *testing.T) {
 	}
 }
 
-// TestWorkflowPayFails tries again after pauses that grow, as long as the activity says so. What only has to wait burns no try.
+// TestWorkflowPayFails tries again after pauses that grow, as long as the activity says so. What only has to wait burns
+// no try.
 func TestWorkflowPayFails(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -331,12 +353,14 @@ func TestWorkflowPayFails(t *testing.T) {
 		b.at.Turn = nil
 		return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: o.Try < 3}, nil
 	}
+
 	b.later(10*time.Minute, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.later(24*time.Hour, b.CancelWorkflow)
 	err := b.run(t, "lock quote queue pay queue pay look pay queue pay fail cancel")
 	if !temporal.IsCanceledError(err) || b.messages[0] != "Failed to fetch: Network error" {
 		t.Error(err, b.messages)
 	}
+
 	want := []time.Duration{0, 30 * time.Second, 10 * time.Minute, 11 * time.Minute}
 	for i := range want {
 		if len(tries) != 4 || at[i] != want[i] || tries[i] != []int{1, 2, 2, 3}[i] {
@@ -358,10 +382,13 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 				b.calls = b.calls[:len(b.calls)-1]
 				return activities.Position{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
 			}
+
 			b.settles(time.Second, store.PaymentPaid)
 			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
 			b.later(2*time.Hour, func() { b.ask(t, "retry", lifecycle.TransactionInput{}, fault.InvalidTransition) })
-			b.later(3*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: "pending"}, fault.Validation) })
+			b.later(
+				3*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: "pending"}, fault.Validation) },
+			)
 			b.later(4*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: outcome}, "") })
 			err := b.run(t, "lock quote queue pay look review alert cancel resolve")
 			if (err == nil) != (outcome == lifecycle.TransactionProcessed) || b.reasons[0] != store.ReviewNotConfirmed || tries < 5 {
@@ -383,6 +410,7 @@ func (b *book) ask(t *testing.T, name string, in lifecycle.TransactionInput, ref
 			t.Errorf("%s: %v, want %s", name, err, refusal)
 		}
 	}
+
 	b.UpdateWorkflow(name, "", &testsuite.TestUpdateCallback{
 		OnAccept:   func() {},
 		OnReject:   check,
@@ -413,12 +441,14 @@ func TestWorkflowRetried(t *testing.T) {
 				b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{}) // too early: means nothing
 				return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 			}
+
 			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
 			b.settles(1001*time.Hour, store.PaymentPaid)
 			want := "lock quote fail retry quote queue pay broadcast broadcast broadcast alert look confirm"
 			if name == "refused first" {
 				want = strings.Replace(want, "retry", "retry retry", 1)
 			}
+
 			if err := b.run(t, want); err != nil {
 				t.Error(err)
 			}
@@ -438,6 +468,7 @@ func TestWorkflowCancelled(t *testing.T) {
 			t.Error(err, b.messages)
 		}
 	})
+
 	t.Run("signed, then paid", func(t *testing.T) {
 		t.Parallel()
 		b := newBook(t)
@@ -447,6 +478,7 @@ func TestWorkflowCancelled(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	t.Run("signed, then dead", func(t *testing.T) {
 		t.Parallel()
 		b := newBook(t)
@@ -471,7 +503,8 @@ func TestWorkflowStuck(t *testing.T) {
 	}
 }
 
-// TestWorkflowGoesOn starts with the record in the middle of things: what an operator has ended or reset goes on from there.
+// TestWorkflowGoesOn starts with the record in the middle of things: what an operator has ended or reset goes on from
+// there.
 func TestWorkflowGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -523,6 +556,7 @@ func TestWorkflowRefunds(t *testing.T) {
 		b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}, 0
 		return activities.Payment{Position: b.at}, nil
 	}
+
 	b.later(5*time.Minute, func() { // dead: owed again
 		b.at.Refund, b.at.RefundDue, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentDead}, 1000, nil
 		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
@@ -532,7 +566,9 @@ func TestWorkflowRefunds(t *testing.T) {
 		b.at.Refund, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid}, nil
 		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
-	err := b.run(t, "lock queue pay queue pay queue pay broadcast broadcast broadcast look cancel queue pay broadcast look prove")
+	err := b.run(
+		t, "lock queue pay queue pay queue pay broadcast broadcast broadcast look cancel queue pay broadcast look prove",
+	)
 	if err == nil || len(b.messages) != 1 {
 		t.Error(err, b.messages)
 	}
@@ -549,11 +585,13 @@ func TestWorkflowState(t *testing.T) {
 		}
 		return v
 	}
+
 	b.later(time.Second, func() {
 		if got := view(); got.State != "processing" || got.Attempt != 1 || !strings.Contains(got.WaitsFor, "chain") {
 			t.Errorf("%+v", got)
 		}
 	})
+
 	b.settles(2*time.Second, store.PaymentPaid)
 	_ = b.run(t, "lock quote queue pay look confirm")
 	if got := view(); got.State != "processed" || got.WaitsFor != "" {
@@ -568,15 +606,18 @@ func TestWorkflowContinues(t *testing.T) {
 	b.quote = func() (activities.Position, error) {
 		return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 	}
-	b.later(time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
+
+	b.later(
+		time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) },
+	)
 	err := b.run(t, "lock quote fail")
 	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); !ok || next.WorkflowType.Name != lifecycle.TransactionType {
 		t.Error(err)
 	}
 }
 
-// TestWorkflowContinuesWhileOwed starts anew when its history is long, while a refund cannot be paid; one that was cancelled
-// tells that to the next run.
+// TestWorkflowContinuesWhileOwed starts anew when its history is long, while a refund cannot be paid; one that was
+// cancelled tells that to the next run.
 func TestWorkflowContinuesWhileOwed(t *testing.T) {
 	t.Parallel()
 	for name, cancelled := range map[string]bool{"as ever": false, "cancelled": true} {
@@ -595,9 +636,11 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 				}
 				return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 			}
+
 			if cancelled {
 				b.later(time.Minute, b.CancelWorkflow)
 			}
+
 			b.later(30*time.Hour, func() { b.SetContinueAsNewSuggested(true) })
 			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
 			if carried := b.handedOver(t); carried.Cancelled != cancelled || carried.Tries < 30 || carried.RestUntil == nil {
@@ -620,6 +663,7 @@ func TestMonitorContinues(t *testing.T) {
 	if next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || next.WorkflowType.Name != lifecycle.TonMonitorType {
 		t.Error(env.GetWorkflowError())
 	}
+
 	env.AssertExpectations(t)
 }
 

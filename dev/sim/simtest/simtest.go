@@ -35,10 +35,12 @@ func Do(t testing.TB, method, url string, body any) (int, []byte) {
 		}
 		in = bytes.NewReader(data)
 	}
+
 	r, err := http.NewRequestWithContext(t.Context(), method, url, in)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Header.Set("Content-Type", "application/json")
 	return Answer(t, r)
 }
@@ -51,6 +53,7 @@ func Answer(t testing.TB, r *http.Request) (int, []byte) {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)

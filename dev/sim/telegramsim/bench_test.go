@@ -18,6 +18,7 @@ func benchmarkUpload(b *testing.B, discard bool) {
 	piece := make([]byte, 32<<10)
 	_, _ = rand.Read(piece) // the multipart reader is slowest on zeros, and films are not
 	b.SetBytes(benchSize)
+
 	for b.Loop() {
 		in, out := io.Pipe()
 		w := multipart.NewWriter(out)
@@ -29,10 +30,12 @@ func benchmarkUpload(b *testing.B, discard bool) {
 			}
 			_ = out.CloseWithError(w.Close())
 		}()
+
 		response, err := http.Post(base+"sendDocument", w.FormDataContentType(), in)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusOK {
 			b.Fatal(response.Status)

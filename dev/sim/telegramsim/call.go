@@ -58,6 +58,7 @@ func (t *Server) readCall(r *http.Request) (*call, error) {
 		}
 		c.setAll(form)
 	}
+
 	return c, nil
 }
 
@@ -80,14 +81,17 @@ func (t *Server) readMultipart(c *call, body io.Reader, boundary string) error {
 			c.params[part.FormName()] = string(value)
 			continue
 		}
+
 		file, err := t.takeIn(part)
 		if err != nil {
 			return err
 		}
+
 		file.name = part.FileName()
 		if t.options.MangleNames {
 			file.name = cutRunes(file.name, 64)
 		}
+
 		c.files[part.FormName()] = file
 	}
 }
@@ -114,10 +118,12 @@ func (c *call) setJSON(body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
+
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(body, &values); err != nil {
 		return badRequest("can't parse request body as a JSON object")
 	}
+
 	for name, raw := range values {
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
@@ -126,6 +132,7 @@ func (c *call) setJSON(body []byte) error {
 			c.params[name] = string(raw)
 		}
 	}
+
 	return nil
 }
 
@@ -141,10 +148,12 @@ func (c *call) buttons() ([][]Button, error) {
 	if raw == "" || raw == "null" {
 		return nil, nil
 	}
+
 	var markup wireKeyboard
 	if err := json.Unmarshal([]byte(raw), &markup); err != nil {
 		return nil, badRequest("object expected as reply markup")
 	}
+
 	var rows [][]Button
 	for _, wireRow := range markup.Rows {
 		var row []Button
@@ -159,10 +168,12 @@ func (c *call) buttons() ([][]Button, error) {
 			}
 			row = append(row, Button(b))
 		}
+
 		if len(row) > 0 {
 			rows = append(rows, row)
 		}
 	}
+
 	return rows, nil
 }
 

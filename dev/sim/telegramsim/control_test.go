@@ -37,6 +37,7 @@ func TestFaultsAreSteeredOverHTTP(t *testing.T) {
 			t.Fatal("no retry_after in the parameters")
 		}
 	}
+
 	bot(t, base, "sendMessage", hello).must(t, nil)
 
 	began := time.Now()
@@ -70,6 +71,7 @@ func TestBadFaultsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
+
 	if status, _ := simtest.Do(t, "GET", url+"/nowhere", nil); status != 404 {
 		t.Error(status)
 	}
@@ -98,6 +100,7 @@ func TestRequestsAreLoggedWithoutSecrets(t *testing.T) {
 	if s := string(body); strings.Contains(s, "AAAA") || strings.Contains(s, "BBB") {
 		t.Fatal("a token is in the log: " + s)
 	}
+
 	var log struct {
 		Items []sim.Request `json:"items"`
 	}
@@ -107,6 +110,7 @@ func TestRequestsAreLoggedWithoutSecrets(t *testing.T) {
 	if r := log.Items[0]; r.Path != "/bot***/getMe" || r.Status != 500 || r.Fault != "500" || !r.Done {
 		t.Errorf("%+v", r)
 	}
+
 	if r := log.Items[1]; r.Method != "POST" || r.Status != 200 || r.Fault != "" || r.Received == 0 || r.Sent == 0 ||
 		r.Bytes != r.Sent+r.Received {
 		t.Errorf("%+v", r)
@@ -122,10 +126,12 @@ func TestStopEndsHeldConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	url, stop, err := sim.Start("127.0.0.1:0", tg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tg.AddFault(sim.Fault{Match: "getMe", Kind: "timeout"})
 	gone := make(chan struct{}, 2)
 	for _, method := range []string{"getMe", "getUpdates?timeout=50"} {
@@ -137,12 +143,14 @@ func TestStopEndsHeldConnections(t *testing.T) {
 			gone <- struct{}{}
 		}()
 	}
+
 	simtest.Eventually(t, "both run", func() bool { return len(tg.Requests()) == 2 })
 	stop()
 	stop() // a second time does nothing
 	for range 2 {
 		<-gone
 	}
+
 	if err := tg.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,7 @@ func TestErrorFaults(t *testing.T) {
 				if r := tg.Requests()[0]; (r.Received > int64(len(content))) != afterBody {
 					t.Errorf("after_body=%v, but %d bytes were read", afterBody, r.Received)
 				}
+
 				sendFileReply(t, base, "a.bin", content).must(t, nil)
 				if documents(tg) != 1 {
 					t.Error("the refused document counts")
@@ -73,8 +74,10 @@ func TestEarlyErrorDoesNotWaitForASlowBody(t *testing.T) {
 	body, contentType := form(t, map[string]string{"chat_id": "7"}, "document", "a", []byte("content"))
 	slow := &half{first: string(body[:50]), rest: make(chan struct{})}
 	defer close(slow.rest)
+
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
+
 	r, _ := http.NewRequestWithContext(ctx, "POST", base+"sendDocument", slow)
 	r.Header.Set("Content-Type", contentType)
 	response, err := http.DefaultClient.Do(r)
@@ -82,6 +85,7 @@ func TestEarlyErrorDoesNotWaitForASlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if response.StatusCode != 429 || response.Header.Get("Retry-After") != "2" {
 		t.Fatal(response.Status, response.Header)
 	}
@@ -92,6 +96,7 @@ func TestFaultsWithoutJSON(t *testing.T) {
 	tg, base := telegramTest(t, nil)
 	tg.AddFault(sim.Fault{Kind: "413_empty", Times: 1})
 	tg.AddFault(sim.Fault{Kind: "html_502", Times: 1})
+
 	for _, want := range []struct {
 		status int
 		body   string
@@ -117,6 +122,7 @@ func TestCutUploadIsNoMessage(t *testing.T) {
 		_ = response.Body.Close()
 		t.Fatal("answered: " + response.Status)
 	}
+
 	simtest.Eventually(t, "the request ends", func() bool { return tg.Requests()[0].Done })
 	if r := tg.Requests()[0]; r.Received != 100_000 || r.Status != 0 || r.Fault != "cut" {
 		t.Errorf("%+v", r)
@@ -163,12 +169,16 @@ func TestHeldConnections(t *testing.T) {
 				}
 				failed <- err
 			}()
-			simtest.Eventually(t, "the fault is met", func() bool { return len(tg.Requests()) == 1 && tg.Requests()[0].Fault == fault.Kind })
+
+			simtest.Eventually(
+				t, "the fault is met", func() bool { return len(tg.Requests()) == 1 && tg.Requests()[0].Fault == fault.Kind },
+			)
 			select {
 			case err := <-failed:
 				t.Fatal("ended by itself: ", err)
 			case <-time.After(200 * time.Millisecond):
 			}
+
 			tg.ClearFaults()
 			if err := <-failed; err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal("want a dropped connection, got ", err)
@@ -189,6 +199,7 @@ func TestTimeoutEndsByDelayOrClient(t *testing.T) {
 		_ = response.Body.Close()
 		t.Fatal("answered")
 	}
+
 	ctx, leave := context.WithCancel(t.Context())
 	r, _ := http.NewRequestWithContext(ctx, "GET", base+"getMe", nil)
 	failed := make(chan error, 1)
@@ -199,11 +210,13 @@ func TestTimeoutEndsByDelayOrClient(t *testing.T) {
 		}
 		failed <- err
 	}()
+
 	simtest.Eventually(t, "the server has the request", func() bool { return len(tg.Requests()) == 2 })
 	leave()
 	if <-failed == nil {
 		t.Fatal("answered")
 	}
+
 	simtest.Eventually(t, "the server sees that the client left", func() bool { return tg.Requests()[1].Done })
 }
 

@@ -53,6 +53,7 @@ func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 		n, err := t.copyIn(hash, src)
 		return upload{size: n, sum: hex.EncodeToString(hash.Sum(nil))}, err
 	}
+
 	f, err := os.CreateTemp(t.uploadDir(), "")
 	if err != nil {
 		return upload{}, err
@@ -63,6 +64,7 @@ func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
+
 	n, err := t.copyIn(io.MultiWriter(f, hash), src)
 	if err != nil {
 		return upload{}, err
@@ -78,6 +80,7 @@ func (t *Server) copyIn(dst io.Writer, src io.Reader) (int64, error) {
 	if err == nil {
 		err = buffer.Flush()
 	}
+
 	var broken *fs.PathError // the disk's fault, not the client's
 	switch {
 	case err == nil && n > t.options.MaxFileSize:
@@ -85,6 +88,7 @@ func (t *Server) copyIn(dst io.Writer, src io.Reader) (int64, error) {
 	case err == nil || errors.As(err, &broken):
 		return n, err
 	}
+
 	return n, badRequest("the file ended too early")
 }
 
@@ -94,15 +98,18 @@ func (t *Server) takeShared(uri string) (upload, error) {
 	if err != nil || t.options.SharedDir == "" {
 		return upload{}, errWrongFile
 	}
+
 	path, err := realPath(u.Path)
 	if err != nil || !strings.HasPrefix(path, t.options.SharedDir+string(filepath.Separator)) {
 		return upload{}, errWrongFile
 	}
+
 	f, err := os.Open(path)
 	if err != nil {
 		return upload{}, errWrongFile
 	}
 	defer func() { _ = f.Close() }()
+
 	file, err := t.takeIn(f)
 	file.name = filepath.Base(u.Path)
 	return file, err
@@ -128,6 +135,7 @@ func (t *Server) keep(file upload, chat, message int64) (*Document, error) {
 	if file.path == "" {
 		return d, nil
 	}
+
 	var err error
 	if d.Path, err = t.place(chat, message, file.name); err != nil {
 		return nil, err
@@ -140,10 +148,12 @@ func (t *Server) keepAgain(d Document, chat, message int64) (*Document, error) {
 	if d.Path == "" {
 		return &d, nil
 	}
+
 	path, err := t.place(chat, message, d.Name)
 	if err != nil {
 		return nil, err
 	}
+
 	// Where the disk has no hard links the first copy must do.
 	if os.Link(filepath.Join(t.options.Dir, d.Path), filepath.Join(t.options.Dir, path)) == nil {
 		d.Path = path
@@ -169,6 +179,7 @@ func fileName(name string, limit int) string {
 		}
 		return r
 	}, name)
+
 	for len(name) > limit {
 		_, size := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-size]

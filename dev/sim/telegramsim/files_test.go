@@ -25,10 +25,12 @@ func TestSendDocument(t *testing.T) {
 	body, contentType := form(t, map[string]string{
 		"chat_id": "7", "caption": "a film", "reply_markup": `{"inline_keyboard":[[{"text":"a","callback_data":"b"}]]}`,
 	}, "document", "Фильм.mkv", content)
+
 	response, err := http.Post(base+"sendDocument", contentType, bytes.NewReader(body))
 	if err != nil || response.StatusCode != 200 {
 		t.Fatal(response, err)
 	}
+
 	_ = response.Body.Close()
 	m := tg.Chat(7).Messages[1]
 	sum := sha256.Sum256(content)
@@ -42,11 +44,13 @@ func TestSendDocument(t *testing.T) {
 	if got, err := os.ReadFile(m.Document.Path); err != nil || !bytes.Equal(got, content) {
 		t.Fatal("other bytes on disk", err)
 	}
+
 	root := strings.TrimSuffix(base, "/bot"+testToken+"/") + "/_/chats/7/messages/"
 	status, got := simtest.Do(t, "GET", root+strconv.FormatInt(m.MessageID, 10)+"/document", nil)
 	if status != 200 || !bytes.Equal(got, content) {
 		t.Fatal(status, len(got))
 	}
+
 	for path, want := range map[string]int{"1/document": 404, "x/document": 400} {
 		if status, _ := simtest.Do(t, "GET", root+path, nil); status != want {
 			t.Error(path, status)
@@ -62,12 +66,14 @@ func TestSendDocumentAgain(t *testing.T) {
 	if m.Document.FileName != "a.txt" || m.Document.FileSize != 7 || m.Document.MimeType == "" {
 		t.Fatalf("%+v", m.Document)
 	}
+
 	tg.SendMessage(8, "/start")
 	var again sent
 	bot(t, base, "sendDocument", map[string]any{"chat_id": 8, "document": m.Document.FileID}).must(t, &again)
 	if again.Document.FileID != m.Document.FileID || again.MessageID == m.MessageID {
 		t.Fatalf("%+v", again)
 	}
+
 	first, second := tg.Chat(7).Messages[1].Document, tg.Chat(8).Messages[1].Document
 	if second.SHA256 != first.SHA256 || second.Path == first.Path {
 		t.Fatalf("%+v", second)
@@ -75,6 +81,7 @@ func TestSendDocumentAgain(t *testing.T) {
 	if got, err := os.ReadFile(second.Path); err != nil || string(got) != "content" {
 		t.Fatal(string(got), err)
 	}
+
 	for document, want := range map[string]string{
 		"no-such-id":      "wrong file identifier/HTTP URL specified",
 		"file:///etc/ssl": "wrong file identifier/HTTP URL specified", // no shared folder is set
@@ -82,8 +89,13 @@ func TestSendDocumentAgain(t *testing.T) {
 	} {
 		bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "document": document}).wants(t, 400, want)
 	}
-	bot(t, base, "sendDocument", map[string]any{"chat_id": 9, "document": m.Document.FileID}).wants(t, 400, "chat not found")
-	bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "caption": strings.Repeat("x", 1025)}).wants(t, 400, "message caption is too long")
+
+	bot(
+		t, base, "sendDocument", map[string]any{"chat_id": 9, "document": m.Document.FileID},
+	).wants(t, 400, "chat not found")
+	bot(
+		t, base, "sendDocument", map[string]any{"chat_id": 7, "caption": strings.Repeat("x", 1025)},
+	).wants(t, 400, "message caption is too long")
 }
 
 func TestSendDocumentRefusals(t *testing.T) {
@@ -96,14 +108,17 @@ func TestSendDocumentRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if body, _ := io.ReadAll(response.Body); response.StatusCode != 413 || len(body) != 0 {
 		t.Fatal(response.Status, string(body))
 	}
+
 	body, contentType := form(t, map[string]string{"chat_id": "8"}, "document", "a", []byte("x"))
 	unknown, err := http.Post(base+"sendDocument", contentType, bytes.NewReader(body))
 	if err != nil || unknown.StatusCode != 400 {
 		t.Fatal(unknown, err)
 	}
+
 	_ = unknown.Body.Close()
 	if documents(tg) != 1 {
 		t.Error(documents(tg))
@@ -117,11 +132,15 @@ func TestAttachedDocument(t *testing.T) {
 	t.Parallel()
 	tg, base := telegramTest(t, func(o *Options) { o.MangleNames = true })
 	name := strings.Repeat("я", 70)
-	body, contentType := form(t, map[string]string{"chat_id": "7", "document": "attach://other"}, "other", name, []byte("x"))
+	body, contentType := form(
+		t, map[string]string{"chat_id": "7", "document": "attach://other"}, "other", name, []byte("x"),
+	)
+
 	response, err := http.Post(base+"sendDocument", contentType, bytes.NewReader(body))
 	if err != nil || response.StatusCode != 200 {
 		t.Fatal(response, err)
 	}
+
 	_ = response.Body.Close()
 	if got := tg.Chat(7).Messages[1].Document.Name; got != strings.Repeat("я", 64) {
 		t.Fatal(got)
@@ -143,12 +162,14 @@ func TestTruncatedUploadIsNoMessage(t *testing.T) {
 			t.Error(size, response.Status)
 		}
 	}
+
 	// The source breaks in mid-body: the HTTP body itself is not complete.
 	broken := io.MultiReader(bytes.NewReader(whole[:50_000]), brokenReader{})
 	if response, err := http.Post(base+"sendDocument", contentType, broken); err == nil {
 		_ = response.Body.Close()
 		t.Error(response.Status)
 	}
+
 	simtest.Eventually(t, "all requests end", func() bool {
 		for _, r := range tg.Requests() {
 			if !r.Done {
@@ -157,6 +178,7 @@ func TestTruncatedUploadIsNoMessage(t *testing.T) {
 		}
 		return len(tg.Requests()) == 5
 	})
+
 	if documents(tg) != 0 {
 		t.Error("a truncated upload counts as a message")
 	}
@@ -199,6 +221,7 @@ func TestSharedFolder(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", filepath.Join(shared, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	uri := (&url.URL{Scheme: "file", Path: path}).String()
 	bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "document": uri}).must(t, nil)
 	d := tg.Chat(7).Messages[1].Document
@@ -208,8 +231,10 @@ func TestSharedFolder(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Error("the shared file is gone: ", err)
 	}
+
 	for _, bad := range []string{
-		"file:///etc/hostname", "file://" + shared + "/../hostname", "file://" + shared + "/link", "file://" + shared + "/none", "file:%zz",
+		"file:///etc/hostname", "file://" + shared + "/../hostname", "file://" + shared + "/link",
+		"file://" + shared + "/none", "file:%zz",
 	} {
 		bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "document": bad}).wants(t, 400, "wrong file identifier")
 	}
@@ -221,11 +246,13 @@ func TestDiscardFiles(t *testing.T) {
 	var m sent
 	sendFileReply(t, base, "a", []byte("x")).must(t, &m)
 	bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "document": m.Document.FileID}).must(t, nil)
+
 	for _, m := range tg.Chat(7).Messages[1:] {
 		if m.Document.Path != "" || m.Document.Size != 1 || m.Document.SHA256 == "" {
 			t.Errorf("%+v", m.Document)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(tg.options.Dir, "7")); err == nil {
 		t.Error("files are kept")
 	}
@@ -248,34 +275,45 @@ func TestTelegramRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	url, stop, err := sim.Start("127.0.0.1:0", tg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	base := url + "/bot" + testToken + "/"
 	tg.SendMessage(7, "/start")
 	tg.SendMessage(7, "acknowledged")
 	var updates []struct {
 		UpdateID int64 `json:"update_id"`
 	}
+
 	bot(t, base, "getUpdates", nil).must(t, &updates)
 	bot(t, base, "getUpdates", map[string]any{"offset": updates[1].UpdateID}).must(t, nil)
 	var file, text sent
 	sendFileReply(t, base, "a.txt", []byte("content")).must(t, &file)
-	bot(t, base, "sendMessage", map[string]any{"chat_id": 7, "text": "one", "reply_markup": keyboard("a", "a")}).must(t, &text)
-	bot(t, base, "editMessageText", map[string]any{"chat_id": 7, "message_id": text.MessageID, "text": "two", "reply_markup": keyboard("b", "b")}).must(t, nil)
+	bot(
+		t, base, "sendMessage", map[string]any{"chat_id": 7, "text": "one", "reply_markup": keyboard("a", "a")},
+	).must(t, &text)
+	bot(
+		t, base, "editMessageText",
+		map[string]any{"chat_id": 7, "message_id": text.MessageID, "text": "two", "reply_markup": keyboard("b", "b")},
+	).must(t, nil)
 	if err := tg.Click(7, "b"); err != nil {
 		t.Fatal(err)
 	}
+
 	before := tg.Chat(7)
 	stop()
 	if err := tg.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	journal, err := os.OpenFile(filepath.Join(o.Dir, "journal.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, _ = journal.WriteString(`{"chat":7,"mess`) // a crash in mid-write
 	_ = journal.Close()
 
@@ -283,26 +321,31 @@ func TestTelegramRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	base = simtest.Serve(t, again) + "/bot" + testToken + "/"
 	after := again.Chat(7)
 	if len(after.Messages) != len(before.Messages) || after.Messages[3].Text != "two" || after.Messages[3].FirstText != "one" ||
 		after.Messages[2].Document.Path != before.Messages[2].Document.Path {
 		t.Fatalf("%+v", after)
 	}
+
 	var pending []struct {
 		UpdateID int64               `json:"update_id"`
 		Query    struct{ ID string } `json:"callback_query"`
 	}
+
 	bot(t, base, "getUpdates", nil).must(t, &pending)
 	if len(pending) != 2 || pending[0].UpdateID != updates[1].UpdateID {
 		t.Fatalf("%+v", pending)
 	}
+
 	bot(t, base, "answerCallbackQuery", map[string]any{"callback_query_id": pending[1].Query.ID}).must(t, nil)
 	var next sent
 	bot(t, base, "sendDocument", map[string]any{"chat_id": 7, "document": file.Document.FileID}).must(t, &next)
 	if next.MessageID <= text.MessageID {
 		t.Fatal("a message id came twice")
 	}
+
 	again.SendMessage(7, "new")
 	bot(t, base, "getUpdates", map[string]any{"offset": pending[1].UpdateID + 1}).must(t, &pending)
 	if len(pending) != 1 {
@@ -317,6 +360,7 @@ func TestTelegramRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = third.Close() }()
+
 	if got := third.Chat(7).Messages; len(got) != len(after.Messages)+2 {
 		t.Fatal(len(got))
 	}

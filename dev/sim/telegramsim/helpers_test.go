@@ -20,10 +20,12 @@ func telegramTest(t testing.TB, change func(*Options)) (*Server, string) {
 	if change != nil {
 		change(&o)
 	}
+
 	tg, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = tg.Close() })
 	tg.SendMessage(7, "/start")
 	return tg, simtest.Serve(t, tg) + "/bot" + testToken + "/"
@@ -82,10 +84,12 @@ func form(t testing.TB, fields map[string]string, part, name string, content []b
 			t.Fatal(err)
 		}
 	}
+
 	f, err := w.CreateFormFile(part, name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, _ = f.Write(content)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -113,6 +117,7 @@ func sendFileReply(t testing.TB, base, name string, content []byte) botReply {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	var reply botReply
 	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
 		t.Fatalf("%d: %v", response.StatusCode, err)

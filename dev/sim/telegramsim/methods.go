@@ -67,6 +67,7 @@ func (t *Server) setMyCommands(c *call) (any, error) {
 	if json.Unmarshal([]byte(c.params["commands"]), &commands) != nil {
 		return nil, badRequest("can't parse commands JSON object")
 	}
+
 	for _, command := range commands {
 		if command.Command == "" || len(command.Command) > 32 || command.Description == "" {
 			return nil, badRequest("BOT_COMMAND_INVALID")
@@ -103,12 +104,15 @@ func (t *Server) sendMessage(c *call) (any, error) {
 	if text == "" {
 		return nil, badRequest("message text is empty")
 	}
+
 	buttons, err := c.buttons()
 	if err != nil {
 		return nil, err
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	chat, err := t.chatID(c)
 	if err != nil {
 		return nil, err
@@ -121,14 +125,17 @@ func (t *Server) sendDocument(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	buttons, err := c.buttons()
 	if err != nil {
 		return nil, err
 	}
+
 	name, attached := strings.CutPrefix(c.params["document"], "attach://")
 	if !attached {
 		name = "document"
 	}
+
 	file, uploaded := c.files[name]
 	if !uploaded && strings.HasPrefix(c.params["document"], "file:") {
 		if file, err = t.takeShared(c.params["document"]); err != nil {
@@ -137,16 +144,19 @@ func (t *Server) sendDocument(c *call) (any, error) {
 		defer file.drop()
 		uploaded = true
 	}
+
 	if uploaded && file.size == 0 {
 		return nil, badRequest("file must be non-empty")
 	}
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	chat, err := t.chatID(c)
 	if err != nil {
 		return nil, err
 	}
+
 	m := Message{MessageID: t.state.lastMessage + 1, Caption: caption, Buttons: buttons}
 	known, again := t.state.files[c.params["document"]]
 	switch {
@@ -159,6 +169,7 @@ func (t *Server) sendDocument(c *call) (any, error) {
 	default:
 		err = errWrongFile
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +193,7 @@ func (t *Server) editMessageText(c *call) (any, error) {
 	if text == "" {
 		return nil, badRequest("message text is empty")
 	}
+
 	return t.edit(c, func(m *Message) (string, error) {
 		if m.Document != nil {
 			return "", badRequest("there is no text in the message to edit")
@@ -200,12 +212,15 @@ func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, err
 	if err != nil {
 		return nil, err
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	chat, err := t.chatID(c)
 	if err != nil {
 		return nil, err
 	}
+
 	m := t.state.message(chat, c.number("message_id"))
 	switch {
 	case m == nil:
@@ -213,6 +228,7 @@ func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, err
 	case !m.FromBot:
 		return nil, badRequest("message can't be edited")
 	}
+
 	text, err := newText(m)
 	if err != nil {
 		return nil, err
@@ -221,6 +237,7 @@ func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, err
 		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly " +
 			"the same as a current content and reply markup of the message")
 	}
+
 	edit := &Edit{Text: text, Buttons: buttons, At: time.Now()}
 	if err := t.commit(telegramEntry{Chat: chat, Edited: m.MessageID, Edit: edit}); err != nil {
 		return nil, err
@@ -231,10 +248,12 @@ func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, err
 func (t *Server) deleteMessage(c *call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	chat, err := t.chatID(c)
 	if err != nil {
 		return nil, err
 	}
+
 	id := c.number("message_id")
 	if t.state.message(chat, id) == nil {
 		return nil, badRequest("message to delete not found")
@@ -247,12 +266,15 @@ func (t *Server) answerCallbackQuery(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	click, ok := t.state.clicks[c.params["callback_query_id"]]
 	if !ok || click.AnsweredAt != nil {
 		return nil, badRequest("query is too old and response timeout expired or query ID is invalid")
 	}
+
 	now := time.Now()
 	click.Text, click.ShowAlert, click.AnsweredAt = text, c.params["show_alert"] == "true", &now
 	return true, t.commit(telegramEntry{Click: &click})

@@ -35,12 +35,15 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 	if id <= 0 {
 		return 0, 0, fmt.Errorf("a user's id must be positive, not %d", id)
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	user, ok := t.state.users[id]
 	if !ok {
 		user = telegramUser{ID: id, FirstName: "User " + strconv.FormatInt(id, 10), LanguageCode: "en"}
 	}
+
 	for field, value := range map[*string]string{
 		&user.LanguageCode: in.LanguageCode, &user.FirstName: in.FirstName, &user.Username: in.Username,
 	} {
@@ -48,10 +51,12 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 			*field = value
 		}
 	}
+
 	// The update shows the sender, so the user must be there before it is written.
 	if err := t.commit(telegramEntry{User: &user}); err != nil {
 		return 0, 0, err
 	}
+
 	m := Message{MessageID: t.state.lastMessage + 1, Text: in.Text, At: time.Now()}
 	e := telegramEntry{Chat: id, Message: &m}
 	if update, err = t.publish(&e, "message", t.wire(id, m)); err != nil {
@@ -60,6 +65,7 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 	if err := t.commit(e); err != nil {
 		return 0, 0, err
 	}
+
 	t.announce()
 	return m.MessageID, update, nil
 }
@@ -74,6 +80,7 @@ func (t *Server) Click(user int64, data string) error {
 func (t *Server) click(user, messageID int64, data string) (update int64, query string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	var m *Message
 	for _, candidate := range slices.Backward(t.state.chats[user]) {
 		if !candidate.Deleted && candidate.has(data) && (messageID == 0 || messageID == candidate.MessageID) {
@@ -81,9 +88,11 @@ func (t *Server) click(user, messageID int64, data string) (update int64, query 
 			break
 		}
 	}
+
 	if m == nil {
 		return 0, "", errNoButton
 	}
+
 	click := &Callback{ID: strconv.Itoa(1_000_000 + len(t.state.clicks)), UserID: user, MessageID: m.MessageID, Data: data}
 	e := telegramEntry{Click: click}
 	update, err = t.publish(&e, "callback_query", map[string]any{
@@ -96,6 +105,7 @@ func (t *Server) click(user, messageID int64, data string) (update int64, query 
 	if err := t.commit(e); err != nil {
 		return 0, "", err
 	}
+
 	t.announce()
 	return update, click.ID, nil
 }
@@ -122,11 +132,13 @@ func (t *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 	if !ok || !sim.ReadControl(w, r, &in) {
 		return
 	}
+
 	message, update, err := t.receive(id, in)
 	if err != nil {
 		sim.WriteControlError(w, http.StatusBadRequest, err)
 		return
 	}
+
 	sim.WriteJSON(w, http.StatusOK, map[string]int64{"message_id": message, "update_id": update})
 }
 
@@ -135,10 +147,12 @@ func (t *Server) postClick(w http.ResponseWriter, r *http.Request) {
 		Data      string `json:"data"`
 		MessageID int64  `json:"message_id"`
 	}
+
 	id, ok := pathID(w, r, "id")
 	if !ok || !sim.ReadControl(w, r, &in) {
 		return
 	}
+
 	update, query, err := t.click(id, in.MessageID, in.Data)
 	switch {
 	case errors.Is(err, errNoButton):
@@ -161,10 +175,12 @@ func (t *Server) getDocument(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+
 	message, ok := pathID(w, r, "message")
 	if !ok {
 		return
 	}
+
 	for _, m := range t.Chat(id).Messages {
 		if m.MessageID != message || m.Document == nil || m.Document.Path == "" {
 			continue
@@ -177,6 +193,7 @@ func (t *Server) getDocument(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, m.Document.Name, m.At, f)
 		return
 	}
+
 	sim.WriteControlError(w, http.StatusNotFound, errors.New("no such document, or its bytes were not kept"))
 }
 

@@ -1,4 +1,5 @@
-// Package telegramsim stands in for Telegram: the Bot API, its Local Bot API server and the people who write to the bot.
+// Package telegramsim stands in for Telegram: the Bot API, its Local Bot API server and the people who write to the
+// bot.
 package telegramsim
 
 import (
@@ -103,21 +104,26 @@ func New(o Options) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("telegram stand-in: no folder given")
 	}
+
 	if o.MaxFileSize == 0 {
 		o.MaxFileSize = 2_097_152_000
 	}
+
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, fmt.Errorf("telegram stand-in: %w", err)
 	}
+
 	if o.SharedDir != "" {
 		if o.SharedDir, err = realPath(o.SharedDir); err != nil {
 			return nil, fmt.Errorf("telegram stand-in: shared folder: %w", err)
 		}
 	}
+
 	t := &Server{options: o, botID: botID, state: newTelegramState(), news: make(chan struct{})}
 	if err := t.openJournal(); err != nil {
 		return nil, fmt.Errorf("telegram stand-in: %w", err)
 	}
+
 	t.addRoutes(t.SetUp(sim.Protocol{Mask: maskToken, Fail: failTelegram, Named: telegramFaults}))
 	return t, nil
 }
@@ -151,9 +157,11 @@ func failTelegram(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	default:
 		body["description"] = http.StatusText(p.Status)
 	}
+
 	if p.RetryAfter > 0 {
 		body["parameters"] = map[string]any{"retry_after": p.RetryAfter}
 	}
+
 	sim.WriteJSON(w, p.Status, body)
 }
 
@@ -184,20 +192,25 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 		failTelegram(w, r, sim.Problem{Status: http.StatusUnauthorized})
 		return
 	}
+
 	method, ok := telegramMethods[strings.ToLower(name)]
 	if !ok {
 		failTelegram(w, r, sim.Problem{Status: http.StatusNotFound, Text: "Not Found: method not found"})
 		return
 	}
+
 	if t.options.BytesPerSecond > 0 {
 		r.Body = &sim.BentBody{ReadCloser: r.Body, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: t.options.BytesPerSecond}}
 	}
+
 	c, err := t.readCall(r)
 	defer c.dropFiles()
+
 	var result any
 	if err == nil {
 		result, err = method(t, c)
 	}
+
 	var refusal *sim.Problem
 	switch {
 	case err == nil:

@@ -76,6 +76,7 @@ func (s *telegramState) apply(e telegramEntry) {
 	if e.User != nil {
 		s.users[e.User.ID] = *e.User
 	}
+
 	if e.Message != nil {
 		s.chats[e.Chat] = append(s.chats[e.Chat], e.Message)
 		s.lastMessage = max(s.lastMessage, e.Message.MessageID)
@@ -85,6 +86,7 @@ func (s *telegramState) apply(e telegramEntry) {
 			}
 		}
 	}
+
 	if m := s.message(e.Chat, e.Edited); m != nil && e.Edit != nil {
 		if len(m.Edits) == 0 {
 			m.FirstText = m.Text
@@ -92,22 +94,27 @@ func (s *telegramState) apply(e telegramEntry) {
 		m.Edits = append(m.Edits, *e.Edit)
 		m.Text, m.Buttons = e.Edit.Text, e.Edit.Buttons
 	}
+
 	if m := s.message(e.Chat, e.Deleted); m != nil {
 		m.Deleted = true
 	}
+
 	if e.Update != nil {
 		s.updates = append(s.updates, *e.Update)
 		s.lastUpdate = max(s.lastUpdate, e.Update.ID)
 	}
+
 	if e.Ack > 0 {
 		s.updates = slices.DeleteFunc(s.updates, func(u telegramUpdate) bool { return u.ID < e.Ack })
 	}
+
 	if e.Click != nil {
 		s.clicks[e.Click.ID] = *e.Click
 		if e.Click.AnsweredAt != nil {
 			s.answered = append(s.answered, e.Click.ID)
 		}
 	}
+
 	if e.Allowed != nil {
 		s.allowed = *e.Allowed
 	}
@@ -137,6 +144,7 @@ func (t *Server) openJournal() (err error) {
 	if err := os.MkdirAll(t.uploadDir(), 0o755); err != nil {
 		return err
 	}
+
 	t.journal, err = sim.OpenJournal(t.options.Dir, func(e telegramEntry) error {
 		t.state.apply(e)
 		return nil
@@ -144,5 +152,6 @@ func (t *Server) openJournal() (err error) {
 	if err != nil {
 		return err
 	}
+
 	return t.removeStaleUploads()
 }

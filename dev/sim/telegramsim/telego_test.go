@@ -25,17 +25,25 @@ func TestTelego(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx := t.Context()
 	if me, err := client.GetMe(ctx); err != nil || me.ID != 123456 || !me.IsBot {
 		t.Fatal(me, err)
 	}
-	updates, err := client.GetUpdates(ctx, &telego.GetUpdatesParams{Timeout: 1, AllowedUpdates: []string{"message", "callback_query"}})
+
+	updates, err := client.GetUpdates(
+		ctx, &telego.GetUpdatesParams{Timeout: 1, AllowedUpdates: []string{"message", "callback_query"}},
+	)
 	if err != nil || len(updates) != 1 || updates[0].Message.Text != "/start" || updates[0].Message.From.LanguageCode != "en" {
 		t.Fatal(updates, err)
 	}
+
 	offset := updates[0].UpdateID + 1
 
-	button := telegoutil.InlineKeyboard(telegoutil.InlineKeyboardRow(telegoutil.InlineKeyboardButton("Go").WithCallbackData("go")))
+	button := telegoutil.InlineKeyboard(
+		telegoutil.InlineKeyboardRow(telegoutil.InlineKeyboardButton("Go").WithCallbackData("go")),
+	)
+
 	text, err := client.SendMessage(ctx, telegoutil.Message(telegoutil.ID(7), "hello").WithReplyMarkup(button))
 	if err != nil || text.Text != "hello" || text.ReplyMarkup == nil {
 		t.Fatal(text, err)
@@ -43,10 +51,12 @@ func TestTelego(t *testing.T) {
 	if err := tg.Click(7, "go"); err != nil {
 		t.Fatal(err)
 	}
+
 	updates, err = client.GetUpdates(ctx, &telego.GetUpdatesParams{Offset: offset, Timeout: 1})
 	if err != nil || len(updates) != 1 {
 		t.Fatal(updates, err)
 	}
+
 	query := updates[0].CallbackQuery
 	if query.Data != "go" || query.Message.GetMessageID() != text.MessageID || query.From.ID != 7 {
 		t.Fatalf("%+v", query)
@@ -57,23 +67,31 @@ func TestTelego(t *testing.T) {
 	if got := tg.Callbacks(); len(got) != 1 || got[0].Text != "done" {
 		t.Fatalf("%+v", got)
 	}
+
 	edit := &telego.EditMessageTextParams{ChatID: telegoutil.ID(7), MessageID: text.MessageID, Text: "bye"}
 	if _, err := client.EditMessageText(ctx, edit); err != nil {
 		t.Fatal(err)
 	}
+
 	var refused *telegoapi.Error
 	if _, err := client.EditMessageText(ctx, edit); !errors.As(err, &refused) || refused.ErrorCode != 400 {
 		t.Fatal(err)
 	}
 
 	const size = 20 << 20
-	document := telegoutil.Document(telegoutil.ID(7), telegoutil.File(telegoutil.NameReader(io.LimitReader(endless{}, size), "фильм.mkv"))).
+	document := telegoutil.Document(
+		telegoutil.ID(7), telegoutil.File(telegoutil.NameReader(io.LimitReader(endless{}, size), "фильм.mkv")),
+	).
 		WithCaption("a film").WithReplyMarkup(button)
+
 	file, err := client.SendDocument(ctx, document)
 	if err != nil || file.Document.FileSize != size || file.Document.FileName != "фильм.mkv" || file.Caption != "a film" {
 		t.Fatal(file, err)
 	}
-	again, err := client.SendDocument(ctx, telegoutil.Document(telegoutil.ID(7), telegoutil.FileFromID(file.Document.FileID)))
+
+	again, err := client.SendDocument(
+		ctx, telegoutil.Document(telegoutil.ID(7), telegoutil.FileFromID(file.Document.FileID)),
+	)
 	if err != nil || again.Document.FileUniqueID != file.Document.FileUniqueID {
 		t.Fatal(again, err)
 	}
@@ -97,6 +115,7 @@ func TestTelego(t *testing.T) {
 	if _, err := client.SendDocument(cancelled, telegoutil.Document(telegoutil.ID(7), telegoutil.File(source))); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+
 	simtest.Eventually(t, "the upload ends", func() bool {
 		all := tg.Requests()
 		return all[len(all)-1].Done

@@ -19,31 +19,37 @@ func (t *Server) getUpdates(c *call) (any, error) {
 	if limit <= 0 || limit > 100 {
 		limit = 100
 	}
+
 	over := time.After(time.Duration(min(c.number("timeout"), 50)) * time.Second)
 	evicted := make(chan struct{})
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if t.poller != nil {
 		close(t.poller)
 	}
+
 	t.poller = evicted
 	defer func() {
 		if t.poller == evicted {
 			t.poller = nil
 		}
 	}()
+
 	if err := t.forget(c.number("offset")); err != nil {
 		return nil, err
 	}
 	if err := t.allow(c.params["allowed_updates"]); err != nil {
 		return nil, err
 	}
+
 	for len(t.state.updates) == 0 {
 		news := t.news
 		t.mu.Unlock()
 		more := false
 		conflict := false
+
 		select {
 		case <-news:
 			more = true
@@ -52,6 +58,7 @@ func (t *Server) getUpdates(c *call) (any, error) {
 		case <-over:
 		case <-c.ctx.Done():
 		}
+
 		t.mu.Lock()
 		if conflict {
 			return nil, &sim.Problem{Status: 409, Text: "Conflict: terminated by other getUpdates request; " +
@@ -61,6 +68,7 @@ func (t *Server) getUpdates(c *call) (any, error) {
 			break
 		}
 	}
+
 	items := []json.RawMessage{}
 	for _, u := range t.state.updates[:min(limit, len(t.state.updates))] {
 		items = append(items, u.Body)
@@ -84,6 +92,7 @@ func (t *Server) allow(raw string) error {
 	if raw == "" || raw == "null" {
 		return nil
 	}
+
 	var types []string
 	if json.Unmarshal([]byte(raw), &types) != nil {
 		return badRequest("can't parse allowed updates")
@@ -91,6 +100,7 @@ func (t *Server) allow(raw string) error {
 	if slices.Equal(types, t.state.allowed) {
 		return nil
 	}
+
 	return t.commit(telegramEntry{Allowed: &types})
 }
 
@@ -121,22 +131,28 @@ func (t *Server) wire(chat int64, m Message) map[string]any {
 	if !m.FromBot {
 		w["from"] = t.state.users[chat]
 	}
+
 	if m.Text != "" {
 		w["text"] = m.Text
 	}
+
 	if m.Caption != "" {
 		w["caption"] = m.Caption
 	}
+
 	if command, _, _ := strings.Cut(m.Text, " "); !m.FromBot && strings.HasPrefix(command, "/") {
 		length := len(utf16.Encode([]rune(command)))
 		w["entities"] = []any{map[string]any{"type": "bot_command", "offset": 0, "length": length}}
 	}
+
 	if len(m.Buttons) > 0 {
 		w["reply_markup"] = newWireKeyboard(m.Buttons)
 	}
+
 	if len(m.Edits) > 0 {
 		w["edit_date"] = m.Edits[len(m.Edits)-1].At.Unix()
 	}
+
 	if d := m.Document; d != nil {
 		kind := mime.TypeByExtension(filepath.Ext(d.Name))
 		if kind == "" {
@@ -147,6 +163,7 @@ func (t *Server) wire(chat int64, m Message) map[string]any {
 			"file_name": d.Name, "file_size": d.Size, "mime_type": kind,
 		}
 	}
+
 	return w
 }
 

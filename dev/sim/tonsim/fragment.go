@@ -32,17 +32,18 @@ type FragmentOptions struct {
 
 // FragmentSettings are what the steering changes. As an option, a field that is zero means its default.
 type FragmentSettings struct {
-	NanoPerStar   int64  `json:"nano_per_star"`   // price of one Star in nanoTON; 9,218,000
-	InitPercent   int64  `json:"init_percent"`    // a request costs this share of the price shown; 100
-	LinkPercent   int64  `json:"link_percent"`    // a payment costs this share of its request's amount; 100
-	LinkSeconds   int64  `json:"link_seconds"`    // life of a payment link; 600
-	LatencyMS     int64  `json:"latency_ms"`      // added to every call
-	DoneAfterMS   int64  `json:"done_after_ms"`   // from a payment until the Stars are sent
-	Confirm       bool   `json:"confirm"`         // Stars are sent only after confirmReq
-	Bounceable    bool   `json:"bounceable"`      // the address of payments is shown as EQ…
-	To            string `json:"to"`              // payments go to this address instead
-	Verify        bool   `json:"verify"`          // every link wants the owner to prove who they are first
-	Wallet        string `json:"wallet"`          // the session is connected to it; empty: to that of the stand-in for toncenter
+	NanoPerStar int64  `json:"nano_per_star"` // price of one Star in nanoTON; 9,218,000
+	InitPercent int64  `json:"init_percent"`  // a request costs this share of the price shown; 100
+	LinkPercent int64  `json:"link_percent"`  // a payment costs this share of its request's amount; 100
+	LinkSeconds int64  `json:"link_seconds"`  // life of a payment link; 600
+	LatencyMS   int64  `json:"latency_ms"`    // added to every call
+	DoneAfterMS int64  `json:"done_after_ms"` // from a payment until the Stars are sent
+	Confirm     bool   `json:"confirm"`       // Stars are sent only after confirmReq
+	Bounceable  bool   `json:"bounceable"`    // the address of payments is shown as EQ…
+	To          string `json:"to"`            // payments go to this address instead
+	Verify      bool   `json:"verify"`        // every link wants the owner to prove who they are first
+	// the session is connected to it; empty: to that of the stand-in for toncenter
+	Wallet        string `json:"wallet"`
 	SessionFailed string `json:"session_expired"` // what every call that needs the session says; empty: it is valid
 }
 
@@ -68,23 +69,31 @@ func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 	if o.TonCenterURL == "" {
 		return nil, errors.New("fragment stand-in: no toncenter to look for payments")
 	}
+
 	if o.Address == "" {
-		f.address, err = wallet.AddressFromPubKey(shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0)
+		f.address, err = wallet.AddressFromPubKey(
+			shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0,
+		)
 	} else {
 		f.address, err = parseAccount(o.Address)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("fragment stand-in: address of payments: %w", err)
 	}
 	if f.journal, err = sim.OpenJournal(o.Dir, f.state.apply); err != nil {
 		return nil, fmt.Errorf("fragment stand-in: %w", err)
 	}
+
 	if f.state.hash == "" {
 		if err := f.commit(fragmentEntry{Hash: newPageHash()}); err != nil {
 			return nil, errors.Join(err, f.journal.Close())
 		}
 	}
-	f.addRoutes(f.SetUp(sim.Protocol{Mask: func(p string) string { return p }, Call: fragmentMethod, Fail: failFragment, Named: fragmentFaults}))
+
+	f.addRoutes(f.SetUp(sim.Protocol{
+		Mask: func(p string) string { return p }, Call: fragmentMethod, Fail: failFragment, Named: fragmentFaults,
+	}))
 	return f, nil
 }
 
@@ -126,7 +135,10 @@ func failFragment(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(p.Status)
-	_, _ = fmt.Fprintf(w, "<!DOCTYPE html><html><head><title>Fragment</title></head><body><h1>%d %s</h1></body></html>", p.Status, http.StatusText(p.Status))
+	_, _ = fmt.Fprintf(
+		w, "<!DOCTYPE html><html><head><title>Fragment</title></head><body><h1>%d %s</h1></body></html>", p.Status,
+		http.StatusText(p.Status),
+	)
 }
 
 // fragmentMethod finds out which method of the API is called: all of them have one path.
@@ -160,6 +172,7 @@ func (f *Fragment) addRoutes(control *http.ServeMux) {
 	for _, page := range []string{"GET /{$}", "GET /stars", "GET /stars/buy"} {
 		f.system.HandleFunc(page, f.getPage)
 	}
+
 	f.system.HandleFunc("GET /my/profile", f.getProfile)
 	f.system.HandleFunc("POST /api", f.postAPI)
 	f.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -188,6 +201,7 @@ func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 	if latency > 0 && !sim.Sleep(r.Context(), latency) {
 		sim.Abort()
 	}
+
 	method, ok := fragmentMethods[fragmentMethod(r)]
 	switch {
 	case r.Header.Get("X-Requested-With") != "XMLHttpRequest" || r.Header.Get("Referer") == "" || r.Header.Get("Origin") == "":
@@ -197,12 +211,15 @@ func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: badRequestText})
 		return
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	if method.session && !f.session(r) {
 		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: cmp.Or(f.state.settings.SessionFailed, sessionExpired)})
 		return
 	}
+
 	result, err := method.answer(f, r)
 	var refusal *sim.Problem
 	switch {
@@ -291,11 +308,13 @@ func (f *Fragment) Set(s FragmentSettings) error {
 	if s.NanoPerStar <= 0 || s.InitPercent <= 0 || s.LinkPercent <= 0 || min(s.LinkSeconds, s.LatencyMS, s.DoneAfterMS) < 0 {
 		return errors.New("prices and percentages must be positive, times must not be negative")
 	}
+
 	if s.To != "" {
 		if _, err := parseAccount(s.To); err != nil {
 			return err
 		}
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.commit(fragmentEntry{Settings: &s})

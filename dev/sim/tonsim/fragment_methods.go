@@ -60,6 +60,7 @@ func (f *Fragment) searchStarsRecipient(r *http.Request) (any, error) {
 	if text := userKinds[f.state.users[username]]; text != "" {
 		return nil, says(text)
 	}
+
 	return map[string]any{"ok": true, "found": map[string]any{
 		"myself": false, "recipient": recipientOf(username), "name": strings.ToUpper(username[:1]) + username[1:],
 		"photo": `<img src="https://example.invalid/` + username + `.jpg" />`,
@@ -110,6 +111,7 @@ func (f *Fragment) updateStarsPrices(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	whole, decimals := inTON(f.price(stars, 100))
 	if decimals != "" {
 		whole += `<span class="mini-frac">.` + decimals + `</span>`
@@ -125,14 +127,19 @@ func (f *Fragment) initBuyStarsRequest(r *http.Request) (any, error) {
 	if !ok || r.PostForm.Get("payment_method") != "ton" {
 		return nil, says(badRequestText)
 	}
+
 	stars, err := quantity(r.PostForm.Get("quantity"))
 	if err != nil {
 		return nil, err
 	}
-	request := &starsRequest{ID: rand.Text(), Username: username, Stars: stars, AmountNano: f.price(stars, f.state.settings.InitPercent)}
+
+	request := &starsRequest{
+		ID: rand.Text(), Username: username, Stars: stars, AmountNano: f.price(stars, f.state.settings.InitPercent),
+	}
 	if err := f.commit(fragmentEntry{Request: request}); err != nil {
 		return nil, err
 	}
+
 	amount, decimals := inTON(request.AmountNano)
 	if decimals != "" {
 		amount += "." + decimals
@@ -152,6 +159,7 @@ func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 		json.Unmarshal([]byte(r.PostForm.Get("account")), &account) != nil || len(account.PublicKey) != 64 || account.Chain == "" || len(account.StateInit) == 0 {
 		return nil, says(badRequestText)
 	}
+
 	if _, err := parseAccount(account.Address); err != nil || !strings.Contains(account.Address, ":") {
 		return nil, says(badRequestText)
 	}
@@ -161,25 +169,32 @@ func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 	if request.Paid != nil {
 		return nil, says("This request has been completed")
 	}
+
 	now, err := f.chainTime(r.Context())
 	if err != nil {
 		return nil, err
 	}
+
 	to := f.address
 	if own := f.state.settings.To; own != "" {
 		if to, err = parseAccount(own); err != nil {
 			return nil, err
 		}
 	}
+
 	number := len(f.state.requests)
 	linked := *request
 	linked.Link = &starsLink{
-		To: to.StringRaw(), AmountNano: (request.AmountNano*f.state.settings.LinkPercent/100 + priceStep - 1) / priceStep * priceStep,
-		Payload: boc{payload(request.Stars, number)}, ValidUntil: now.Add(time.Duration(f.state.settings.LinkSeconds) * time.Second),
+		To:         to.StringRaw(),
+		AmountNano: (request.AmountNano*f.state.settings.LinkPercent/100 + priceStep - 1) / priceStep * priceStep,
+		Payload:    boc{payload(request.Stars, number)},
+		ValidUntil: now.Add(time.Duration(f.state.settings.LinkSeconds) * time.Second),
 	}
+
 	if err := f.commit(fragmentEntry{Request: &linked}); err != nil {
 		return nil, err
 	}
+
 	encoding := base64.StdEncoding
 	if number%2 == 0 { // both kinds are seen
 		encoding = base64.RawURLEncoding
@@ -204,11 +219,13 @@ func payload(stars int64, number int) *cell.Cell {
 	if number%3 == 0 {
 		count = withCommas(stars)
 	}
+
 	text := count + " Telegram Stars \n\nRef#" + rand.Text()[:9]
 	first := len(text)
 	if stars >= spillStars {
 		first = len(count) + 9 // "10000 Telegram"
 	}
+
 	c := cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte(text[:first]), uint(first)*8)
 	if rest := text[first:]; rest != "" {
 		c.MustStoreRef(cell.BeginCell().MustStoreSlice([]byte(rest), uint(len(rest))*8).EndCell())
@@ -225,11 +242,13 @@ func (f *Fragment) confirmReq(r *http.Request) (any, error) {
 	if _, err := cell.FromBOC(data); err != nil {
 		return nil, says(badRequestText)
 	}
+
 	confirmed := *request
 	confirmed.Confirmed = true
 	if err := f.commit(fragmentEntry{Request: &confirmed}); err != nil {
 		return nil, err
 	}
+
 	return map[string]any{"ok": true}, nil
 }
 
@@ -239,6 +258,7 @@ func (f *Fragment) updateStarsBuyState(r *http.Request) (any, error) {
 	if err := f.lookForPayments(r.Context()); err != nil {
 		return nil, err
 	}
+
 	mode := "new"
 	if n := len(f.state.requests); n > 0 {
 		if last := f.state.requests[n-1]; last.Link != nil {
@@ -250,6 +270,7 @@ func (f *Fragment) updateStarsBuyState(r *http.Request) (any, error) {
 			}
 		}
 	}
+
 	return map[string]any{"ok": true, "mode": mode, "need_update": mode != r.PostForm.Get("mode")}, nil
 }
 

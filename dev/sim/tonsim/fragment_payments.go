@@ -49,18 +49,23 @@ func (h *hash) UnmarshalText(text []byte) error {
 
 // ask calls toncenter.
 func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/api/v3/"+path+"?"+query.Encode(), nil)
+	r, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/api/v3/"+path+"?"+query.Encode(), nil,
+	)
 	if err != nil {
 		return err
 	}
+
 	if f.options.TonCenterKey != "" {
 		r.Header.Set("X-API-Key", f.options.TonCenterKey)
 	}
+
 	answer, err := f.http.Do(r)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
+
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("toncenter answered %s", answer.Status)
 	}
@@ -88,16 +93,19 @@ func (f *Fragment) lookForPayments(ctx context.Context) error {
 		}
 		account = at.StringRaw()
 	}
+
 	for {
 		var page struct {
 			Transactions []seenTransaction `json:"transactions"`
 		}
+
 		err := f.ask(ctx, "transactions", url.Values{
 			"account": {account}, "start_lt": {strconv.FormatUint(f.state.seenLT+1, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(maxTransactions)},
 		}, &page)
 		if err != nil {
 			return err
 		}
+
 		for _, t := range page.Transactions {
 			if t.Finality != "finalized" {
 				return nil
@@ -106,6 +114,7 @@ func (f *Fragment) lookForPayments(ctx context.Context) error {
 				return err
 			}
 		}
+
 		if len(page.Transactions) < maxTransactions {
 			return nil
 		}
@@ -119,20 +128,24 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 	if t.InMsg.Source == nil || t.InMsg.Bounced || sentBack {
 		return f.commit(entry) // no money came, or none stayed
 	}
+
 	paid, err := strconv.ParseInt(t.InMsg.Value, 10, 64)
 	if err != nil {
 		return err
 	}
+
 	var senders struct {
 		Transactions []seenTransaction `json:"transactions"`
 	}
 	if err := f.ask(ctx, "transactionsByMessage", url.Values{"msg_hash": {hex.EncodeToString(t.InMsg.Hash[:])}, "direction": {"out"}}, &senders); err != nil {
 		return err
 	}
+
 	payment := &Payment{PaidNano: paid, At: time.Unix(t.Now, 0).UTC()}
 	if len(senders.Transactions) > 0 {
 		payment.Hash = hex.EncodeToString(senders.Transactions[0].Hash[:])
 	}
+
 	request := f.payee(account, t.InMsg.Content.Hash)
 	switch {
 	case request == nil:
@@ -144,6 +157,7 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 	case payment.At.After(request.Link.ValidUntil):
 		payment.Why = "too late"
 	}
+
 	if payment.Why != "" {
 		entry.Stray = payment
 	} else {
@@ -151,6 +165,7 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 		done.Paid = payment
 		entry.Request = &done
 	}
+
 	return f.commit(entry)
 }
 
@@ -169,9 +184,11 @@ func (f *Fragment) payee(account string, body hash) *starsRequest {
 func (f *Fragment) Purchases(ctx context.Context) (bought []Purchase, strays []Payment, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	if err := f.lookForPayments(ctx); err != nil {
 		return nil, nil, err
 	}
+
 	bought = []Purchase{}
 	for _, r := range f.state.requests {
 		if r.Paid != nil {

@@ -19,6 +19,7 @@ func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusFound)
 		return
 	}
+
 	if connected == "" {
 		var err error
 		if connected, err = f.payer(r.Context()); err != nil {
@@ -43,10 +44,13 @@ func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 
 // payer asks the stand-in for toncenter which wallet is the service's.
 func (f *Fragment) payer(ctx context.Context) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/_/chain", nil)
+	r, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/_/chain", nil,
+	)
 	if err != nil {
 		return "", err
 	}
+
 	answer, err := f.http.Do(r)
 	if err != nil {
 		return "", err
@@ -59,5 +63,6 @@ func (f *Fragment) payer(ctx context.Context) (string, error) {
 	if err := json.NewDecoder(answer.Body).Decode(&chain); err != nil {
 		return "", err
 	}
+
 	return chain.Wallet, nil
 }

@@ -82,12 +82,15 @@ func (s *fragmentState) apply(e fragmentEntry) error {
 	if e.Hash != "" {
 		s.hash = e.Hash
 	}
+
 	if e.User != nil {
 		s.users[e.User.Username] = e.User.Kind
 	}
+
 	if e.Settings != nil {
 		s.settings = *e.Settings
 	}
+
 	if e.Request != nil {
 		if old := s.request(e.Request.ID); old != nil {
 			*old = *e.Request
@@ -95,9 +98,11 @@ func (s *fragmentState) apply(e fragmentEntry) error {
 			s.requests = append(s.requests, e.Request)
 		}
 	}
+
 	if e.SeenLT != 0 {
 		s.seenLT = e.SeenLT
 	}
+
 	if e.Stray != nil {
 		s.strays = append(s.strays, *e.Stray)
 	}

@@ -45,6 +45,7 @@ func (s *shopper) open(o FragmentOptions) {
 	if err != nil {
 		s.test.Fatal(err)
 	}
+
 	s.test.Cleanup(func() { _ = shop.Close() })
 	s.shop, s.base = shop, simtest.Serve(s.test, shop)
 	_, page := simtest.Do(s.test, "GET", s.base+"/stars/buy", nil)
@@ -52,6 +53,7 @@ func (s *shopper) open(o FragmentOptions) {
 	if found == nil {
 		s.test.Fatalf("no hash in %s", page)
 	}
+
 	s.hash = string(found[1])
 }
 
@@ -69,10 +71,13 @@ func (s *shopper) ask(method string, form url.Values) map[string]any {
 func (s *shopper) send(method string, form url.Values, change func(*http.Request)) (int, []byte) {
 	s.test.Helper()
 	form.Set("method", method)
-	r, err := http.NewRequestWithContext(s.test.Context(), "POST", s.base+"/api?hash="+s.hash, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(
+		s.test.Context(), "POST", s.base+"/api?hash="+s.hash, strings.NewReader(form.Encode()),
+	)
 	if err != nil {
 		s.test.Fatal(err)
 	}
+
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("X-Requested-With", "XMLHttpRequest")
 	r.Header.Set("Origin", s.base)
@@ -81,6 +86,7 @@ func (s *shopper) send(method string, form url.Values, change func(*http.Request
 	if change != nil {
 		change(r)
 	}
+
 	return simtest.Answer(s.test, r)
 }
 
@@ -88,7 +94,10 @@ func (s *shopper) init(username string, stars int) (id, amount string) {
 	s.test.Helper()
 	found := s.ask("searchStarsRecipient", url.Values{"query": {username}, "quantity": {"50"}})
 	recipient := found["found"].(map[string]any)["recipient"].(string)
-	request := s.ask("initBuyStarsRequest", url.Values{"recipient": {recipient}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"}})
+	request := s.ask(
+		"initBuyStarsRequest",
+		url.Values{"recipient": {recipient}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"}},
+	)
 	return request["req_id"].(string), request["amount"].(string)
 }
 
@@ -98,7 +107,9 @@ func (s *shopper) accountForm(id string) url.Values {
 	account, _ := json.Marshal(map[string]any{
 		"address": s.sim.wallet.StringRaw(), "chain": "-239", "publicKey": s.sim.options.PublicKey, "walletStateInit": []byte("state"),
 	})
-	return url.Values{"account": {string(account)}, "device": {`{}`}, "transaction": {"1"}, "id": {id}, "show_sender": {"0"}}
+	return url.Values{
+		"account": {string(account)}, "device": {`{}`}, "transaction": {"1"}, "id": {id}, "show_sender": {"0"},
+	}
 }
 
 // linkOf asks for a payment and reads it.
@@ -109,19 +120,23 @@ func (s *shopper) linkOf(id string) (order, string) {
 	if !ok {
 		s.test.Fatalf("%v", answer)
 	}
+
 	message := transaction["messages"].([]any)[0].(map[string]any)
 	text := message["payload"].(string)
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		data, err = base64.RawURLEncoding.DecodeString(text)
 	}
+
 	if err != nil {
 		s.test.Fatalf("payload %q", text)
 	}
+
 	body, err := cell.FromBOC(data)
 	if err != nil {
 		s.test.Fatal(err)
 	}
+
 	amount, err := strconv.ParseUint(message["amount"].(string), 10, 64)
 	if err != nil {
 		s.test.Fatal(err)
@@ -165,10 +180,12 @@ func TestFragmentPurchase(t *testing.T) {
 	if mode, _ := s.mode("new"); mode != "new" {
 		t.Errorf("mode %s before anything", mode)
 	}
+
 	id, amount := s.init("@Durov", 50)
 	if amount != "0.4609" {
 		t.Errorf("amount %s", amount)
 	}
+
 	o, _ := s.linkOf(id)
 	if text := o.body.MustBeginParse(); text.MustLoadUInt(32) != 0 || !strings.HasPrefix(text.MustLoadStringSnake(), "50 Telegram Stars \n\nRef#") {
 		t.Error("another comment")
@@ -176,22 +193,26 @@ func TestFragmentPurchase(t *testing.T) {
 	if o.amount != 460_900_000 || o.to != s.sim.Shop() || o.to[0] != 'U' {
 		t.Errorf("%+v", o)
 	}
+
 	message, _ := s.sign(o)
 	if status, answer := s.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	boc := base64.StdEncoding.EncodeToString(message.ToBOC())
 	for range 2 { // again is fine
 		if answer := s.ask("confirmReq", url.Values{"id": {id}, "boc": {boc}}); answer["ok"] != true {
 			t.Errorf("%v", answer)
 		}
 	}
+
 	if mode, update := s.mode("processing"); mode != "done" || !update {
 		t.Errorf("%s %t", mode, update)
 	}
 	if mode, update := s.mode("done"); mode != "done" || update {
 		t.Errorf("%s %t", mode, update)
 	}
+
 	items, strays := s.purchases()
 	paid := s.history(s.sim.Wallet(), "")[0]
 	if len(items) != 1 || len(strays) != 0 || items[0].Username != "durov" || items[0].Stars != 50 || items[0].PaidNano != 460_900_000 ||
@@ -220,6 +241,7 @@ func TestFragmentStrays(t *testing.T) {
 			t.Fatalf("%d %v", status, answer)
 		}
 	}
+
 	text, _ := wallet.CreateCommentCell("50 Telegram Stars \n\nRef#made-up")
 	pay(func(o *order) { o.amount-- })
 	pay(func(o *order) { o.amount++ })
@@ -228,15 +250,18 @@ func TestFragmentStrays(t *testing.T) {
 	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 4 || strays[0].Why != "another amount" || strays[2].Why != "it names no request" {
 		t.Errorf("%+v %+v", items, strays)
 	}
+
 	s.set(map[string]any{"link_seconds": 0})
 	pay(func(*order) {
 		if err := s.sim.Steer(Steering{AdvanceMS: 2000}); err != nil {
 			t.Fatal(err)
 		}
 	})
+
 	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 5 || strays[4].Why != "too late" {
 		t.Errorf("%+v %+v", items, strays)
 	}
+
 	s.set(map[string]any{"link_seconds": 600})
 	id, _ := s.init("durov", 50)
 	o, _ := s.linkOf(id)
@@ -248,6 +273,7 @@ func TestFragmentStrays(t *testing.T) {
 			t.Fatalf("%d %v", status, answer)
 		}
 	}
+
 	if items, strays := s.purchases(); len(items) != 1 || len(strays) != 6 || strays[5].Why != "the request was paid already" {
 		t.Errorf("%+v %+v", items, strays)
 	}
@@ -264,6 +290,7 @@ func TestFragmentBouncedPayment(t *testing.T) {
 	if o.to[0] != 'E' {
 		t.Errorf("to %s", o.to)
 	}
+
 	o.bounce = true
 	message, _ := s.sign(o)
 	if status, answer := s.broadcast(message); status != http.StatusOK {
@@ -275,6 +302,7 @@ func TestFragmentBouncedPayment(t *testing.T) {
 	if mode, _ := s.mode("done"); mode != "processing" {
 		t.Errorf("mode %s", mode)
 	}
+
 	o.seqno, o.bounce = 1, false
 	message, _ = s.sign(o)
 	if status, answer := s.broadcast(message); status != http.StatusOK {
@@ -295,16 +323,19 @@ func TestFragmentDoneLaterAndConfirmed(t *testing.T) {
 	if status, answer := s.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	check := func(want string) {
 		t.Helper()
 		if mode, _ := s.mode("done"); mode != want {
 			t.Errorf("mode %s, want %s", mode, want)
 		}
 	}
+
 	check("processing")
 	if err := s.sim.Steer(Steering{AdvanceMS: 61_000}); err != nil {
 		t.Fatal(err)
 	}
+
 	check("processing")
 	s.ask("confirmReq", url.Values{"id": {id}, "boc": {base64.StdEncoding.EncodeToString(message.ToBOC())}})
 	check("done")
@@ -318,25 +349,30 @@ func TestFragmentTexts(t *testing.T) {
 	if err := s.sim.SetBalance("", 1_000_000*ton); err != nil {
 		t.Fatal(err)
 	}
+
 	plain, commas, urlSafe := false, false, false
 	for _, stars := range []int{9_999, 10_000, 10_001, 250_000, 1_000_000, 10_000} {
 		id, amount := s.init("durov", stars)
 		if nano := int64(stars) * 9_218_000; (nano >= 1000*ton) != strings.Contains(amount, ",") {
 			t.Errorf("%d Stars for %s", stars, amount)
 		}
+
 		o, text := s.linkOf(id)
 		urlSafe = urlSafe || !strings.HasSuffix(text, "=") && len(text)%4 != 0
 		if cells := o.body.RefsNum(); (stars >= 10_000) != (cells == 1) {
 			t.Errorf("%d Stars: %d more cells", stars, cells)
 		}
+
 		slice := o.body.MustBeginParse()
 		_ = slice.MustLoadUInt(32)
 		comment := slice.MustLoadStringSnake()
 		if !strings.HasPrefix(strings.ReplaceAll(comment, ",", ""), strconv.Itoa(stars)+" Telegram Stars \n\nRef#") {
 			t.Errorf("%d Stars: %q", stars, comment)
 		}
+
 		commas, plain = commas || strings.Contains(comment, ","), plain || !strings.Contains(comment, ",")
 	}
+
 	if !plain || !commas || !urlSafe {
 		t.Errorf("not every form was seen: %t %t %t", plain, commas, urlSafe)
 	}
@@ -347,6 +383,7 @@ func TestFragmentRefusals(t *testing.T) {
 	s := shopTest(t, nil)
 	id, _ := s.init("durov", 50)
 	account := s.accountForm(id).Get("account")
+
 	for name, c := range map[string]struct {
 		method string
 		form   url.Values
@@ -369,12 +406,14 @@ func TestFragmentRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, answer, c.want)
 		}
 	}
+
 	search := url.Values{"query": {"durov"}}
 	for _, header := range []string{"X-Requested-With", "Origin", "Referer"} {
 		if status, _ := s.send("searchStarsRecipient", search, func(r *http.Request) { r.Header.Del(header) }); status != http.StatusForbidden {
 			t.Errorf("without %s: %d", header, status)
 		}
 	}
+
 	s.hash = "00"
 	if answer := s.ask("searchStarsRecipient", search); answer["error"] != badRequestText {
 		t.Errorf("a wrong hash: %v", answer)
@@ -388,9 +427,11 @@ func TestFragmentSteering(t *testing.T) {
 		status, _ := simtest.Do(t, "POST", s.base+path, body)
 		return status
 	}
+
 	search := func() any {
 		return s.ask("searchStarsRecipient", url.Values{"query": {"some_one"}})["error"]
 	}
+
 	for kind, want := range map[string]any{"unknown": noSuchUser, "channel": notAUser, "bot": notAUser, "not_giftable": notGiftable, "user": nil} {
 		if status := post("/_/users", map[string]any{"username": "@Some_One", "kind": kind}); status != http.StatusNoContent {
 			t.Errorf("%s: %d", kind, status)
@@ -399,19 +440,23 @@ func TestFragmentSteering(t *testing.T) {
 			t.Errorf("%s: %v", kind, got)
 		}
 	}
+
 	if err := s.shop.SetUser("some_one", "user"); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, bad := range []map[string]any{{"username": "a", "kind": "ghost"}, {"kind": "user"}, {"user": "a"}} {
 		if status := post("/_/users", bad); status != http.StatusBadRequest {
 			t.Errorf("%v: %d", bad, status)
 		}
 	}
+
 	for _, bad := range []map[string]any{{"nano_per_star": 0}, {"link_percent": -1}, {"latency_ms": -1}, {"to": "x"}, {"speed": 1}} {
 		if status := post("/_/settings", bad); status != http.StatusBadRequest {
 			t.Errorf("%v: %d", bad, status)
 		}
 	}
+
 	s.set(map[string]any{"nano_per_star": 20_000_000})
 	s.set(map[string]any{"latency_ms": 1})
 	if id, amount := s.init("durov", 50); id == "" || amount != "1" {
@@ -428,14 +473,17 @@ func TestFragmentSteering(t *testing.T) {
 	if status := post("/_/session/renew", nil); status != http.StatusNoContent {
 		t.Errorf("%d", status)
 	}
+
 	s.set(map[string]any{"verify": true})
 	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["need_verify"] != true || answer["transaction"] != nil {
 		t.Errorf("%v", answer)
 	}
+
 	s.jar = "stel_ssid=a"
 	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] != sessionExpired {
 		t.Errorf("without the other cookies: %v", answer)
 	}
+
 	old := s.hash
 	if status := post("/_/hash/renew", nil); status != http.StatusNoContent {
 		t.Errorf("%d", status)
@@ -465,13 +513,16 @@ func TestFragmentFaults(t *testing.T) {
 	if status, _ := simtest.Do(t, "GET", s.base+"/gifts", nil); status != http.StatusNotFound {
 		t.Errorf("%d", status)
 	}
+
 	var names []string
 	for _, r := range s.shop.Requests() {
 		names = append(names, r.Call)
 	}
+
 	if got := strings.Join(names, ","); got != ",searchStarsRecipient,initBuyStarsRequest,updateStarsPrices,," {
 		t.Errorf("log: %s", got)
 	}
+
 	s.sim.AddFault(sim.Fault{Kind: "500"})
 	if status, data := s.send("updateStarsBuyState", url.Values{}, nil); status != http.StatusServiceUnavailable {
 		t.Errorf("while the chain is away: %d %s", status, data)
@@ -488,16 +539,19 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 	if err := s.shop.SetUser("nobody", "unknown"); err != nil {
 		t.Fatal(err)
 	}
+
 	id, _ := s.init("durov", 50)
 	o1, _ := s.linkOf(id)
 	message, _ := s.sign(o1)
 	if status, answer := s.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	stray, _ := s.sign(order{seqno: 1, ttl: time.Minute, to: s.sim.Shop(), amount: 1})
 	if status, answer := s.broadcast(stray); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	items, strays := s.purchases()
 	second, _ := s.init("durov", 60)
 	o2, _ := s.linkOf(second)
@@ -505,6 +559,7 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 	if err := s.shop.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	s.open(o)
 	again, straysAgain := s.purchases()
 	if s.hash != hash || len(items) != 1 || len(again) != 1 || items[0] != again[0] || len(strays) != 1 || len(straysAgain) != 1 || strays[0] != straysAgain[0] {
@@ -513,6 +568,7 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 	if answer := s.ask("searchStarsRecipient", url.Values{"query": {"nobody"}}); answer["error"] != noSuchUser {
 		t.Errorf("%v", answer)
 	}
+
 	o2.seqno = 2
 	message, _ = s.sign(o2)
 	if status, answer := s.broadcast(message); status != http.StatusOK {

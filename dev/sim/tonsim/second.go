@@ -23,8 +23,8 @@ type Lies struct {
 	BehindMS   int64  `json:"behind_ms"`   // this source knows the chain up to so long ago only
 }
 
-// SecondTonCenter stands in for a toncenter of another operator: it tells what the first one knows of the same chain, and lies when it is
-// asked to. It is down with a fault, as every stand-in.
+// SecondTonCenter stands in for a toncenter of another operator: it tells what the first one knows of the same chain,
+// and lies when it is asked to. It is down with a fault, as every stand-in.
 type SecondTonCenter struct {
 	sim.Control
 	first  string
@@ -37,10 +37,15 @@ type SecondTonCenter struct {
 
 // NewSecondTonCenter makes one that reads the chain from the stand-in at url.
 func NewSecondTonCenter(url string) *SecondTonCenter {
-	s := &SecondTonCenter{first: strings.TrimRight(url, "/"), client: &http.Client{Timeout: 30 * time.Second}, system: http.NewServeMux()}
+	s := &SecondTonCenter{
+		first: strings.TrimRight(url, "/"), client: &http.Client{Timeout: 30 * time.Second}, system: http.NewServeMux(),
+	}
+
 	control := s.SetUp(sim.Protocol{Mask: func(path string) string { return path }, Fail: failTonCenter})
 	control.HandleFunc("POST /_/lies", s.postLies)
-	control.HandleFunc("GET /_/lies", func(w http.ResponseWriter, _ *http.Request) { sim.WriteJSON(w, http.StatusOK, s.told()) })
+	control.HandleFunc(
+		"GET /_/lies", func(w http.ResponseWriter, _ *http.Request) { sim.WriteJSON(w, http.StatusOK, s.told()) },
+	)
 	s.system.HandleFunc("GET /api/v3/transactions", s.answer(s.transactions))
 	s.system.HandleFunc("GET /api/v3/masterchainInfo", s.answer(s.head))
 	s.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -108,14 +113,17 @@ func (s *SecondTonCenter) ask(r *http.Request) (answer map[string]any, err error
 	if err != nil {
 		return nil, err
 	}
+
 	response, err := s.client.Do(request)
 	if err != nil {
 		return nil, errors.New("the chain cannot be read")
 	}
 	defer response.Body.Close()
+
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the chain answers %d", response.StatusCode)
 	}
+
 	decoder := json.NewDecoder(io.LimitReader(response.Body, 32<<20))
 	decoder.UseNumber()
 	return answer, decoder.Decode(&answer)
@@ -141,6 +149,7 @@ func (s *SecondTonCenter) transactions(answer map[string]any, lies Lies) error {
 		if !ok {
 			return errors.New("the chain has a transaction of an unknown form")
 		}
+
 		at, err := strconv.ParseInt(fmt.Sprint(transaction["now"]), 10, 64)
 		if err != nil {
 			return errors.New("the chain has a transaction without a time")
@@ -148,11 +157,14 @@ func (s *SecondTonCenter) transactions(answer map[string]any, lies Lies) error {
 		if lies.Missing || lies.BehindMS > 0 && time.Since(time.Unix(at, 0)).Milliseconds() < lies.BehindMS {
 			continue
 		}
+
 		if in, ok := transaction["in_msg"].(map[string]any); ok && in["source"] != nil {
 			lies.tellOf(in)
 		}
+
 		known = append(known, transaction)
 	}
+
 	answer["transactions"] = known
 	return nil
 }

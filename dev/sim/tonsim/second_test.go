@@ -25,6 +25,7 @@ func TestSecondTonCenter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	hash, err := first.Deposit(Deposit{AmountNano: 2e9, Comment: "durov 50"})
 	if err != nil {
 		t.Fatal(err)
@@ -41,12 +42,14 @@ func TestSecondTonCenter(t *testing.T) {
 		}
 		return found
 	}
+
 	is := func(what string, found []toncenter.Transaction, nano money.Nano, comment string) {
 		t.Helper()
 		if len(found) != 1 || found[0].Hash != hash || found[0].In.Value != nano || found[0].In.Comment == nil || *found[0].In.Comment != comment {
 			t.Errorf("%s: %+v", what, found)
 		}
 	}
+
 	is("the truth", look(Lies{}), 2e9, "durov 50")
 	is("another amount", look(Lies{AmountNano: 3e9}), 3e9, "durov 50")
 	is("another comment", look(Lies{Comment: "anna 50"}), 2e9, "anna 50")
@@ -60,6 +63,7 @@ func TestSecondTonCenter(t *testing.T) {
 	if found := look(Lies{BehindMS: 60_000}); len(found) != 0 {
 		t.Errorf("a source behind knows %+v", found)
 	}
+
 	head, err := client.Head(t.Context())
 	if behind := time.Since(head.At); err != nil || behind < 55*time.Second {
 		t.Errorf("a source behind is at %s, %v", behind, err)
@@ -70,6 +74,7 @@ func TestSecondTonCenter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	response.Body.Close()
 	if response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("down it answers %d", response.StatusCode)

@@ -21,12 +21,13 @@ import (
 
 // TonCenterOptions are the settings of the stand-in for the TON blockchain behind a toncenter.
 type TonCenterOptions struct {
-	Dir               string           // keeps the chain over a restart; empty: memory only
-	PublicKey         string           // of the service's V5R1 wallet, in hex
-	Network           int32            // global id; 0 means -239, the main network
-	Balance           int64            // nanoTON that the wallet has at first; 0 means 10 TON, negative none
-	Undeployed        bool             // the wallet's contract is not there until its first payment brings it
-	BlockTime         time.Duration    // from a broadcast, and from each hop, to the next block; 0: everything happens at once
+	Dir        string // keeps the chain over a restart; empty: memory only
+	PublicKey  string // of the service's V5R1 wallet, in hex
+	Network    int32  // global id; 0 means -239, the main network
+	Balance    int64  // nanoTON that the wallet has at first; 0 means 10 TON, negative none
+	Undeployed bool   // the wallet's contract is not there until its first payment brings it
+	// from a broadcast, and from each hop, to the next block; 0: everything happens at once
+	BlockTime         time.Duration
 	Finality          time.Duration    // from a transaction until it is final
 	Latency           time.Duration    // added to every call
 	APIKey            string           // the one valid key; empty: any will do
@@ -54,33 +55,43 @@ func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
 	if o.Network == 0 {
 		o.Network = -239
 	}
+
 	if o.Balance == 0 {
 		o.Balance = 10_000_000_000
 	}
+
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+
 	publicKey, err := hex.DecodeString(o.PublicKey)
 	if err != nil || len(publicKey) != ed25519.PublicKeySize {
 		return nil, errors.New("toncenter stand-in: the wallet's public key must be 64 hex digits")
 	}
+
 	rules, err := chainRules()
 	if err != nil {
 		return nil, fmt.Errorf("toncenter stand-in: %w", err)
 	}
+
 	t := &TonCenter{options: o, limiter: rate.NewLimiter(rate.Inf, 0)}
 	if o.RequestsPerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond)))
 	}
+
 	t.chain = &chain{rules: rules, machine: tvm.NewTVM(), clock: o.Clock, state: newChainState()}
 	if t.journal, err = sim.OpenJournal(o.Dir, t.chain.state.apply); err != nil {
 		return nil, fmt.Errorf("toncenter stand-in: %w", err)
 	}
+
 	t.chain.save = t.journal.Add
 	if err := t.found(publicKey); err != nil {
 		return nil, errors.Join(fmt.Errorf("toncenter stand-in: %w", err), t.journal.Close())
 	}
-	t.addRoutes(t.SetUp(sim.Protocol{Mask: func(path string) string { return path }, Fail: failTonCenter, Named: tonCenterFaults}))
+
+	t.addRoutes(t.SetUp(sim.Protocol{
+		Mask: func(path string) string { return path }, Fail: failTonCenter, Named: tonCenterFaults,
+	}))
 	return t, nil
 }
 
@@ -93,9 +104,11 @@ func (t *TonCenter) found(publicKey []byte) (err error) {
 			return err
 		}
 	}
+
 	if t.wallet, err = t.chain.openWallet(publicKey, t.options.Network, max(0, t.options.Balance), !t.options.Undeployed); err != nil {
 		return err
 	}
+
 	t.shop, err = t.chain.openWallet(shopKey().Public().(ed25519.PublicKey), t.options.Network, 1_000_000_000, true)
 	return err
 }

@@ -46,15 +46,20 @@ func (t *TonCenter) call(answer func(r *http.Request) (any, error)) http.Handler
 		if t.options.Latency > 0 && !sim.Sleep(r.Context(), t.options.Latency) {
 			sim.Abort()
 		}
+
 		key := cmp.Or(r.Header.Get("X-API-Key"), r.URL.Query().Get("api_key"))
 		switch {
 		case t.options.APIKey != "" && key != "" && key != t.options.APIKey:
-			sim.WriteJSON(w, http.StatusUnauthorized, map[string]any{"ok": false, "result": "API key does not exist", "code": http.StatusUnauthorized})
+			sim.WriteJSON(
+				w, http.StatusUnauthorized,
+				map[string]any{"ok": false, "result": "API key does not exist", "code": http.StatusUnauthorized},
+			)
 			return
 		case key == "" && !t.limiter.Allow():
 			failTonCenter(w, r, sim.Problem{Status: http.StatusTooManyRequests})
 			return
 		}
+
 		result, err := t.locked(r, answer)
 		if refused := (*sim.Problem)(nil); errors.As(err, &refused) {
 			failTonCenter(w, r, *refused)
@@ -118,6 +123,7 @@ func readWindow(q url.Values, limit uint64) (w window, err error) {
 	if limit < 1 || limit > maxTransactions {
 		return w, unprocessable("limit is not allowed: from 1 to %d", maxTransactions)
 	}
+
 	order := cmp.Or(q.Get("sort"), "desc")
 	if order != "asc" && order != "desc" {
 		return w, unprocessable("sort is not allowed: asc or desc")
@@ -131,6 +137,7 @@ func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	all := t.chain.state.transactions
 	if text := q.Get("account"); text != "" {
 		at, err := parseAccount(text)
@@ -142,19 +149,24 @@ func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
 			all = account.history
 		}
 	}
+
 	limits := map[string]uint64{"start_lt": 0, "end_lt": 1<<63 - 1, "start_utime": 0, "end_utime": 1<<63 - 1, "lt": 0}
 	for name, without := range limits {
 		if limits[name], err = number(q, name, without); err != nil {
 			return nil, err
 		}
 	}
+
 	wanted, byHash := hash{}, q.Get("hash") != ""
 	if byHash {
 		if wanted, byHash = parseHash(q.Get("hash")); !byHash {
 			return nil, unprocessable("failed to parse hash")
 		}
 	}
-	first, _ := slices.BinarySearchFunc(all, limits["start_lt"], func(t *chainTransaction, lt uint64) int { return cmp.Compare(t.view.LT, lt) })
+
+	first, _ := slices.BinarySearchFunc(
+		all, limits["start_lt"], func(t *chainTransaction, lt uint64) int { return cmp.Compare(t.view.LT, lt) },
+	)
 	return t.list(all[first:], part, func(t *chainTransaction) bool {
 		at := uint64(t.at.Unix())
 		return t.view.LT <= limits["end_lt"] && limits["start_utime"] <= at && at <= limits["end_utime"] &&
@@ -168,10 +180,12 @@ func (t *TonCenter) getTransactionsByMessage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	wanted, ok := parseHash(q.Get("msg_hash"))
 	if !ok {
 		return nil, unprocessable("failed to parse msg_hash")
 	}
+
 	way := direction(q.Get("direction"))
 	if way != "" && way != in && way != out {
 		return nil, unprocessable("direction is not allowed: in or out")
@@ -189,6 +203,7 @@ func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainT
 	if part.descending {
 		visit = slices.Backward(all)
 	}
+
 	for _, transaction := range visit {
 		if transaction.hidden || !pass(transaction) {
 			continue
@@ -197,6 +212,7 @@ func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainT
 			part.offset--
 			continue
 		}
+
 		view := transaction.view
 		view.Finality = t.finality(now.Sub(transaction.at))
 		chosen = append(chosen, view)
@@ -204,6 +220,7 @@ func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainT
 			break
 		}
 	}
+
 	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
 }
 
@@ -223,18 +240,22 @@ func (t *TonCenter) getWalletInformation(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, unprocessable("failed to parse address")
 	}
+
 	account, err := t.chain.account(at)
 	if err != nil {
 		return nil, err
 	}
+
 	state, shard := account.State(), account.ShardAccount()
 	answer := map[string]any{
 		"balance": "0", "status": "nonexist", "last_transaction_lt": strconv.FormatUint(shard.LastTransLT, 10),
 		"last_transaction_hash": toHash(shard.LastTransHash),
 	}
+
 	if state.IsValid {
 		answer["balance"], answer["status"] = state.Balance.Nano().String(), accountStatus(state.Status)
 	}
+
 	if state.Status == tlb.AccountStatusActive && wallet.GetWalletVersion(&tlb.Account{IsActive: true, State: state, Code: state.StateInit.Code}) == wallet.V5R1Final {
 		seqno, id, err := walletNumbers(state.StateInit.Data)
 		if err != nil {
@@ -242,6 +263,7 @@ func (t *TonCenter) getWalletInformation(r *http.Request) (any, error) {
 		}
 		answer["wallet_type"], answer["seqno"], answer["wallet_id"] = "wallet v5 r1", seqno, id
 	}
+
 	return answer, nil
 }
 
@@ -257,6 +279,7 @@ func walletNumbers(data *cell.Cell) (seqno, id uint64, err error) {
 	if seqno, err = s.LoadUInt(32); err != nil {
 		return 0, 0, err
 	}
+
 	id, err = s.LoadUInt(32)
 	return seqno, id, err
 }
@@ -279,30 +302,40 @@ func (t *TonCenter) postMessage(r *http.Request) (any, error) {
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&body); err != nil {
 		return nil, unprocessable("failed to parse body: %s", err)
 	}
+
 	data, err := base64.StdEncoding.DecodeString(body.BoC)
 	if err != nil || len(data) == 0 {
 		return nil, unprocessable("boc is not base64")
 	}
+
 	message, err := cell.FromBOC(data)
 	if err != nil {
 		return nil, unprocessable("boc is no bag of cells")
 	}
+
 	var parsed tlb.Message
 	if err := tlb.Parse(&parsed, message); err != nil || parsed.MsgType != tlb.MsgTypeExternalIn {
 		return nil, unprocessable("boc is no external message")
 	}
+
 	err = t.chain.broadcast(message)
 	refused := (*errNotAccepted)(nil)
 	switch {
 	case errors.Is(err, errDuplicate):
 		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: duplicateMessage}
 	case errors.As(err, &refused) && refused.ran:
-		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: refusal(fmt.Sprintf("exitcode=%d, steps=%d, gas_used=0", refused.exitCode, refused.steps))}
+		return nil, &sim.Problem{
+			Status: http.StatusInternalServerError,
+			Text:   refusal(fmt.Sprintf("exitcode=%d, steps=%d, gas_used=0", refused.exitCode, refused.steps)),
+		}
 	case refused != nil:
 		return nil, &sim.Problem{Status: http.StatusInternalServerError, Text: notApplied + "External message was not accepted\n" +
 			"Cannot run message on account: inbound external message rejected by account before smart-contract execution"}
 	case err != nil:
 		return nil, err
 	}
-	return map[string]any{"message_hash": toHash(message.Hash()), "message_hash_norm": toHash(parsed.AsExternalIn().NormalizedHash())}, nil
+
+	return map[string]any{
+		"message_hash": toHash(message.Hash()), "message_hash_norm": toHash(parsed.AsExternalIn().NormalizedHash()),
+	}, nil
 }

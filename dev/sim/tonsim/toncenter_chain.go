@@ -79,10 +79,12 @@ func (c *chain) catchUp() error {
 		if next == nil || next.Due.After(now) {
 			return nil
 		}
+
 		_, err := c.take(next.Cell.root, next.Due, chainEntry{Done: next.ID})
 		if refused := (*errNotAccepted)(nil); errors.As(err, &refused) {
 			err = c.commit(chainEntry{Done: next.ID}) // it was fine when it came; by now it is not, and is forgotten
 		}
+
 		if err != nil {
 			return err
 		}
@@ -94,15 +96,18 @@ func (c *chain) broadcast(message *cell.Cell) error {
 	if err := c.catchUp(); err != nil {
 		return err
 	}
+
 	for _, queued := range c.state.queue {
 		if bytes.Equal(queued.Cell.root.Hash(), message.Hash()) {
 			return errDuplicate
 		}
 	}
+
 	now := c.now()
 	if _, err := c.try(message, now); err != nil {
 		return err
 	}
+
 	settings := c.state.settings
 	if settings.Drop > 0 {
 		settings.Drop--
@@ -111,6 +116,7 @@ func (c *chain) broadcast(message *cell.Cell) error {
 	if err := c.commit(chainEntry{Queued: []queuedMessage{c.queued(message, now.Add(settings.Delay))}}); err != nil {
 		return err
 	}
+
 	return c.catchUp()
 }
 
@@ -124,16 +130,22 @@ func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecution
 	if err != nil {
 		return nil, err
 	}
+
 	account, err := c.account(prepared.Message().Msg.DestAddr())
 	if err != nil {
 		return nil, err
 	}
+
 	block, err := c.rules.NewBlockContext(tvm.BlockOptions{Now: uint32(at.Unix()), RandSeed: message.Hash()})
 	if err != nil {
 		return nil, err
 	}
+
 	external := prepared.Message().MsgType == tlb.MsgTypeExternalIn
-	result, err := c.machine.EmulateTransaction(block, account, prepared, tvm.TransactionOptions{LogicalTime: int64(c.state.lt)})
+	result, err := c.machine.EmulateTransaction(
+		block, account, prepared, tvm.TransactionOptions{LogicalTime: int64(c.state.lt)},
+	)
+
 	switch {
 	case err != nil && external: // such as a balance that does not pay for the message's way in
 		return nil, &errNotAccepted{}
@@ -142,6 +154,7 @@ func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecution
 	case external && !result.Accepted:
 		return nil, &errNotAccepted{ran: result.Steps > 0, exitCode: result.ExitCode, steps: result.Steps}
 	}
+
 	return result, nil
 }
 
@@ -151,22 +164,27 @@ func (c *chain) take(message *cell.Cell, at time.Time, entry chainEntry) (*chain
 	if err != nil {
 		return nil, err
 	}
+
 	entry.Transaction = &storedTransaction{
 		Account: result.NextAccount.Address().StringRaw(), Cell: boc{result.TransactionCell},
 		State: boc{result.NextAccount.ShardAccountCell()}, LT: result.EndLT, Plain: entry.plain,
 	}
+
 	for _, out := range result.OutMessages {
 		if out.Msg.MsgType == tlb.MsgTypeInternal {
 			entry.Queued = append(entry.Queued, c.queued(out.Cell, at))
 		}
 	}
+
 	if settings := c.state.settings; settings.Hide > 0 {
 		settings.Hide--
 		entry.Settings, entry.Transaction.Hidden = &settings, true
 	}
+
 	if err := c.commit(entry); err != nil {
 		return nil, err
 	}
+
 	history := c.state.accounts[entry.Transaction.Account].history
 	return history[len(history)-1], nil
 }
@@ -200,6 +218,7 @@ func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateIn
 	if err != nil {
 		return err
 	}
+
 	state := *now.State()
 	if !state.IsValid {
 		state = tlb.AccountState{IsValid: true, Address: at, StorageInfo: tlb.StorageInfo{
@@ -208,20 +227,24 @@ func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateIn
 		}}
 		state.Status, state.LastTransactionLT = tlb.AccountStatusUninit, c.state.lt
 	}
+
 	state.Balance = tlb.FromNanoTON(big.NewInt(balance))
 	if init != nil {
 		state.Status, state.StateInit = tlb.AccountStatusActive, init
 	}
+
 	root, err := state.ToCell()
 	if err != nil {
 		return err
 	}
+
 	shard := *now.ShardAccount()
 	shard.Account = root
 	whole, err := tlb.ToCell(shard)
 	if err != nil {
 		return err
 	}
+
 	return c.commit(chainEntry{Account: &storedAccount{Address: at.StringRaw(), State: boc{whole}}})
 }
 
@@ -232,10 +255,12 @@ func (c *chain) openWallet(publicKey []byte, network int32, balance int64, deplo
 	if err != nil || c.state.accounts[at.StringRaw()] != nil {
 		return at, err
 	}
+
 	init, err := wallet.GetStateInit(publicKey, version, 0)
 	if err != nil {
 		return nil, err
 	}
+
 	if !deployed {
 		init = nil
 	}
@@ -324,6 +349,7 @@ func (s *chainState) apply(e chainEntry) error {
 			return err
 		}
 	}
+
 	if t := e.Transaction; t != nil {
 		if err := s.setState(t.Account, t.State.root); err != nil {
 			return err
@@ -332,16 +358,20 @@ func (s *chainState) apply(e chainEntry) error {
 			return err
 		}
 	}
+
 	if e.Done != 0 {
 		s.queue = slices.DeleteFunc(s.queue, func(q queuedMessage) bool { return q.ID == e.Done })
 	}
+
 	for _, queued := range e.Queued {
 		s.queue = append(s.queue, queued)
 		s.lastQueued = queued.ID
 	}
+
 	if e.Settings != nil {
 		s.settings = *e.Settings
 	}
+
 	if e.Reveal {
 		for _, t := range s.transactions {
 			t.hidden = false
@@ -355,17 +385,21 @@ func (s *chainState) setState(raw string, state *cell.Cell) error {
 	if err != nil {
 		return err
 	}
+
 	var shard tlb.ShardAccount
 	if err := tlb.Parse(&shard, state); err != nil {
 		return err
 	}
+
 	prepared, err := tvm.PrepareAccount(&shard, at)
 	if err != nil {
 		return err
 	}
+
 	if s.accounts[raw] == nil {
 		s.accounts[raw] = &chainAccount{}
 	}
+
 	s.accounts[raw].state = prepared
 	return nil
 }
@@ -375,12 +409,14 @@ func (s *chainState) addTransaction(stored storedTransaction) error {
 	if err != nil {
 		return err
 	}
+
 	account := s.accounts[stored.Account]
 	account.history = append(account.history, t)
 	s.transactions = append(s.transactions, t)
 	for key := range t.messages {
 		s.byMessage[key] = append(s.byMessage[key], t)
 	}
+
 	s.lt = max(s.lt, stored.LT+1)
 	return nil
 }

@@ -26,9 +26,10 @@ type Deposit struct {
 	From       string `json:"from"` // an address in any form, or a name that stands for some address; empty: some sender
 	AmountNano int64  `json:"amount_nano"`
 	Comment    string `json:"comment"`
-	Kind       string `json:"kind"`   // what the body is, see depositKinds; empty: a text comment, or nothing when there is none
-	Bounce     bool   `json:"bounce"` // the sender wants the money back when it cannot be kept
-	Undecoded  bool   `json:"undecoded"`
+	// what the body is, see depositKinds; empty: a text comment, or nothing when there is none
+	Kind      string `json:"kind"`
+	Bounce    bool   `json:"bounce"` // the sender wants the money back when it cannot be kept
+	Undecoded bool   `json:"undecoded"`
 }
 
 // depositKinds make the bodies of deposits. All but the first three are things that look like deposits and are none.
@@ -48,13 +49,17 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	},
 	"encrypted": func(d Deposit) (*cell.Cell, error) {
 		secret := sha256.Sum256([]byte(d.Comment))
-		return cell.BeginCell().MustStoreUInt(wallet.EncryptedCommentOpcode, 32).MustStoreSlice(secret[:], 256).MustStoreSlice(secret[:], 256).EndCell(), nil
+		return cell.BeginCell().MustStoreUInt(
+			wallet.EncryptedCommentOpcode, 32,
+		).MustStoreSlice(secret[:], 256).MustStoreSlice(secret[:], 256).EndCell(), nil
 	},
 	"jetton": jettonNotice,
 	"bounced": func(d Deposit) (*cell.Cell, error) { // the beginning of the body that was sent comes back
 		text := []byte(d.Comment)
 		text = text[:min(len(text), 28)]
-		return cell.BeginCell().MustStoreUInt(0xffffffff, 32).MustStoreUInt(0, 32).MustStoreSlice(text, uint(len(text))*8).EndCell(), nil
+		return cell.BeginCell().MustStoreUInt(0xffffffff, 32).MustStoreUInt(0, 32).MustStoreSlice(
+			text, uint(len(text))*8,
+		).EndCell(), nil
 	},
 }
 
@@ -76,31 +81,40 @@ func splitComment(d Deposit) (*cell.Cell, error) {
 		return nil, errors.New("this comment takes more than two cells")
 	}
 	rest := cell.BeginCell().MustStoreSlice([]byte(d.Comment[half:]), uint(len(d.Comment)-half)*8)
-	return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte(d.Comment[:half]), uint(half)*8).MustStoreRef(rest.EndCell()).EndCell(), nil
+	return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice(
+		[]byte(d.Comment[:half]), uint(half)*8,
+	).MustStoreRef(rest.EndCell()).EndCell(), nil
 }
 
 // Deposit makes a deposit, which is in a block at once, and gives the hash of the wallet's transaction in hex.
 func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	body, ok := depositKinds[d.Kind]
 	if !ok {
-		return "", fmt.Errorf("unknown kind of deposit %q; allowed: %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(depositKinds))[1:], ", "))
+		return "", fmt.Errorf(
+			"unknown kind of deposit %q; allowed: %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(depositKinds))[1:], ", "),
+		)
 	}
 	if d.AmountNano < 0 {
 		return "", errors.New("amount_nano must not be negative")
 	}
+
 	payload, err := body(d)
 	if err != nil {
 		return "", err
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if err := t.chain.catchUp(); err != nil {
 		return "", err
 	}
+
 	from, err := t.sender(d.From)
 	if err != nil {
 		return "", err
 	}
+
 	now := t.chain.now()
 	message, err := tlb.ToCell(&tlb.InternalMessage{
 		IHRDisabled: true, Bounce: d.Bounce, Bounced: d.Kind == "bounced", SrcAddr: from, DstAddr: t.wallet,
@@ -110,6 +124,7 @@ func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	made, err := t.chain.take(message, now, chainEntry{plain: d.Undecoded})
 	if err != nil {
 		return "", err
@@ -147,13 +162,16 @@ func (t *TonCenter) SetBalance(at string, nano int64) error {
 	return t.ChangeBalance(at, func(int64) int64 { return nano })
 }
 
-// ChangeBalance is SetBalance for who has to know what is there: nothing happens on the chain between the look and the change.
+// ChangeBalance is SetBalance for who has to know what is there: nothing happens on the chain between the look and the
+// change.
 func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if err := t.chain.catchUp(); err != nil {
 		return err
 	}
+
 	address := t.wallet
 	if at != "" {
 		var err error
@@ -161,14 +179,17 @@ func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) erro
 			return err
 		}
 	}
+
 	now, err := t.chain.account(address)
 	if err != nil {
 		return err
 	}
+
 	var held int64
 	if state := now.State(); state.IsValid {
 		held = state.Balance.Nano().Int64()
 	}
+
 	nano := change(held)
 	if nano < 0 {
 		return errors.New("balance_nano must not be negative")
@@ -188,6 +209,7 @@ func (t *TonCenter) postAccount(w http.ResponseWriter, r *http.Request) {
 		sim.WriteControlError(w, http.StatusBadRequest, err)
 		return
 	}
+
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -206,9 +228,11 @@ type Steering struct {
 func (t *TonCenter) Steer(s Steering) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if err := t.chain.catchUp(); err != nil {
 		return err
 	}
+
 	next := t.chain.state.settings
 	next.Offset += time.Duration(s.AdvanceMS) * time.Millisecond
 	for into, ms := range map[*time.Duration]*int64{&next.BlockTime: s.BlockTimeMS, &next.Finality: s.FinalityMS, &next.Delay: s.DelayMS} {
@@ -216,20 +240,24 @@ func (t *TonCenter) Steer(s Steering) error {
 			*into = time.Duration(*ms) * time.Millisecond
 		}
 	}
+
 	if s.Reveal {
 		next.Hide = 0
 	}
+
 	for into, n := range map[*int]*int{&next.Drop: s.Drop, &next.Hide: s.Hide} {
 		if n != nil {
 			*into = *n
 		}
 	}
+
 	if s.AdvanceMS < 0 || min(next.BlockTime, next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
 		return errors.New("nothing of this may be negative")
 	}
 	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
 		return err
 	}
+
 	return t.chain.catchUp()
 }
 
@@ -248,11 +276,13 @@ func (t *TonCenter) postChain(w http.ResponseWriter, r *http.Request) {
 func (t *TonCenter) getChain(w http.ResponseWriter, _ *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	s := t.chain.state.settings
 	accounts := map[string]string{}
 	for raw, account := range t.chain.state.accounts {
 		accounts[raw] = account.state.State().Balance.Nano().String()
 	}
+
 	sim.WriteJSON(w, http.StatusOK, map[string]any{
 		"wallet": t.Wallet(), "shop": t.Shop(), "now": t.chain.now().UTC(), "head": t.chain.head().UTC(),
 		"block_time_ms": s.BlockTime.Milliseconds(), "finality_ms": s.Finality.Milliseconds(), "delay_ms": s.Delay.Milliseconds(),

@@ -39,22 +39,27 @@ func TestChainOddDeposits(t *testing.T) {
 		{Deposit{AmountNano: 1, Comment: "durov", Kind: "jetton"}, "0x7362d09c", "-"},
 		{Deposit{AmountNano: ton, Comment: "50 Telegram Stars", Kind: "bounced"}, "0xffffffff", "-"},
 	}
+
 	for _, d := range deposits {
 		p.deposit(d.deposit)
 	}
+
 	all := p.history(p.sim.Wallet(), "")
 	if len(all) != len(deposits) {
 		t.Fatalf("%d transactions", len(all))
 	}
+
 	for i, d := range deposits {
 		m := all[i].InMsg
 		opcode, comment := "", "-"
 		if m.Opcode != nil {
 			opcode = *m.Opcode
 		}
+
 		if m.Content.Decoded != nil {
 			comment = m.Content.Decoded.Comment
 		}
+
 		if opcode != d.opcode || comment != d.comment || *m.Value != strconv.FormatInt(d.deposit.AmountNano, 10) || *m.Bounced != (d.deposit.Kind == "bounced") {
 			t.Errorf("%+v: opcode %q, comment %q, %+v", d.deposit, opcode, comment, m)
 		}
@@ -62,11 +67,13 @@ func TestChainOddDeposits(t *testing.T) {
 			t.Errorf("%+v: decoded to other than text", d.deposit)
 		}
 	}
+
 	for _, bad := range []Deposit{{Kind: "gift"}, {AmountNano: -1}, {From: "0:xyz"}, {From: strings.Repeat("E", 48)}, {Kind: "two_cells", Comment: strings.Repeat("x", 300)}} {
 		if status, data := simtest.Do(t, "POST", p.url+"/_/deposits", bad); status != http.StatusBadRequest || !json.Valid(data) {
 			t.Errorf("%+v: %d %s", bad, status, data)
 		}
 	}
+
 	if from := "UQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVCgeF"; p.deposit(Deposit{From: from, AmountNano: ton}) != "" {
 		all := p.history(p.sim.Wallet(), "")
 		if got := *all[len(all)-1].InMsg.Source; got != strings.ToUpper(address.MustParseAddr(from).StringRaw()) {
@@ -97,6 +104,7 @@ func TestChainPages(t *testing.T) {
 	for i := range 25 {
 		want = append(want, p.deposit(Deposit{AmountNano: int64(i), Comment: "x"}))
 	}
+
 	all := p.history(p.sim.Wallet(), "")
 	lt := func(i int) string { return strconv.FormatUint(all[i].LT, 10) }
 	for _, c := range []struct {
@@ -121,31 +129,38 @@ func TestChainPages(t *testing.T) {
 		if !strings.Contains(query, "limit=") {
 			query += "&limit=100"
 		}
+
 		_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactions?sort=asc&account="+p.sim.Wallet()+query, nil)
 		var got []string
 		for _, tx := range p.decode(data) {
 			got = append(got, hex.EncodeToString(tx.Hash[:]))
 		}
+
 		if strings.Join(got, " ") != strings.Join(want[c.first:c.last+1], " ") {
 			t.Errorf("%s: %d transactions, want %d", c.query, len(got), c.last+1-c.first)
 		}
 	}
+
 	_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactions?account="+p.sim.Wallet(), nil) // the newest ten
 	if got := p.decode(data); len(got) != 10 || got[0].Hash != all[24].Hash || got[9].Hash != all[15].Hash {
 		t.Errorf("%d of them", len(got))
 	}
+
 	for _, query := range []string{
-		"limit=0", "limit=1001", "limit=x", "offset=-1", "sort=up", "start_lt=x", "end_lt=-5", "hash=xyz", "account=me", "account=0:1",
+		"limit=0", "limit=1001", "limit=x", "offset=-1", "sort=up", "start_lt=x", "end_lt=-5", "hash=xyz", "account=me",
+		"account=0:1",
 	} {
 		if status, answer := p.call("GET", "transactions?"+query, nil); status != http.StatusUnprocessableEntity || answer["error"] == "" {
 			t.Errorf("%s: %d %v", query, status, answer)
 		}
 	}
+
 	for _, path := range []string{"transactionsByMessage?msg_hash=x", "transactionsByMessage?msg_hash=" + want[0] + "&direction=up", "walletInformation?address=x", "walletInformation"} {
 		if status, answer := p.call("GET", path, nil); status != http.StatusUnprocessableEntity || answer["error"] == "" {
 			t.Errorf("%s: %d %v", path, status, answer)
 		}
 	}
+
 	if status, _ := p.call("GET", "traces", nil); status != http.StatusNotFound {
 		t.Errorf("an unknown method: %d", status)
 	}
@@ -186,10 +201,12 @@ func TestChainBlocks(t *testing.T) {
 	if n := len(p.history(p.sim.Wallet(), "")); n != 0 {
 		t.Errorf("%d transactions before the block", n)
 	}
+
 	p.steer(map[string]any{"advance_ms": 5000})
 	if all := p.history(p.sim.Wallet(), ""); len(all) != 1 || *all[0].OutMsgs[0].Value != "1000000000" || len(p.history(p.sim.Shop(), "")) != 0 {
 		t.Errorf("%+v", all)
 	}
+
 	state := p.steer(map[string]any{"advance_ms": 5000})
 	if got := p.history(p.sim.Shop(), ""); len(got) != 1 || state["queued"] != 0.0 {
 		t.Errorf("the next block: %+v, %v", got, state)
@@ -211,27 +228,33 @@ func TestChainDropAndDelay(t *testing.T) {
 	if n := len(p.history(p.sim.Wallet(), "")); n != 0 {
 		t.Errorf("a dropped order was carried out")
 	}
+
 	p.steer(map[string]any{"delay_ms": 20_000})
 	if status, answer := p.broadcast(message); status != http.StatusOK { // as it can be, again and again
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	p.steer(map[string]any{"advance_ms": 19_000})
 	if n := len(p.history(p.sim.Wallet(), "")); n != 0 {
 		t.Errorf("it was included too early")
 	}
+
 	p.steer(map[string]any{"advance_ms": 1_000})
 	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
 		t.Errorf("it was not included")
 	}
+
 	late, _ := p.sign(order{seqno: 1, ttl: ttl + 20*time.Second, to: p.sim.Shop(), amount: ton})
 	p.steer(map[string]any{"delay_ms": 120_000})
 	if status, answer := p.broadcast(late); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	p.steer(map[string]any{"advance_ms": 600_000})
 	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
 		t.Errorf("an order was included when it was dead")
 	}
+
 	for _, bad := range []map[string]any{{"advance_ms": -1}, {"drop": -1}, {"block_time_ms": -5}, {"speed": 2}} {
 		if status, data := simtest.Do(t, "POST", p.url+"/_/chain", bad); status != http.StatusBadRequest {
 			t.Errorf("%v: %d %s", bad, status, data)
@@ -251,6 +274,7 @@ func TestChainHide(t *testing.T) {
 	if len(all) != 2 || all[1].PrevLT == all[0].LT {
 		t.Errorf("%+v", all)
 	}
+
 	p.steer(map[string]any{"reveal": true})
 	if all := p.history(p.sim.Wallet(), ""); len(all) != 3 || all[2].PrevLT != all[1].LT {
 		t.Errorf("%+v", all)
@@ -263,6 +287,7 @@ func TestChainBalance(t *testing.T) {
 	if got := p.balance(p.sim.Wallet()); got != 0 {
 		t.Errorf("balance %d", got)
 	}
+
 	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
 	if status, answer := p.broadcast(message); status != http.StatusInternalServerError || strings.Contains(answer["error"].(string), "exitcode") {
 		t.Errorf("without money for its own way in: %d %v", status, answer)
@@ -273,6 +298,7 @@ func TestChainBalance(t *testing.T) {
 	if status, answer := p.broadcast(message); status != http.StatusOK {
 		t.Errorf("%d %v", status, answer)
 	}
+
 	for _, bad := range []map[string]any{{"address": "x"}, {"balance_nano": -1}} {
 		if status, data := simtest.Do(t, "POST", p.url+"/_/accounts", bad); status != http.StatusBadRequest {
 			t.Errorf("%v: %d %s", bad, status, data)
@@ -291,16 +317,19 @@ func TestChainSurvivesRestart(t *testing.T) {
 	if status, answer := p.broadcast(paid); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	p.steer(map[string]any{"advance_ms": 60_000, "delay_ms": 30_000, "hide": 1})
 	waiting, _ := p.sign(order{seqno: 1, ttl: ttl, to: p.sim.Shop(), amount: ton})
 	if status, answer := p.broadcast(waiting); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	_, before := simtest.Do(t, "GET", p.url+"/api/v3/transactions?limit=100&account="+p.sim.Wallet(), nil)
 	_, chainBefore := simtest.Do(t, "GET", p.url+"/_/chain", nil)
 	if err := p.sim.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	// A crash tears the last line.
 	journal, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -309,6 +338,7 @@ func TestChainSurvivesRestart(t *testing.T) {
 	if _, err := journal.WriteString(`{"transaction":{"acc`); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = journal.Close()
 
 	again := chainTest(t, func(o *TonCenterOptions) { fakeClock(o); o.Dir = dir })
@@ -317,6 +347,7 @@ func TestChainSurvivesRestart(t *testing.T) {
 	if string(before) != string(after) || string(chainBefore) != string(chainAfter) {
 		t.Errorf("before:\n%s%s\nafter:\n%s%s", before, chainBefore, after, chainAfter)
 	}
+
 	again.steer(map[string]any{"advance_ms": 30_000, "reveal": true})
 	if all := again.history(again.sim.Wallet(), ""); len(all) != 4 || all[3].PrevLT != all[2].LT {
 		t.Errorf("what was on its way did not arrive: %+v", all)
@@ -334,27 +365,33 @@ func TestTonCenterKeysAndFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.Header.Set("X-API-Key", key)
 		status, data := simtest.Answer(t, r)
 		var body map[string]any
 		if err := json.Unmarshal(data, &body); err != nil {
 			t.Fatalf("%d %s", status, data)
 		}
+
 		return status, body
 	}
+
 	for range 5 {
 		if status, body := get("right"); status != http.StatusOK || body["last"] == nil {
 			t.Errorf("%d %v", status, body)
 		}
 	}
+
 	if status, body := get("wrong"); status != http.StatusUnauthorized {
 		t.Errorf("%d %v", status, body)
 	}
+
 	limited := false
 	for range 5 {
 		status, body := get("")
 		limited = limited || status == http.StatusTooManyRequests && fmt.Sprint(body) == "map[code:429 ok:false result:Ratelimit exceed]"
 	}
+
 	if !limited {
 		t.Error("no limit without a key")
 	}
@@ -406,6 +443,7 @@ func TestChainRace(t *testing.T) {
 			}
 		})
 	}
+
 	for seqno := range uint32(10) {
 		message, _ := p.sign(order{seqno: seqno, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
 		if status, answer := p.broadcast(message); status != http.StatusOK {
@@ -415,11 +453,13 @@ func TestChainRace(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	all.Wait()
 	history := p.history(p.sim.Wallet(), "")
 	if len(history) != 50 {
 		t.Errorf("%d transactions", len(history))
 	}
+
 	for i := 1; i < len(history); i++ {
 		if history[i].PrevLT != history[i-1].LT || history[i].Now < history[i-1].Now {
 			t.Errorf("transaction %d does not follow", i)

@@ -40,10 +40,12 @@ func chainTest(t testing.TB, change func(*TonCenterOptions)) *payer {
 	if change != nil {
 		change(&o)
 	}
+
 	sim, err := NewTonCenter(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = sim.Close() })
 	return &payer{key: key, sim: sim, url: simtest.Serve(t, sim), test: t}
 }
@@ -66,6 +68,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 	if err != nil {
 		p.test.Fatal(err)
 	}
+
 	spec := w.GetSpec().(*wallet.SpecV5R1Final)
 	spec.SetMessagesTTL(uint32(int64(o.ttl / time.Second)))
 	spec.SetSeqnoFetcher(func(context.Context, uint32) (uint32, error) { return o.seqno, nil })
@@ -73,6 +76,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 	if err != nil {
 		p.test.Fatal(err)
 	}
+
 	message, err := w.PrepareExternalMessageForMany(p.test.Context(), o.deploy, []*wallet.Message{{
 		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors,
 		InternalMessage: &tlb.InternalMessage{
@@ -82,6 +86,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 	if err != nil {
 		p.test.Fatal(err)
 	}
+
 	whole, err := tlb.ToCell(message)
 	if err != nil {
 		p.test.Fatal(err)
@@ -108,7 +113,9 @@ func (p *payer) call(method, path string, body any) (int, map[string]any) {
 // history asks for the wallet's transactions, oldest first.
 func (p *payer) history(of, query string) []transactionView {
 	p.test.Helper()
-	status, data := simtest.Do(p.test, "GET", p.url+"/api/v3/transactions?sort=asc&limit=1000&account="+url.QueryEscape(of)+query, nil)
+	status, data := simtest.Do(
+		p.test, "GET", p.url+"/api/v3/transactions?sort=asc&limit=1000&account="+url.QueryEscape(of)+query, nil,
+	)
 	if status != http.StatusOK {
 		p.test.Fatalf("%d %s", status, data)
 	}
@@ -169,6 +176,7 @@ func TestChainDepositAndPayment(t *testing.T) {
 	if got := p.balance(p.sim.Wallet()); got > 14*ton || got < 14*ton-ton/100 {
 		t.Fatalf("balance %d", got)
 	}
+
 	body := comment(t, "50 Telegram Stars \n\nRef#abc")
 	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton / 2, body: body})
 	before := p.balance(p.sim.Shop())
@@ -184,6 +192,7 @@ func TestChainDepositAndPayment(t *testing.T) {
 	if len(all) != 3 || hex.EncodeToString(all[0].Hash[:]) != first || hex.EncodeToString(all[1].Hash[:]) != second {
 		t.Fatalf("%+v", all)
 	}
+
 	for i, tx := range all {
 		if i > 0 && (tx.PrevLT != all[i-1].LT || tx.PrevHash != all[i-1].Hash || tx.LT <= all[i-1].LT) {
 			t.Errorf("transaction %d does not follow the one before", i)
@@ -192,9 +201,11 @@ func TestChainDepositAndPayment(t *testing.T) {
 			t.Errorf("transaction %d: %s, aborted %t", i, tx.Finality, tx.Description.Aborted)
 		}
 	}
+
 	if c := all[0].InMsg.Content.Decoded; c == nil || c.Type != "text_comment" || c.Comment != "durov 100" || *all[0].InMsg.Value != "3000000000" {
 		t.Errorf("deposit: %+v", all[0].InMsg)
 	}
+
 	paid := all[2]
 	if paid.InMsg.HashNorm == nil || base64.StdEncoding.EncodeToString(paid.InMsg.HashNorm[:]) != norm || paid.InMsg.Source != nil {
 		t.Errorf("payment: %+v", paid.InMsg)
@@ -215,7 +226,10 @@ func TestChainDepositAndPayment(t *testing.T) {
 			t.Errorf("%s: %+v", query, found)
 		}
 	}
-	_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactionsByMessage?msg_hash="+hex.EncodeToString(paid.OutMsgs[0].Hash[:]), nil)
+
+	_, data := simtest.Do(
+		t, "GET", p.url+"/api/v3/transactionsByMessage?msg_hash="+hex.EncodeToString(paid.OutMsgs[0].Hash[:]), nil,
+	)
 	if found := p.decode(data); len(found) != 2 { // who sent it, and who got it
 		t.Errorf("the payment's own message: %+v", found)
 	}
@@ -228,6 +242,7 @@ func TestChainRefusals(t *testing.T) {
 	if status, answer := p.broadcast(good); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	early, _ := p.sign(order{seqno: 5, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
 	late, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
 	for _, c := range []struct {
@@ -249,9 +264,11 @@ func TestChainRefusals(t *testing.T) {
 			t.Errorf("%s: %d %v", c.name, status, answer)
 		}
 	}
+
 	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
 		t.Errorf("%d transactions", n)
 	}
+
 	for name, body := range map[string]any{
 		"no boc": map[string]any{}, "no base64": map[string]any{"boc": "%"}, "no cells": map[string]any{"boc": "AAAA"}, "no object": 5,
 		"no message": map[string]any{"boc": base64.StdEncoding.EncodeToString(cell.BeginCell().EndCell().ToBOC())},
@@ -270,10 +287,12 @@ func TestChainTooBig(t *testing.T) {
 	if status, answer := p.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	tx := p.history(p.sim.Wallet(), "")[0]
 	if a := tx.Description.Action; a == nil || !a.Success || a.SkippedActions != 1 || a.MsgsCreated != 0 || len(tx.OutMsgs) != 0 || tx.Description.Aborted {
 		t.Errorf("%+v %+v", tx.Description, a)
 	}
+
 	_, answer := p.call("GET", "walletInformation?address="+p.sim.Wallet(), nil)
 	if answer["seqno"] != float64(1) || answer["status"] != "active" || answer["wallet_type"] != "wallet v5 r1" {
 		t.Errorf("%v", answer)
@@ -284,10 +303,13 @@ func TestChainBounce(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)
 	nobody := address.NewAddress(0, 0, bytes.Repeat([]byte{9}, 32)).StringRaw()
-	message, _ := p.sign(order{ttl: time.Minute, to: nobody, amount: ton, bounce: true, body: comment(t, "50 Telegram Stars")})
+	message, _ := p.sign(order{
+		ttl: time.Minute, to: nobody, amount: ton, bounce: true, body: comment(t, "50 Telegram Stars"),
+	})
 	if status, answer := p.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	all := p.history(p.sim.Wallet(), "")
 	if len(all) != 2 || len(all[0].OutMsgs) != 1 || all[1].InMsg.Bounced == nil || !*all[1].InMsg.Bounced {
 		t.Fatalf("%+v", all)
@@ -295,6 +317,7 @@ func TestChainBounce(t *testing.T) {
 	if got := p.balance(p.sim.Wallet()); got < 10*ton-ton/50 {
 		t.Errorf("the money did not come back: %d", got)
 	}
+
 	kept, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: nobody, amount: ton})
 	if status, answer := p.broadcast(kept); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
@@ -309,11 +332,15 @@ func TestChainTwoCells(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)
 	rest := cell.BeginCell().MustStoreStringSnake("#RefRefRefRef").EndCell()
-	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte("10000 Telegram Stars \n\nRef"), 26*8).MustStoreRef(rest).EndCell()
+	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice(
+		[]byte("10000 Telegram Stars \n\nRef"), 26*8,
+	).MustStoreRef(rest).EndCell()
+
 	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, body: body})
 	if status, answer := p.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
+
 	got := p.history(p.sim.Shop(), "")[0].InMsg.Content
 	if got.Hash != toHash(body.Hash()) || !bytes.Equal(got.Body.root.Hash(), body.Hash()) || got.Decoded.Comment != "10000 Telegram Stars \n\nRef#RefRefRefRef" {
 		t.Errorf("%+v", got)
@@ -327,10 +354,12 @@ func TestChainFirstPaymentDeploys(t *testing.T) {
 	if answer["status"] != "uninit" || answer["seqno"] != nil {
 		t.Errorf("%v", answer)
 	}
+
 	bare, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
 	if status, answer := p.broadcast(bare); status != http.StatusInternalServerError || strings.Contains(answer["error"].(string), "exitcode") {
 		t.Errorf("%d %v", status, answer)
 	}
+
 	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, deploy: true})
 	if status, answer := p.broadcast(message); status != http.StatusOK || answer["message_hash_norm"] != norm {
 		t.Fatalf("%d %v", status, answer)

@@ -182,19 +182,23 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 	if err := tlb.Parse(&t, stored.Cell.root); err != nil {
 		return nil, err
 	}
+
 	ordinary, ok := t.Description.(tlb.TransactionDescriptionOrdinary)
 	if !ok {
 		return nil, fmt.Errorf("a transaction of kind %T", t.Description)
 	}
+
 	result := &chainTransaction{
 		at: time.Unix(int64(t.Now), 0), hidden: stored.Hidden, messages: map[hash]direction{},
 		view: transactionView{
 			Account: strings.ToUpper(stored.Account), Hash: toHash(stored.Cell.root.Hash()), LT: t.LT, Now: int64(t.Now),
 			McBlockSeqno: blockSeqno(time.Unix(int64(t.Now), 0)), PrevHash: toHash(t.PrevTxHash), PrevLT: t.PrevTxLT,
-			OrigStatus: accountStatus(t.OrigStatus), EndStatus: accountStatus(t.EndStatus), TotalFees: t.TotalFees.Coins.Nano().String(),
+			OrigStatus: accountStatus(t.OrigStatus), EndStatus: accountStatus(t.EndStatus),
+			TotalFees:   t.TotalFees.Coins.Nano().String(),
 			Description: describe(ordinary), OutMsgs: []messageView{},
 		},
 	}
+
 	message, sent, err := messageCells(stored.Cell.root)
 	if err != nil {
 		return nil, err
@@ -202,10 +206,12 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 	if result.view.InMsg, err = viewMessage(message, !stored.Plain); err != nil {
 		return nil, err
 	}
+
 	result.messages[result.view.InMsg.Hash] = in
 	if norm := result.view.InMsg.HashNorm; norm != nil {
 		result.messages[*norm] = in
 	}
+
 	for _, message := range sent {
 		view, err := viewMessage(message, true)
 		if err != nil {
@@ -214,6 +220,7 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 		result.view.OutMsgs = append(result.view.OutMsgs, view)
 		result.messages[view.Hash] = out
 	}
+
 	return result, nil
 }
 
@@ -224,6 +231,7 @@ func messageCells(transaction *cell.Cell) (message *cell.Cell, sent []*cell.Cell
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s, err := messages.BeginParse()
 	if err != nil {
 		return nil, nil, err
@@ -234,10 +242,12 @@ func messageCells(transaction *cell.Cell) (message *cell.Cell, sent []*cell.Cell
 	if message, err = s.LoadRefCell(); err != nil {
 		return nil, nil, err
 	}
+
 	dict, err := s.LoadDict(15)
 	if err != nil || dict == nil {
 		return message, nil, err
 	}
+
 	items, err := dict.LoadAll()
 	for _, item := range items {
 		sentCell, refErr := item.Value.LoadRefCell()
@@ -267,11 +277,13 @@ func describe(d tlb.TransactionDescriptionOrdinary) orderView {
 	case tlb.ComputePhaseVM:
 		gasFees, gasUsed := phase.GasFees.Nano().String(), phase.Details.GasUsed.String()
 		view.Compute = computeView{
-			Success: &phase.Success, GasFees: &gasFees, GasUsed: &gasUsed, ExitCode: &phase.Details.ExitCode, VMSteps: &phase.Details.VMSteps,
+			Success: &phase.Success, GasFees: &gasFees, GasUsed: &gasUsed, ExitCode: &phase.Details.ExitCode,
+			VMSteps: &phase.Details.VMSteps,
 		}
 	case tlb.ComputePhaseSkipped:
 		view.Compute = computeView{Skipped: true, Reason: strings.ToLower(string(phase.Reason.Type))}
 	}
+
 	if a := d.ActionPhase; a != nil {
 		view.Action = &actionView{
 			Success: a.Success, Valid: a.Valid, NoFunds: a.NoFunds, StatusChange: strings.ToLower(string(a.StatusChange.Type)),
@@ -279,17 +291,21 @@ func describe(d tlb.TransactionDescriptionOrdinary) orderView {
 			SkippedActions: a.SkippedActions, MsgsCreated: a.MessagesCreated,
 		}
 	}
+
 	if d.BouncePhase != nil {
 		view.Bounce = &bounceView{Type: "ok"}
 		if _, ok := d.BouncePhase.Phase.(tlb.BouncePhaseOk); !ok {
 			view.Bounce.Type = "nofunds"
 		}
 	}
+
 	if d.StoragePhase != nil {
 		view.Storage = &storageView{
-			Collected: d.StoragePhase.StorageFeesCollected.Nano().String(), StatusChange: strings.ToLower(string(d.StoragePhase.StatusChange.Type)),
+			Collected:    d.StoragePhase.StorageFeesCollected.Nano().String(),
+			StatusChange: strings.ToLower(string(d.StoragePhase.StatusChange.Type)),
 		}
 	}
+
 	if d.CreditPhase != nil {
 		view.Credit = &creditView{Credit: d.CreditPhase.Credit.Coins.Nano().String()}
 	}
@@ -301,14 +317,17 @@ func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
 	if err := tlb.Parse(&m, whole); err != nil {
 		return messageView{}, err
 	}
+
 	body := m.Msg.Payload()
 	if body == nil {
 		body = cell.BeginCell().EndCell()
 	}
+
 	view := messageView{
 		Hash: toHash(whole.Hash()), Source: rawAddress(m.Msg.SenderAddr()), Destination: rawAddress(m.Msg.DestAddr()),
 		Content: contentView{Hash: toHash(body.Hash()), Body: boc{body}},
 	}
+
 	if slice, err := body.BeginParse(); err == nil {
 		if opcode, err := slice.LoadUInt(32); err == nil {
 			text := fmt.Sprintf("0x%08x", opcode)
@@ -318,6 +337,7 @@ func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
 			}
 		}
 	}
+
 	switch msg := m.Msg.(type) {
 	case *tlb.InternalMessage:
 		value, forward, ihr := msg.Amount.Nano().String(), msg.FwdFee.Nano().String(), msg.IHRFee.Nano().String()
@@ -328,5 +348,6 @@ func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
 		fee, norm := msg.ImportFee.Nano().String(), toHash(msg.NormalizedHash())
 		view.ImportFee, view.HashNorm = &fee, &norm
 	}
+
 	return view, nil
 }

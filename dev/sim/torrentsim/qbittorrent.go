@@ -60,21 +60,27 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 			*field = fallback
 		}
 	}
+
 	if qbVersions[o.Version] == "" {
 		return nil, fmt.Errorf("qbittorrent stand-in: version %q is not played; 4.5.2, 5.0.4 and 5.2.0 are", o.Version)
 	}
+
 	if o.FreeSpace == 0 {
 		o.FreeSpace = 100 << 30
 	}
+
 	if o.BanDuration == 0 {
 		o.BanDuration = time.Hour
 	}
+
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+
 	q := &QBittorrent{
 		options: o, category: map[string]string{}, sessions: map[string]bool{}, logins: map[string]failedLogins{},
 	}
+
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
@@ -83,7 +89,10 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
 		}
 	}
-	q.addRoutes(q.SetUp(sim.Protocol{Mask: func(p string) string { return p }, Fail: failQBittorrent, Named: qbittorrentFaults}))
+
+	q.addRoutes(q.SetUp(sim.Protocol{
+		Mask: func(p string) string { return p }, Fail: failQBittorrent, Named: qbittorrentFaults,
+	}))
 	q.addMethods()
 	return q, nil
 }
@@ -134,6 +143,7 @@ func (q *QBittorrent) addMethods() {
 			failQBittorrent(w, r, sim.Problem{Status: http.StatusMethodNotAllowed})
 		})
 	}
+
 	read("app/version", func(*http.Request) (any, error) { return "v" + q.options.Version, nil })
 	read("app/webapiVersion", func(*http.Request) (any, error) { return qbVersions[q.options.Version], nil })
 	read("app/buildInfo", func(*http.Request) (any, error) { return qbBuild, nil })
@@ -158,6 +168,7 @@ func (q *QBittorrent) addMethods() {
 	if q.modern() {
 		pause, resume = "stop", "start"
 	}
+
 	act("torrents/"+pause, q.pauseTorrents)
 	act("torrents/"+resume, q.resumeTorrents)
 }
@@ -182,6 +193,7 @@ func (q *QBittorrent) method(m method) http.Handler {
 			failQBittorrent(w, r, sim.Problem{Status: http.StatusBadRequest})
 			return
 		}
+
 		result, err := q.run(m, r)
 		var refusal *sim.Problem
 		switch text, isText := result.(string); {

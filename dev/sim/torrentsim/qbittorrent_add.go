@@ -36,6 +36,7 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var added []string
 	pending, failed := 0, 0
 	add := func(t simTorrent) {
@@ -45,6 +46,7 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 			failed++
 		}
 	}
+
 	for line := range strings.Lines(r.Form.Get("urls")) {
 		line = strings.TrimSpace(line)
 		t := pattern
@@ -58,17 +60,20 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 			failed++
 		}
 	}
+
 	if r.MultipartForm != nil {
 		for _, header := range r.MultipartForm.File["torrents"] {
 			f, err := header.Open()
 			if err != nil {
 				return nil, err
 			}
+
 			data, err := io.ReadAll(f)
 			_ = f.Close()
 			if err != nil {
 				return nil, err
 			}
+
 			t := pattern
 			if !t.fromFile(data) {
 				return nil, &sim.Problem{
@@ -76,9 +81,11 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 					Text:   fmt.Sprintf("Error: '%s' is not a valid torrent file.", header.Filename),
 				}
 			}
+
 			add(t)
 		}
 	}
+
 	return q.added(added, pending, failed)
 }
 
@@ -93,6 +100,7 @@ func (q *QBittorrent) added(hashes []string, pending, failed int) (any, error) {
 	case none:
 		return nil, &sim.Problem{Status: http.StatusConflict}
 	}
+
 	return map[string]any{
 		"success_count": len(hashes), "pending_count": pending, "failure_count": failed,
 		"added_torrent_ids": append([]string{}, hashes...),
@@ -105,28 +113,34 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 		Category: r.Form.Get("category"), Tags: splitTags(r.Form.Get("tags")), SavePath: q.place(r.Form.Get("savepath")),
 		RatioLimit: globalRatio, SeedLimit: globalRatio, AddedOn: q.now(), Since: q.now(), Plan: q.options.Plan,
 	}
+
 	if !q.modern() { // it takes blanks for a part of the tag, here only
 		t.Tags = slices.DeleteFunc(strings.Split(r.Form.Get("tags"), ","), func(tag string) bool { return tag == "" })
 		slices.Sort(t.Tags)
 	}
+
 	if !validCategory(t.Category) {
 		t.Category = "" // the real program says nothing about it either
 	}
+
 	var err error
 	if text := r.Form.Get("ratioLimit"); text != "" {
 		if t.RatioLimit, err = strconv.ParseFloat(text, 64); err != nil {
 			return t, &sim.Problem{Status: http.StatusBadRequest}
 		}
 	}
+
 	if text := r.Form.Get("seedingTimeLimit"); text != "" {
 		if t.SeedLimit, err = strconv.ParseInt(text, 10, 64); err != nil {
 			return t, &sim.Problem{Status: http.StatusBadRequest}
 		}
 	}
+
 	stopped := "paused"
 	if q.modern() {
 		stopped = "stopped"
 	}
+
 	if r.Form.Get(stopped) == "true" {
 		t.hold(holdPaused, q.now())
 	}
@@ -140,6 +154,7 @@ func (q *QBittorrent) add(t simTorrent) bool {
 		if !old.is(&t) {
 			continue
 		}
+
 		if p, _ := old.at(q.now()); p <= inMeta && old.Magnet && !t.Magnet {
 			old.V1, old.V2, old.Name, old.Size, old.Magnet = t.V1, t.V2, t.Name, t.Size, false
 			old.Spent = 0
@@ -147,8 +162,10 @@ func (q *QBittorrent) add(t simTorrent) bool {
 				old.Since = q.now()
 			}
 		}
+
 		return false
 	}
+
 	q.take(&t)
 	return true
 }
@@ -169,20 +186,25 @@ func (t *simTorrent) fromMagnet(link string) bool {
 	if bareHash.MatchString(link) {
 		link = "magnet:?xt=urn:btih:" + link
 	}
+
 	m, err := metainfo.ParseMagnetV2Uri(link)
 	if err != nil || !m.InfoHash.Ok && !m.V2InfoHash.Ok {
 		return false
 	}
+
 	if m.InfoHash.Ok {
 		t.V1 = m.InfoHash.Value.HexString()
 	}
+
 	if m.V2InfoHash.Ok {
 		t.V2 = m.V2InfoHash.Value.HexString()
 	}
+
 	t.Magnet, t.Name, t.Size = true, m.DisplayName, t.Plan.Size
 	if t.Name == "" {
 		t.Name = t.hash()
 	}
+
 	if t.Size == 0 {
 		t.Size = 1 << 20
 	}
@@ -195,18 +217,22 @@ func (t *simTorrent) fromFile(data []byte) bool {
 	if err != nil {
 		return false
 	}
+
 	info, err := file.UnmarshalInfo()
 	if err != nil || info.BestName() == "" || info.PieceLength <= 0 {
 		return false
 	}
+
 	if info.HasV1() {
 		sum := sha1.Sum(file.InfoBytes)
 		t.V1 = hex.EncodeToString(sum[:])
 	}
+
 	if info.HasV2() {
 		sum := sha256.Sum256(file.InfoBytes)
 		t.V2 = hex.EncodeToString(sum[:])
 	}
+
 	t.Name, t.Size = info.BestName(), info.TotalLength()
 	return true
 }

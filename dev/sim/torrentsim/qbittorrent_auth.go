@@ -30,13 +30,16 @@ func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 		failQBittorrent(w, r, sim.Problem{Status: http.StatusBadRequest})
 		return
 	}
+
 	address, _, _ := net.SplitHostPort(r.RemoteAddr)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	failed := q.logins[address]
 	if !failed.banned.IsZero() && !failed.banned.After(q.now()) {
 		failed = failedLogins{}
 	}
+
 	switch {
 	case !failed.banned.IsZero():
 		failQBittorrent(w, r, qbittorrentFaults["banned"])
@@ -44,7 +47,9 @@ func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 		delete(q.logins, address)
 		id := rand.Text()
 		q.sessions[id] = true
-		http.SetCookie(w, &http.Cookie{Name: sessionName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(
+			w, &http.Cookie{Name: sessionName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode},
+		)
 		writeText(w, http.StatusOK, "Ok.")
 	default:
 		if failed.count++; failed.count == maxFailures {

@@ -26,6 +26,7 @@ func (q *QBittorrent) chosen(hashes string) []*simTorrent {
 	for hash := range strings.SplitSeq(strings.ToLower(hashes), "|") {
 		wanted[hash] = true
 	}
+
 	var found []*simTorrent
 	for _, t := range q.torrents {
 		if t.shown(now) && (hashes == "all" || wanted[t.hash()]) {
@@ -134,6 +135,7 @@ func (q *QBittorrent) deleteTags(r *http.Request) (any, error) {
 	if err := needs(r.Form, "tags"); err != nil {
 		return nil, err
 	}
+
 	gone := splitTags(r.Form.Get("tags"))
 	q.tags = slices.DeleteFunc(q.tags, func(tag string) bool { return slices.Contains(gone, tag) })
 	for _, t := range q.torrents {
@@ -141,6 +143,7 @@ func (q *QBittorrent) deleteTags(r *http.Request) (any, error) {
 			t.dropTags(gone)
 		}
 	}
+
 	return "", nil
 }
 
@@ -155,6 +158,7 @@ func (q *QBittorrent) createCategory(r *http.Request) (any, error) {
 	case known:
 		return nil, &sim.Problem{Status: http.StatusConflict, Text: "Unable to create category"}
 	}
+
 	q.category[name] = r.Form.Get("savePath")
 	return "", nil
 }
@@ -163,6 +167,7 @@ func (q *QBittorrent) removeCategories(r *http.Request) (any, error) {
 	if err := needs(r.Form, "categories"); err != nil {
 		return nil, err
 	}
+
 	for name := range strings.SplitSeq(r.Form.Get("categories"), "\n") {
 		delete(q.category, name)
 		for _, t := range q.torrents {
@@ -171,6 +176,7 @@ func (q *QBittorrent) removeCategories(r *http.Request) (any, error) {
 			}
 		}
 	}
+
 	return "", nil
 }
 
@@ -179,6 +185,7 @@ func (q *QBittorrent) setCategory(r *http.Request) (any, error) {
 	if err := needs(r.Form, "hashes", "category"); err != nil {
 		return nil, err
 	}
+
 	name := r.Form.Get("category")
 	_, known := q.category[name]
 	for _, t := range q.chosen(r.Form.Get("hashes")) {
@@ -187,6 +194,7 @@ func (q *QBittorrent) setCategory(r *http.Request) (any, error) {
 		}
 		t.Category = name
 	}
+
 	return "", nil
 }
 

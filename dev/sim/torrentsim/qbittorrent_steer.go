@@ -64,6 +64,7 @@ func (c *TorrentChange) UnmarshalJSON(data []byte) error {
 	if err := strict(data, &in); err != nil {
 		return err
 	}
+
 	*c = TorrentChange(in.plain)
 	if in.DurationMS != nil {
 		d := fromMS(*in.DurationMS)
@@ -95,6 +96,7 @@ func (q *QBittorrent) steer(do func() error) error {
 func (q *QBittorrent) Torrents() []Torrent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	q.settle()
 	now, all := q.now(), make([]Torrent, 0, len(q.torrents))
 	for _, t := range q.torrents {
@@ -105,6 +107,7 @@ func (q *QBittorrent) Torrents() []Torrent {
 			ContentPath: w.ContentPath, Plan: t.Plan,
 		})
 	}
+
 	return all
 }
 
@@ -136,18 +139,23 @@ func (q *QBittorrent) Put(torrents ...Torrent) error {
 		now := q.now()
 		for _, in := range torrents {
 			t := simTorrent{
-				V1: strings.ToLower(in.InfohashV1), V2: strings.ToLower(in.InfohashV2), Name: in.Name, Size: in.Size, Category: in.Category,
-				Tags: splitTags(strings.Join(in.Tags, ",")), SavePath: q.place(in.SavePath), RatioLimit: unlimitedRatio, SeedLimit: unlimitedRatio,
-				AddedOn: now, Since: now, Plan: in.Plan,
+				V1: strings.ToLower(in.InfohashV1), V2: strings.ToLower(in.InfohashV2), Name: in.Name, Size: in.Size,
+				Category: in.Category,
+				Tags:     splitTags(strings.Join(in.Tags, ",")), SavePath: q.place(in.SavePath), RatioLimit: unlimitedRatio,
+				SeedLimit: unlimitedRatio,
+				AddedOn:   now, Since: now, Plan: in.Plan,
 			}
 			if t.V1+t.V2 == "" {
 				t.V1 = laterHash(in.Name)[:40]
 			}
+
 			if len(t.V1)%40 != 0 || len(t.V2)%64 != 0 {
 				return fmt.Errorf("torrent %q: infohash_v1 has 40 digits, infohash_v2 has 64", in.Name)
 			}
+
 			q.take(&t)
 		}
+
 		return nil
 	})
 }
@@ -185,12 +193,15 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	if c.Size != nil {
 		next.Size = *c.Size
 	}
+
 	if c.Duration != nil {
 		next.Plan.Duration = *c.Duration
 	}
+
 	if c.Gone != nil {
 		next.Gone = *c.Gone
 	}
+
 	switch {
 	case c.Speed == nil:
 	case *c.Speed <= 0:
@@ -201,11 +212,13 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 			next.release(now)
 		}
 	}
+
 	if c.State != nil && *c.State != "" {
 		next.hold(*c.State, now)
 	} else if c.State != nil {
 		next.release(now)
 	}
+
 	full := 1.0
 	switch {
 	case c.Progress != nil:
@@ -214,11 +227,13 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	case next.Plan.Duration != t.Plan.Duration && share > 0 && next.Plan.Duration > 0: // another speed from here on
 		c.Progress = &share
 	}
+
 	if c.Progress != nil {
 		if err := next.setProgress(*c.Progress, now); err != nil {
 			return err
 		}
 	}
+
 	*t = next
 	return nil
 }
@@ -249,11 +264,15 @@ func (q *QBittorrent) Restart(lose int) error {
 		keep := max(len(q.torrents)-max(lose, 0), 0)
 		lost := slices.Clone(q.torrents[keep:])
 		q.remove(lost, false, false)
+
 		for _, t := range lost {
 			q.tags = slices.DeleteFunc(q.tags, func(tag string) bool {
-				return slices.Contains(t.Tags, tag) && !slices.ContainsFunc(q.torrents, func(o *simTorrent) bool { return slices.Contains(o.Tags, tag) })
+				return slices.Contains(t.Tags, tag) && !slices.ContainsFunc(
+					q.torrents, func(o *simTorrent) bool { return slices.Contains(o.Tags, tag) },
+				)
 			})
 		}
+
 		return nil
 	})
 }
@@ -281,6 +300,7 @@ func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
 	) error {
 		return q.Put(in.Items...)
 	}))
+
 	mux.HandleFunc("PATCH /_/torrents/{match}", control(func(in TorrentChange, r *http.Request) error {
 		return q.Change(r.PathValue("match"), in)
 	}))
@@ -297,12 +317,14 @@ func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
 	) error {
 		return q.Advance(time.Duration(in.AdvanceMS) * time.Millisecond)
 	}))
+
 	mux.HandleFunc("POST /_/restart", control(func(in struct {
 		Lose int `json:"lose"`
 	}, _ *http.Request,
 	) error {
 		return q.Restart(in.Lose)
 	}))
+
 	mux.HandleFunc("PUT /_/disk", control(func(in struct {
 		FreeSpace int64 `json:"free_space"`
 	}, _ *http.Request,
@@ -348,6 +370,7 @@ func (q *QBittorrent) save() error {
 	if q.options.Dir == "" {
 		return nil
 	}
+
 	data, err := json.Marshal(qbKept{q.clock, q.torrents, q.tags, q.category})
 	if err != nil {
 		return err
@@ -355,6 +378,7 @@ func (q *QBittorrent) save() error {
 	if err := os.WriteFile(q.file()+".new", data, 0o644); err != nil {
 		return err
 	}
+
 	return os.Rename(q.file()+".new", q.file())
 }
 
@@ -366,10 +390,12 @@ func (q *QBittorrent) load() error {
 	if err != nil {
 		return err
 	}
+
 	var kept qbKept
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(q.file()), err)
 	}
+
 	q.clock, q.torrents, q.tags = kept.Clock, kept.Torrents, kept.Tags
 	for name, path := range kept.Categories {
 		q.category[name] = path

@@ -32,17 +32,21 @@ func qbTest(t testing.TB, change func(*QBittorrentOptions)) (*QBittorrent, strin
 	if change != nil {
 		change(&o)
 	}
+
 	q, err := NewQBittorrent(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = q.Close() })
 	return q, simtest.Serve(t, q)
 }
 
 // qbClient is the client that the product uses.
 func qbClient(base string) *qbittorrent.Client {
-	return qbittorrent.NewClient(qbittorrent.Config{Host: base, Username: "admin", Password: "adminadmin", RetryAttempts: 1})
+	return qbittorrent.NewClient(qbittorrent.Config{
+		Host: base, Username: "admin", Password: "adminadmin", RetryAttempts: 1,
+	})
 }
 
 // smallTorrent is a .torrent file of one file, with its info hash.
@@ -51,7 +55,9 @@ func smallTorrent(t testing.TB, name string, size int64) (file []byte, hash stri
 	const pieceLength = 1 << 14
 	pieces := make([]byte, (size+pieceLength-1)/pieceLength*sha1.Size)
 	_, _ = rand.Read(pieces)
-	info := bencode.MustMarshal(map[string]any{"name": name, "length": size, "piece length": pieceLength, "pieces": string(pieces)})
+	info := bencode.MustMarshal(map[string]any{
+		"name": name, "length": size, "piece length": pieceLength, "pieces": string(pieces),
+	})
 	sum := sha1.Sum(info)
 	return bencode.MustMarshal(map[string]any{"info": bencode.Bytes(info)}), hex.EncodeToString(sum[:])
 }
@@ -77,8 +83,11 @@ func options(tag string) map[string]string {
 func TestQBittorrentLife(t *testing.T) {
 	t.Parallel()
 	q, base := qbTest(t, func(o *QBittorrentOptions) {
-		o.Plan = TorrentPlan{Meta: time.Minute, Check: time.Second, Duration: 10 * time.Hour, Moving: time.Minute, Size: 36_000_000}
+		o.Plan = TorrentPlan{
+			Meta: time.Minute, Check: time.Second, Duration: 10 * time.Hour, Moving: time.Minute, Size: 36_000_000,
+		}
 	})
+
 	c, ctx := qbClient(base), t.Context()
 	if err := c.LoginCtx(ctx); err != nil {
 		t.Fatal(err)
@@ -86,6 +95,7 @@ func TestQBittorrentLife(t *testing.T) {
 	if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []struct {
 		after    time.Duration // since the step before
 		state    string
@@ -104,6 +114,7 @@ func TestQBittorrentLife(t *testing.T) {
 		if err := q.Advance(want.after); err != nil {
 			t.Fatal(err)
 		}
+
 		got := one(t, c, "job-1")
 		if string(got.State) != want.state || got.Progress != want.progress || got.ContentPath != want.content || got.ETA != want.eta {
 			t.Fatalf("got %s %v %s %d, want %+v", got.State, got.Progress, got.ContentPath, got.ETA, want)
@@ -115,6 +126,7 @@ func TestQBittorrentLife(t *testing.T) {
 			t.Fatalf("amount left %d of %d at %v", got.AmountLeft, got.Size, want.progress)
 		}
 	}
+
 	got := one(t, c, "job-1")
 	if got.Hash != magnetHash || got.InfohashV1 != magnetHash || got.Category != "active" || got.SavePath != "/books/job-1" ||
 		got.RatioLimit != -1 || got.CompletionOn-got.AddedOn != 10*3600+61 {
@@ -130,6 +142,7 @@ func TestQBittorrentSmallFile(t *testing.T) {
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, file, options("job-1")); err != nil {
 		t.Fatal(err)
 	}
+
 	got := one(t, c, "job-1") // complete at once: nobody sees it download
 	if got.Hash != hash || got.State != "stalledUP" || got.AmountLeft != 0 || got.Size != 20_000 || got.ContentPath != "/books/job-1/a.txt" {
 		t.Fatalf("%+v", got)
@@ -137,11 +150,13 @@ func TestQBittorrentSmallFile(t *testing.T) {
 	if n := len(torrents(t, c, qbittorrent.TorrentFilterOptions{Category: "active"})); n != 1 {
 		t.Fatal(n)
 	}
+
 	for _, o := range []qbittorrent.TorrentFilterOptions{{Category: "done"}, {Tag: "job-2"}, {Hashes: []string{"nope"}}} {
 		if n := len(torrents(t, c, o)); n != 0 {
 			t.Fatal(o, n)
 		}
 	}
+
 	if n := len(torrents(t, c, qbittorrent.TorrentFilterOptions{Hashes: []string{"nope", strings.ToUpper(hash)}})); n != 1 {
 		t.Fatal(n)
 	}
@@ -171,6 +186,7 @@ func added(t testing.TB, base string, c *qbittorrent.Client, urls string) (int, 
 		}
 		return response, err
 	})
+
 	_, _ = c.WithHTTPClient(&http.Client{Transport: seen}).AddTorrentFromUrlCtx(t.Context(), urls, map[string]string{})
 	return status, text
 }
@@ -186,11 +202,13 @@ func TestQBittorrentRefusals(t *testing.T) {
 	if status, text := added(t, base, c, magnetLink); status != 200 || text != "Ok." {
 		t.Fatal(status, text)
 	}
+
 	for _, bad := range []string{magnetLink, "magnet:?xt=urn:btih:" + strings.ToUpper(magnetHash), magnetHash, "garbage", "magnet:?xt=urn:btih:zz"} {
 		if status, text := added(t, base, c, bad); status != 200 || text != "Fails." {
 			t.Fatal(bad, status, text)
 		}
 	}
+
 	// An address is promised to be fetched, and nobody hears that it was not there.
 	if status, text := added(t, base, c, "http://127.0.0.1:1/a.torrent"); status != 200 || text != "Ok." {
 		t.Fatal(status, text)
@@ -237,6 +255,7 @@ func TestQBittorrentLogin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	late := qbClient(base)
 	if err := late.LoginCtx(ctx); !errors.Is(err, qbittorrent.ErrIPBanned) {
 		t.Fatal(err)
@@ -257,6 +276,7 @@ func TestQBittorrentHybrid(t *testing.T) {
 	q, base := qbTest(t, func(o *QBittorrentOptions) {
 		o.Plan = TorrentPlan{Meta: time.Second, Duration: time.Hour, Hybrid: true}
 	})
+
 	c, ctx := qbClient(base), t.Context()
 	if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
 		t.Fatal(err)
@@ -264,6 +284,7 @@ func TestQBittorrentHybrid(t *testing.T) {
 	if err := q.Advance(time.Second); err != nil {
 		t.Fatal(err)
 	}
+
 	got := one(t, c, "job-1")
 	if got.Hash == magnetHash || got.Hash != got.InfohashV2[:40] || got.InfohashV1 != magnetHash {
 		t.Fatalf("%+v", got)
@@ -340,6 +361,7 @@ func TestQBittorrentTagsAndCategories(t *testing.T) {
 	if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
 		t.Fatal(err)
 	}
+
 	hashes := []string{magnetHash}
 	if err := errors.Join(c.AddTagsCtx(ctx, hashes, "job-2, b"), c.RemoveTagsCtx(ctx, hashes, "b")); err != nil {
 		t.Fatal(err)
@@ -384,6 +406,7 @@ func TestQBittorrentErrors(t *testing.T) {
 		if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
 			t.Fatal(err)
 		}
+
 		hashes := []string{magnetHash}
 		state := func() string { return string(one(t, c, "job-1").State) }
 		if err := errors.Join(q.Advance(30*time.Minute), q.SetFreeSpace(0)); err != nil {
@@ -438,16 +461,19 @@ func TestQBittorrentSteering(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", method, path, status, answer)
 		}
 	}
+
 	steer("PUT", "plan", map[string]any{"meta_ms": -1, "duration_ms": 3_600_000, "size": 3_600_000}, 204)
 	if _, err := c.AddTorrentFromUrlCtx(ctx, magnetLink, options("job-1")); err != nil {
 		t.Fatal(err)
 	}
+
 	see := func(state string, progress float64, speed int64) {
 		t.Helper()
 		if got := one(t, c, "job-1"); string(got.State) != state || got.Progress != progress || got.DlSpeed != speed {
 			t.Fatalf("got %s %v %d, want %s %v %d", got.State, got.Progress, got.DlSpeed, state, progress, speed)
 		}
 	}
+
 	see("metaDL", 0, 0)
 	steer("PATCH", "torrents/job-1", map[string]any{"progress": 0.25}, 204)
 	see("downloading", 0.25, 1000)
@@ -464,6 +490,7 @@ func TestQBittorrentSteering(t *testing.T) {
 		steer("PATCH", "torrents/job-1", map[string]any{"state": state}, 204)
 		see(state, 0.5, 0)
 	}
+
 	steer("PATCH", "torrents/job-1", map[string]any{"state": "moving"}, 204)
 	see("moving", 1, 0)
 	steer("PATCH", "torrents/job-1", map[string]any{"state": "", "progress": 0.1}, 204)
@@ -490,6 +517,7 @@ func TestQBittorrentSteering(t *testing.T) {
 	if status, body := simtest.Do(t, "GET", base+"/_/torrents", nil); status != 200 || !strings.Contains(string(body), `"job-2"`) {
 		t.Fatal(status, string(body))
 	}
+
 	simtest.Arm(t, base+"/", map[string]any{"match": "torrents/info", "kind": "503", "times": 1})
 	_, _ = c.GetAppVersionCtx(ctx) // logs in again
 	if _, err := c.GetTorrentsCtx(ctx, qbittorrent.TorrentFilterOptions{}); err == nil {
@@ -506,17 +534,20 @@ func TestQBittorrentRemovesAtRatio(t *testing.T) {
 	c, ctx := qbClient(base), t.Context()
 	other := options("job-2")
 	delete(other, "ratioLimit")
+
 	for link, o := range map[string]map[string]string{magnetLink: options("job-1"), strings.Repeat("a", 40): other} {
 		if _, err := c.AddTorrentFromUrlCtx(ctx, link, o); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := q.Advance(69 * time.Second); err != nil || len(q.Torrents()) != 2 {
 		t.Fatal(err, q.Torrents())
 	}
 	if err := q.Advance(time.Second); err != nil || len(q.Torrents()) != 1 {
 		t.Fatal(err, q.Torrents())
 	}
+
 	one(t, c, "job-1")
 }
 
@@ -532,6 +563,7 @@ func TestQBittorrentKeepsTorrents(t *testing.T) {
 	if err := q.Advance(15 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
+
 	_, base = qbTest(t, withDir) // the first one was not even closed
 	c = qbClient(base)
 	if got := one(t, c, "job-1"); got.Progress != 0.25 || got.Category != "active" {
@@ -553,9 +585,11 @@ func BenchmarkQBittorrentListing(b *testing.B) {
 					SavePath: fmt.Sprint("/books/", i), Plan: TorrentPlan{Duration: 10 * time.Hour},
 				}
 			}
+
 			if err := errors.Join(q.Put(all...), q.Advance(time.Hour)); err != nil {
 				b.Fatal(err)
 			}
+
 			c := qbClient(base)
 			for b.Loop() {
 				if found := torrents(b, c, qbittorrent.TorrentFilterOptions{Category: "active"}); len(found) != n {

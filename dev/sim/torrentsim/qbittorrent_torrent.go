@@ -16,8 +16,8 @@ const (
 // Never as the duration of a part of a TorrentPlan makes that part last for ever.
 const Never time.Duration = -1
 
-// TorrentPlan says how a torrent fares. Parts follow each other in the order of the fields; one of 0 is skipped, and one
-// that is Never does not end: a magnet link without peers, a torrent without a seeder.
+// TorrentPlan says how a torrent fares. Parts follow each other in the order of the fields; one of 0 is skipped, and
+// one that is Never does not end: a magnet link without peers, a torrent without a seeder.
 type TorrentPlan struct {
 	Hidden   time.Duration // added, but in no list yet: whoever deletes it now misses it without a word
 	Meta     time.Duration // metaDL: until a magnet link has its metadata
@@ -53,7 +53,8 @@ func (p *TorrentPlan) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*p = TorrentPlan{
-		fromMS(in.HiddenMS), fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size, in.Hybrid,
+		fromMS(in.HiddenMS), fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size,
+		in.Hybrid,
 	}
 	return nil
 }
@@ -139,6 +140,7 @@ func (t *simTorrent) before(p phase) (d time.Duration, endless bool) {
 		}
 		d += part
 	}
+
 	return d, false
 }
 
@@ -183,9 +185,11 @@ func (t *simTorrent) settle(now time.Time, diskFull bool) {
 	if t.Magnet && t.Plan.Hybrid && t.V2 == "" && p > inMeta {
 		t.V2 = laterHash(t.V1)
 	}
+
 	if !t.CompletedOn.IsZero() || p < inDownload {
 		return
 	}
+
 	start, _ := t.before(inDownload)
 	badPath := strings.HasPrefix(t.SavePath, "/proc/") // nothing can be made there
 	switch {
@@ -240,6 +244,7 @@ func (t *simTorrent) state(now time.Time, modern bool) string {
 	case p == inMove:
 		return "moving"
 	}
+
 	return "stalledUP"
 }
 
@@ -265,23 +270,28 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	if share < 0 || share > 1 {
 		return errors.New("progress must be from 0 to 1")
 	}
+
 	switch {
 	case share < 1 && (t.Plan.Duration == 0 || t.Plan.Duration < 0 && share > 0):
 		return errNoDuration
 	case share == 1:
 		t.Plan.Duration = max(t.Plan.Duration, 0)
 	}
+
 	for _, before := range []*time.Duration{&t.Plan.Hidden, &t.Plan.Meta, &t.Plan.Check} {
 		*before = max(*before, 0) // whatever was Never is over
 	}
+
 	start, _ := t.before(inDownload)
 	t.Spent = start
 	if t.Plan.Duration > 0 {
 		t.Spent += time.Duration(share * float64(t.Plan.Duration))
 	}
+
 	if !t.Since.IsZero() {
 		t.Since = now
 	}
+
 	if share < 1 {
 		t.CompletedOn = time.Time{}
 	}

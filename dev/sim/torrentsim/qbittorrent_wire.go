@@ -90,25 +90,31 @@ func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 		SavePath: t.SavePath, SeedingTimeLimit: t.SeedLimit, State: state, Tags: strings.Join(t.Tags, ", "),
 		TimeActive: int64(t.elapsed(now).Seconds()), TotalSize: -1,
 	}
+
 	if modern {
 		w.wireModern = &wireModern{InactiveSeedingLimit: globalRatio, MaxInactiveSeeding: -1, HasMetadata: p > inMeta}
 	}
+
 	if p <= inMeta {
 		return w // not even the size is known
 	}
+
 	w.Size, w.TotalSize = t.Size, t.Size
 	w.Completed = int64(share * float64(t.Size))
 	w.AmountLeft = t.Size - w.Completed
 	w.Downloaded, w.DownloadedSession = w.Completed, w.Completed
+
 	if !t.CompletedOn.IsZero() {
 		w.CompletionOn, w.SeenComplete = t.CompletedOn.Unix(), t.CompletedOn.Unix()
 		w.SeedingTime = int64(now.Sub(t.CompletedOn).Seconds())
 	} else {
 		w.Priority = 1
 	}
+
 	if t.Plan.Moving != 0 {
 		w.DownloadPath = t.SavePath + "/incomplete"
 	}
+
 	if d := t.Plan.Duration; state == "downloading" && d > 0 {
 		w.DlSpeed = int64(float64(t.Size) / d.Seconds())
 		w.ETA = int64((d - into).Seconds())
@@ -154,10 +160,12 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 	if hashes := form.Get("hashes"); hashes != "" {
 		all = q.chosen(hashes)
 	}
+
 	inState := qbFilters["all"]
 	if name := form.Get("filter"); qbFilters[name] != nil {
 		inState = qbFilters[name]
 	}
+
 	// An empty category or tag asks for the torrents that have none.
 	category, tag := form.Get("category"), form.Get("tag")
 	list := make([]wireTorrent, 0, len(all))
@@ -169,9 +177,11 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 		}
 		list = append(list, t.wire(now, q.modern()))
 	}
+
 	if form.Get("reverse") == "true" {
 		slices.Reverse(list)
 	}
+
 	offset, _ := strconv.Atoi(form.Get("offset"))
 	limit, _ := strconv.Atoi(form.Get("limit"))
 	list = list[min(max(offset, 0), len(list)):]
@@ -195,6 +205,7 @@ func (q *QBittorrent) transfer() map[string]any {
 		speed += w.DlSpeed
 		data += w.DownloadedSession
 	}
+
 	return map[string]any{
 		"connection_status": "connected", "dht_nodes": 0, "dl_info_data": data, "dl_info_speed": speed, "dl_rate_limit": 0,
 		"up_info_data": 0, "up_info_speed": 0, "up_rate_limit": 0,
@@ -215,6 +226,7 @@ func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	} {
 		server[name] = value
 	}
+
 	rid, _ := strconv.ParseInt(r.Form.Get("rid"), 10, 64)
 	last := q.requestID
 	q.requestID++
@@ -222,12 +234,14 @@ func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	if rid != 0 && rid == last {
 		return data, nil
 	}
+
 	now, torrents := q.now(), make(map[string]wireTorrent, len(q.torrents))
 	for _, t := range q.torrents {
 		if t.shown(now) {
 			torrents[t.hash()] = t.wire(now, q.modern())
 		}
 	}
+
 	data["full_update"], data["torrents"], data["trackers"] = true, torrents, map[string]any{}
 	data["categories"], data["tags"] = q.categories(), append([]string{}, q.tags...)
 	return data, nil

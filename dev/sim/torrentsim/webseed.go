@@ -60,12 +60,14 @@ func StartWebSeed(addr string) (*WebSeed, error) {
 			http.Error(w, http.StatusText(p.Status), p.Status)
 		},
 	})
+
 	s.system = http.NewServeMux()
 	s.system.HandleFunc("GET /", s.serveFile)
 	var err error
 	if s.URL, s.stop, err = sim.Start(addr, s); err != nil {
 		return nil, fmt.Errorf("web seed: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -90,35 +92,43 @@ func (s *WebSeed) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+
 	if strings.HasSuffix(r.URL.Path, ".torrent") {
 		w.Header().Set("Content-Type", "application/x-bittorrent")
 	}
+
 	if speed := s.speed.Load(); speed > 0 {
 		w = &sim.BentWriter{ResponseWriter: w, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: speed}}
 	}
+
 	http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(content))
 }
 
-// Add makes a torrent and serves it from now on. The same name and sizes give the same content and the same hashes, today
-// and tomorrow.
+// Add makes a torrent and serves it from now on. The same name and sizes give the same content and the same hashes,
+// today and tomorrow.
 func (s *WebSeed) Add(spec TorrentSpec) (*SeededTorrent, error) {
 	if spec.Name == "" || strings.Contains(spec.Name, "/") {
 		return nil, errors.New("web seed: a torrent needs a name without a slash")
 	}
+
 	contents, err := spec.contents()
 	if err != nil {
 		return nil, fmt.Errorf("web seed: %w", err)
 	}
+
 	t := &SeededTorrent{Name: spec.Name, URL: s.URL + "/torrents/" + spec.Name + ".torrent"}
 	seed := s.URL + "/content/"
 	if spec.NoSeed {
 		seed = ""
 	}
+
 	if err := t.make(spec, contents, seed); err != nil {
 		return nil, fmt.Errorf("web seed: %w", err)
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.files["/torrents/"+spec.Name+".torrent"] = t.File
 	for _, c := range contents {
 		s.files[path.Join("/content", spec.Name, c.path)] = c.data
@@ -160,6 +170,7 @@ func (s TorrentSpec) contents() ([]content, error) {
 	if s.Kind != TorrentV1 {
 		return nil, errors.New("several files are only made with version 1")
 	}
+
 	var all []content
 	for _, p := range sortedKeys(s.Files) {
 		if s.Files[p] <= 0 || path.Clean("/"+p) != "/"+p {
@@ -167,6 +178,7 @@ func (s TorrentSpec) contents() ([]content, error) {
 		}
 		all = append(all, content{path: p, data: madeUp(s.Name+"/"+p, s.Files[p])})
 	}
+
 	return all, nil
 }
 

@@ -51,6 +51,7 @@ func TestWebSeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		again, err := s.Add(spec)
 		if err != nil || !bytes.Equal(made.File, again.File) {
 			t.Fatal(name, "is another torrent when made anew:", err)
@@ -58,24 +59,29 @@ func TestWebSeed(t *testing.T) {
 		if status, file := get(t, made.URL, ""); status != 200 || !bytes.Equal(file, made.File) {
 			t.Fatal(name, status)
 		}
+
 		file, err := metainfo.Load(bytes.NewReader(made.File))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		info, err := file.UnmarshalInfo()
 		if err != nil || info.TotalLength() != made.Size || info.HasV1() != (made.InfohashV1 != "") || info.HasV2() != (made.InfohashV2 != "") {
 			t.Fatal(name, info.TotalLength(), err)
 		}
+
 		link, err := metainfo.ParseMagnetV2Uri(made.Magnet("127.0.0.1:6881"))
 		if err != nil || link.InfoHash.Ok && link.InfoHash.Value.HexString() != made.InfohashV1 || link.Params.Get("x.pe") != "127.0.0.1:6881" {
 			t.Fatal(made.Magnet(), err)
 		}
+
 		if made.SHA256 != "" {
 			status, data := get(t, s.URL+"/content/"+name, "")
 			if sum := sha256.Sum256(data); status != 200 || hex.EncodeToString(sum[:]) != made.SHA256 {
 				t.Fatal(name, status, len(data))
 			}
 		}
+
 		// The stand-in finds the same hashes.
 		if _, err := qbClient(base).AddTorrentFromMemoryCtx(t.Context(), made.File, map[string]string{"tags": name}); err != nil {
 			t.Fatal(err)
@@ -84,9 +90,11 @@ func TestWebSeed(t *testing.T) {
 			t.Fatalf("%s: %+v", name, got)
 		}
 	}
+
 	if n := len(q.Torrents()); n != 5 {
 		t.Fatal(n)
 	}
+
 	_, whole := get(t, s.URL+"/content/album/b.mp3", "")
 	if status, part := get(t, s.URL+"/content/album/b.mp3", "bytes=1000-1999"); status != 206 || !bytes.Equal(part, whole[1000:2000]) {
 		t.Fatal(status, len(part))
@@ -94,6 +102,7 @@ func TestWebSeed(t *testing.T) {
 	if status, _ := get(t, s.URL+"/content/nothing", ""); status != 404 {
 		t.Fatal(status)
 	}
+
 	for _, bad := range []TorrentSpec{
 		{Name: "a/b", Size: 1},
 		{Name: "a"},

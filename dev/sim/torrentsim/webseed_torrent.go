@@ -30,11 +30,13 @@ func (t *SeededTorrent) make(spec TorrentSpec, contents []content, seed string) 
 	for _, c := range contents {
 		all = append(all, c.data...)
 	}
+
 	t.Size = int64(len(all))
 	pieceLength := 32 << 10
 	for len(all)/pieceLength > 2000 {
 		pieceLength *= 2
 	}
+
 	info := map[string]any{"name": spec.Name, "piece length": pieceLength}
 	file := map[string]any{}
 	if spec.Kind != TorrentV2 {
@@ -43,6 +45,7 @@ func (t *SeededTorrent) make(spec TorrentSpec, contents []content, seed string) 
 			sum := sha1.Sum(piece)
 			pieces = append(pieces, sum[:]...)
 		}
+
 		info["pieces"] = string(pieces)
 		if spec.Files == nil {
 			info["length"] = len(all)
@@ -50,6 +53,7 @@ func (t *SeededTorrent) make(spec TorrentSpec, contents []content, seed string) 
 			info["files"] = fileList(contents)
 		}
 	}
+
 	if spec.Kind != TorrentV1 {
 		root, layer := hashTree(all, pieceLength)
 		info["meta version"] = 2
@@ -62,25 +66,31 @@ func (t *SeededTorrent) make(spec TorrentSpec, contents []content, seed string) 
 		}
 		file["piece layers"] = layers
 	}
+
 	encoded, err := bencode.Marshal(info)
 	if err != nil {
 		return err
 	}
+
 	file["info"] = bencode.Bytes(encoded)
 	if seed != "" {
 		file["url-list"] = seed
 	}
+
 	if t.File, err = bencode.Marshal(file); err != nil {
 		return err
 	}
+
 	if spec.Kind != TorrentV2 {
 		sum := sha1.Sum(encoded)
 		t.InfohashV1 = hex.EncodeToString(sum[:])
 	}
+
 	if spec.Kind != TorrentV1 {
 		sum := sha256.Sum256(encoded)
 		t.InfohashV2 = hex.EncodeToString(sum[:])
 	}
+
 	if spec.Files == nil {
 		sum := sha256.Sum256(all)
 		t.SHA256 = hex.EncodeToString(sum[:])
@@ -104,10 +114,12 @@ func hashTree(data []byte, pieceLength int) (root, layer []byte) {
 		sum := sha256.Sum256(block)
 		leaves = append(leaves, sum[:])
 	}
+
 	zero := make([]byte, sha256.Size)
 	if len(data) <= pieceLength {
 		return rootOf(leaves, powerAbove(len(leaves)), zero), nil
 	}
+
 	perPiece := pieceLength / blockSize
 	var pieces [][]byte
 	for piece := range slices.Chunk(leaves, perPiece) {
@@ -122,6 +134,7 @@ func rootOf(row [][]byte, width int, padding []byte) []byte {
 	for len(row) < width {
 		row = append(row, padding)
 	}
+
 	for len(row) > 1 {
 		var above [][]byte
 		for pair := range slices.Chunk(row, 2) {
@@ -130,6 +143,7 @@ func rootOf(row [][]byte, width int, padding []byte) []byte {
 		}
 		row = above
 	}
+
 	return row[0]
 }
 

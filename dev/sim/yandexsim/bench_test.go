@@ -19,6 +19,7 @@ func BenchmarkYandexDownload(b *testing.B) {
 	if err := os.Truncate(filepath.Join(y.options.Dir, "big"), diskBenchSize); err != nil {
 		b.Fatal(err)
 	}
+
 	b.SetBytes(diskBenchSize)
 	for b.Loop() {
 		response, err := http.Get(downloadLink(b, base, "big"))
@@ -43,6 +44,7 @@ func BenchmarkYandexListing(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+
 			for b.Loop() {
 				if status, body := disk(b, base, "/v1/disk/resources?path=/&"+query); status != http.StatusOK {
 					b.Fatal(string(body))

@@ -28,6 +28,7 @@ func (y *Server) getDownload(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	e, err := y.stat(name)
 	if err != nil {
 		return nil, err
@@ -35,10 +36,12 @@ func (y *Server) getDownload(r *http.Request) (any, error) {
 	if e.info.IsDir() { // the real service packs a folder into an archive, which nobody here asks for
 		return nil, &sim.Problem{Status: http.StatusNotFound}
 	}
+
 	token, err := y.sign(link{Path: name, Until: time.Now().Add(y.options.HrefTTL).UnixMilli()})
 	if err != nil {
 		return nil, err
 	}
+
 	href := url.URL{
 		Scheme: "http", Host: r.Host, Path: "/download/" + token,
 		RawQuery: url.Values{"filename": {path.Base(name)}}.Encode(),
@@ -53,17 +56,20 @@ func (y *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 		failYandex(w, r, sim.Problem{Status: http.StatusForbidden})
 		return
 	}
+
 	f, err := y.root.Open(l.Path)
 	if err != nil {
 		failYandex(w, r, sim.Problem{Status: http.StatusNotFound})
 		return
 	}
 	defer func() { _ = f.Close() }()
+
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		failYandex(w, r, sim.Problem{Status: http.StatusNotFound})
 		return
 	}
+
 	h := w.Header()
 	h.Set("Content-Type", mimeType(l.Path))
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(l.Path)}))
@@ -71,6 +77,7 @@ func (y *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 	if y.options.BytesPerSecond > 0 {
 		w = &sim.BentWriter{ResponseWriter: w, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: y.options.BytesPerSecond}}
 	}
+
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 

@@ -19,17 +19,21 @@ func TestDownloadFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if ranged != "" {
 			r.Header.Set("Range", ranged)
 		}
+
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = response.Body.Close() }()
+
 		body, err := io.ReadAll(response.Body)
 		return response, string(body), err
 	}
+
 	setUp := func(t *testing.T, fault sim.Fault) (*Server, string) {
 		t.Parallel()
 		y, base := yandexTest(t, nil)
@@ -38,6 +42,7 @@ func TestDownloadFaults(t *testing.T) {
 		y.AddFault(fault)
 		return y, downloadLink(t, base, "a.bin")
 	}
+
 	t.Run("cut", func(t *testing.T) {
 		y, url := setUp(t, sim.Fault{Kind: "cut", AfterBytes: 12_345})
 		response, body, err := get(t, url, "")
@@ -46,19 +51,23 @@ func TestDownloadFaults(t *testing.T) {
 		}
 		simtest.Eventually(t, "the log shows it", func() bool { return y.Requests()[1].Sent == 12_345 })
 	})
+
 	t.Run("stall", func(t *testing.T) {
 		y, url := setUp(t, sim.Fault{Kind: "stall", AfterBytes: 10})
 		response, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first := make([]byte, 10)
 		if _, err := io.ReadFull(response.Body, first); err != nil || string(first) != content[:10] {
 			t.Fatal(string(first), err)
 		}
+
 		_ = response.Body.Close()
 		simtest.Eventually(t, "the server sees that the client left", func() bool { return y.Requests()[1].Done })
 	})
+
 	t.Run("long_body", func(t *testing.T) {
 		_, url := setUp(t, sim.Fault{Kind: "long_body", ExtraBytes: 77})
 		response, body, err := get(t, url, "")
@@ -66,6 +75,7 @@ func TestDownloadFaults(t *testing.T) {
 			t.Fatal(len(body), response.ContentLength, err)
 		}
 	})
+
 	t.Run("short_body", func(t *testing.T) {
 		_, url := setUp(t, sim.Fault{Kind: "short_body", AfterBytes: 99})
 		response, body, err := get(t, url, "")
@@ -73,6 +83,7 @@ func TestDownloadFaults(t *testing.T) {
 			t.Fatal(len(body), response.ContentLength, err)
 		}
 	})
+
 	t.Run("etag", func(t *testing.T) {
 		_, url := setUp(t, sim.Fault{Kind: "etag", Times: 1})
 		other, _, _ := get(t, url, "")
@@ -81,12 +92,14 @@ func TestDownloadFaults(t *testing.T) {
 			t.Fatal("the same ETag")
 		}
 	})
+
 	t.Run("ignore_range", func(t *testing.T) {
 		_, url := setUp(t, sim.Fault{Kind: "ignore_range"})
 		if response, body, _ := get(t, url, "bytes=5-9"); response.StatusCode != 200 || body != content {
 			t.Fatal(response.Status, len(body))
 		}
 	})
+
 	t.Run("403", func(t *testing.T) {
 		_, url := setUp(t, sim.Fault{Kind: "403"})
 		if response, body, _ := get(t, url, ""); response.StatusCode != 403 || strings.HasPrefix(body, "{") {
@@ -109,6 +122,7 @@ func TestYandexErrorFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var reply map[string]string
 		err = json.NewDecoder(response.Body).Decode(&reply)
 		_ = response.Body.Close()

@@ -48,12 +48,14 @@ func (h *hashes) of(ctx context.Context, root *os.Root, e entry, wait bool) (*ha
 	if fresh {
 		h.running.Go(func() { h.compute(root, e.path, job) })
 	}
+
 	if wait || e.info.Size() <= largeFile {
 		select {
 		case <-job.done:
 		case <-ctx.Done():
 		}
 	}
+
 	select {
 	case <-job.done:
 		return job, job.sha256 != ""
@@ -87,6 +89,7 @@ func (h *hashes) compute(root *os.Root, path string, job *hashing) {
 			return
 		}
 	}
+
 	sum5, sum256 := md5.New(), sha256.New()
 	if err := h.read(root, path, io.MultiWriter(sum5, sum256)); err != nil {
 		h.mu.Lock()
@@ -96,6 +99,7 @@ func (h *hashes) compute(root *os.Root, path string, job *hashing) {
 		}
 		return
 	}
+
 	job.md5, job.sha256 = hex.EncodeToString(sum5.Sum(nil)), hex.EncodeToString(sum256.Sum(nil))
 }
 

@@ -54,6 +54,7 @@ func openTokens(o Options) (*tokens, error) {
 	} else if o.StateFile != "" && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	t.state = tokenState{Seed: o.RefreshToken, Refresh: o.RefreshToken, Access: map[string]time.Time{}}
 	if o.AccessToken != "" {
 		t.state.Access[o.AccessToken] = time.Now().Add(o.TokenTTL)
@@ -66,6 +67,7 @@ func (t *tokens) save() error {
 	if t.file == "" {
 		return nil
 	}
+
 	data, err := json.MarshalIndent(t.state, "", "  ")
 	if err != nil {
 		return err
@@ -73,6 +75,7 @@ func (t *tokens) save() error {
 	if err := os.WriteFile(t.file+".new", data, 0o600); err != nil {
 		return err
 	}
+
 	return os.Rename(t.file+".new", t.file)
 }
 
@@ -119,10 +122,12 @@ func (y *Server) postToken(w http.ResponseWriter, r *http.Request) {
 		refuse("invalid_request")
 		return
 	}
+
 	id, secret, ok := r.BasicAuth()
 	if !ok {
 		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	}
+
 	if id != y.options.ClientID || secret != y.options.ClientSecret {
 		refuse("invalid_client")
 		return
@@ -131,6 +136,7 @@ func (y *Server) postToken(w http.ResponseWriter, r *http.Request) {
 		refuse("unsupported_grant_type")
 		return
 	}
+
 	access, refresh, ok, err := y.tokens.rotate(r.PostForm.Get("refresh_token"))
 	switch {
 	case err != nil:

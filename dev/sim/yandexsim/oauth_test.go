@@ -36,15 +36,18 @@ func postForm(t testing.TB, base string, values url.Values, basic bool) (int, to
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if basic {
 		r.SetBasicAuth("id", "secret")
 	}
+
 	status, body := simtest.Answer(t, r)
 	var reply tokenReply
 	if err := json.Unmarshal(body, &reply); err != nil {
 		t.Fatalf("%d %s", status, body)
 	}
+
 	return status, reply
 }
 
@@ -68,13 +71,17 @@ func TestTokensRotate(t *testing.T) {
 	if status, reply := refresh(t, base, "refresh-0"); status != 400 || reply.Error != "invalid_grant" || reply.Description == "" {
 		t.Errorf("an old refresh token works: %d %+v", status, reply)
 	}
-	status, second := postForm(t, base, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}, true)
+
+	status, second := postForm(
+		t, base, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}, true,
+	)
 	if status != 200 || second.RefreshToken == first.RefreshToken {
 		t.Fatalf("%d %+v", status, second)
 	}
 	if status, _ := simtest.Do(t, "POST", base+"/_/tokens/expire", nil); status != 204 || works(t, base, second.AccessToken) {
 		t.Error("an expired access token works")
 	}
+
 	status, third := refresh(t, base, second.RefreshToken)
 	if status != 200 || !works(t, base, third.AccessToken) {
 		t.Fatalf("%d %+v", status, third)
@@ -88,6 +95,7 @@ func TestTokensRotate(t *testing.T) {
 	if status, _ := refresh(t, base, ""); status != 400 {
 		t.Error("no refresh token works")
 	}
+
 	y.ExpireAccessTokens()
 	if works(t, base, "") {
 		t.Error("no access token works")
@@ -106,6 +114,7 @@ func TestTokenRefusals(t *testing.T) {
 			t.Errorf("%s: %d %+v", want, status, reply)
 		}
 	}
+
 	y.AddFault(sim.Fault{Match: "POST /token", Kind: "invalid_grant", Times: 1})
 	y.AddFault(sim.Fault{Match: "POST /token", Kind: "500", Times: 1})
 	if status, reply := refresh(t, base, "refresh-0"); status != 400 || reply.Error != "invalid_grant" {

@@ -37,34 +37,41 @@ func (y *Server) getResource(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	want, err := parseFields(r.URL.Query().Get("fields"))
 	if err != nil {
 		return nil, err
 	}
+
 	page, err := parsePage(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
+
 	self, err := y.stat(name)
 	if err != nil {
 		return nil, err
 	}
+
 	resource := y.describe(r.Context(), self, want, true)
 	if self.info.IsDir() && want.has("_embedded") {
 		entries, err := y.readDir(name)
 		if err != nil {
 			return nil, err
 		}
+
 		total := len(entries)
 		items, err := y.describePage(r.Context(), entries, page, want.of("_embedded").of("items"))
 		if err != nil {
 			return nil, err
 		}
+
 		resource["_embedded"] = want.of("_embedded").pick(map[string]any{
 			"items": items, "total": total, "limit": page.limit, "offset": page.offset,
 			"sort": page.sort, "path": publicPath(name),
 		})
 	}
+
 	return resource, nil
 }
 
@@ -74,10 +81,12 @@ func (y *Server) getFiles(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	page, err := parsePage(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
+
 	var entries []entry
 	err = fs.WalkDir(y.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -88,6 +97,7 @@ func (y *Server) getFiles(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	items, err := y.describePage(r.Context(), entries, page, want.of("items"))
 	if err != nil {
 		return nil, err
@@ -111,10 +121,12 @@ func (y *Server) readDir(name string) ([]entry, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }()
+
 	found, err := dir.ReadDir(-1)
 	if err != nil {
 		return nil, err
 	}
+
 	entries := make([]entry, 0, len(found))
 	for _, d := range found {
 		e := entry{path: path.Join(name, d.Name())}
@@ -125,6 +137,7 @@ func (y *Server) readDir(name string) ([]entry, error) {
 		}
 		entries = append(entries, e)
 	}
+
 	return entries, nil
 }
 
@@ -163,9 +176,11 @@ func parsePage(q url.Values) (page, error) {
 		}
 		*n = value
 	}
+
 	if s := q.Get("sort"); s != "" {
 		p.sort = s
 	}
+
 	if orders[strings.TrimPrefix(p.sort, "-")] == nil {
 		return page{}, &sim.Problem{Status: http.StatusBadRequest}
 	}
@@ -178,6 +193,7 @@ func (y *Server) describePage(ctx context.Context, entries []entry, p page, want
 	if key != "name" && key != "path" {
 		entries = y.look(entries)
 	}
+
 	order := orders[key]
 	slices.SortFunc(entries, func(a, b entry) int {
 		n := cmp.Or(order(a, b), strings.Compare(a.path, b.path))
@@ -186,6 +202,7 @@ func (y *Server) describePage(ctx context.Context, entries []entry, p page, want
 		}
 		return n
 	})
+
 	from := min(p.offset, len(entries))
 	items := []map[string]any{}
 	for _, e := range y.look(entries[from : from+min(p.limit, len(entries)-from)]) {
@@ -206,6 +223,7 @@ func (y *Server) look(entries []entry) []entry {
 		}
 		seen = append(seen, e)
 	}
+
 	return seen
 }
 
@@ -222,9 +240,11 @@ func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) 
 		"created": modified, "modified": modified,
 		"resource_id": diskOwner + ":" + hex.EncodeToString(id[:]), "revision": revision(e.info),
 	}
+
 	if e.path == "." {
 		resource["name"] = "disk"
 	}
+
 	if !e.info.IsDir() {
 		resource["type"] = "file"
 		resource["size"] = e.info.Size()
@@ -236,6 +256,7 @@ func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) 
 			}
 		}
 	}
+
 	return want.pick(resource)
 }
 
@@ -265,6 +286,7 @@ func parseFields(list string) (fields, error) {
 	if list == "" {
 		return nil, nil
 	}
+
 	tree := fields{}
 	for field := range strings.SplitSeq(list, ",") {
 		node := tree
@@ -278,6 +300,7 @@ func parseFields(list string) (fields, error) {
 			node = node[part]
 		}
 	}
+
 	return tree, nil
 }
 

@@ -47,28 +47,34 @@ func New(o Options) (*Server, error) {
 	if o.TokenTTL == 0 {
 		o.TokenTTL = 24 * time.Hour
 	}
+
 	if o.HrefTTL == 0 {
 		o.HrefTTL = 30 * time.Minute
 	}
+
 	if o.Dir == "" {
 		return nil, errors.New("yandex stand-in: no folder given")
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("yandex stand-in: %w", err)
 	}
+
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("yandex stand-in: %w", err)
 	}
+
 	tokens, err := openTokens(o)
 	if err != nil {
 		_ = root.Close()
 		return nil, fmt.Errorf("yandex stand-in: tokens: %w", err)
 	}
+
 	ctx, stop := context.WithCancel(context.Background())
 	y := &Server{
 		options: o, root: root, tokens: tokens, hashes: newHashes(ctx), linkKey: []byte(rand.Text()), stop: stop,
 	}
+
 	mux := y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex, Named: yandexFaults})
 	mux.HandleFunc("POST /_/tokens/expire", func(w http.ResponseWriter, _ *http.Request) {
 		y.ExpireAccessTokens()
@@ -115,11 +121,13 @@ func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 		if y.options.Latency > 0 && !sim.Sleep(r.Context(), y.options.Latency) {
 			sim.Abort()
 		}
+
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "OAuth ")
 		if !ok || !y.tokens.valid(token) {
 			failYandex(w, r, sim.Problem{Status: http.StatusUnauthorized})
 			return
 		}
+
 		result, err := answer(r)
 		var refusal *sim.Problem
 		switch {
@@ -174,10 +182,12 @@ func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 			name = strings.ReplaceAll(http.StatusText(p.Status), " ", "") + "Error"
 		}
 	}
+
 	description := http.StatusText(p.Status)
 	if p.Status == http.StatusNotFound {
 		description = "Resource not found."
 	}
+
 	sim.WriteJSON(w, p.Status, map[string]string{
 		"error": name, "description": description, "message": yandexMessage(p.Status),
 	})
@@ -199,6 +209,7 @@ func yandexMessage(status int) string {
 	case http.StatusTooManyRequests:
 		return "Слишком много запросов."
 	}
+
 	return "Сервис временно недоступен."
 }
 
@@ -216,6 +227,7 @@ func diskPath(r *http.Request) (string, error) {
 	if p == "" {
 		return "", &sim.Problem{Status: http.StatusBadRequest}
 	}
+
 	p = strings.Trim(strings.TrimPrefix(p, "disk:"), "/")
 	for part := range strings.SplitSeq(p, "/") {
 		if part == ".." {

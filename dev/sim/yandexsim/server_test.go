@@ -20,13 +20,16 @@ func yandexTest(t testing.TB, change func(*Options)) (*Server, string) {
 	o := Options{
 		Dir: t.TempDir(), ClientID: "id", ClientSecret: "secret", RefreshToken: "refresh-0", AccessToken: "access-0",
 	}
+
 	if change != nil {
 		change(&o)
 	}
+
 	y, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = y.Close() })
 	return y, simtest.Serve(t, y)
 }
@@ -73,6 +76,7 @@ func downloadLink(t testing.TB, base, path string) string {
 	if err := json.Unmarshal(body, &link); err != nil || link.Method != "GET" || link.Templated == nil || *link.Templated {
 		t.Fatalf("%d %s: %v", status, body, err)
 	}
+
 	return link.Href
 }
 
@@ -128,6 +132,7 @@ func TestYandexResources(t *testing.T) {
 	if names(e.Items) != "b.txt c.bin Фильмы" {
 		t.Fatal(names(e.Items))
 	}
+
 	file := e.Items[0]
 	if file.Path != "disk:/b.txt" || file.Type != "file" || *file.Size != 7 || file.MD5 != "9a0364b9e99bb480dd25e1f0284c8555" ||
 		file.SHA256 != "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73" || file.MimeType != "text/plain" ||
@@ -137,11 +142,13 @@ func TestYandexResources(t *testing.T) {
 	if *e.Items[1].Size != 0 || e.Items[1].SHA256 == "" {
 		t.Fatalf("%+v", e.Items[1])
 	}
+
 	for _, path := range []string{"disk:/Фильмы/a.mkv", "/Фильмы/a.mkv", "Фильмы//a.mkv"} {
 		if got := list(t, base, "/v1/disk/resources?path="+url.QueryEscape(path)); got.Name != "a.mkv" || got.Embedded != nil {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
+
 	for query, want := range map[string]string{
 		"sort=-name": "Фильмы c.bin b.txt", "sort=size&limit=2&offset=1": "Фильмы b.txt", "sort=-size": "b.txt Фильмы c.bin",
 		"sort=modified&limit=1": "b.txt", "limit=0": "", "offset=99": "", "sort=path": "b.txt c.bin Фильмы",
@@ -150,6 +157,7 @@ func TestYandexResources(t *testing.T) {
 			t.Errorf("%s: %s", query, names(got.Embedded.Items))
 		}
 	}
+
 	if _, body := disk(t, base, "/v1/disk/resources?path=/&limit=1&fields=name,_embedded.items.path,_embedded.total"); string(body) !=
 		`{"_embedded":{"items":[{"path":"disk:/b.txt"}],"total":3},"name":"disk"}`+"\n" {
 		t.Errorf("%s", body)
@@ -165,6 +173,7 @@ func TestYandexResources(t *testing.T) {
 	if status, _ := disk(t, base, "/v1/disk/"); status != 200 {
 		t.Error(status)
 	}
+
 	put(t, y, "b.txt", "changed")
 	if got := list(t, base, "/v1/disk/resources?path=/b.txt"); got.SHA256 == file.SHA256 || got.Revision == file.Revision ||
 		got.ResourceID != file.ResourceID {
@@ -180,14 +189,17 @@ func TestYandexRefusals(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, target := range map[string]string{"out": secret, "in": "dir/a", "nowhere": "none", "up": ".."} {
 		if err := os.Symlink(target, filepath.Join(y.options.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if got := list(t, base, "/v1/disk/resources?path=/"); names(got.Embedded.Items) != "dir in" {
 		t.Error(names(got.Embedded.Items))
 	}
+
 	for path, want := range map[string]struct {
 		status int
 		name   string
@@ -217,6 +229,7 @@ func TestYandexRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
+
 	for _, authorization := range []string{"", "OAuth nonsense", "OAuth ", "Bearer access-0"} {
 		if status, body := diskAs(t, base, "/v1/disk/resources?path=/", authorization); status != 401 || !strings.Contains(string(body), "UnauthorizedError") {
 			t.Errorf("%q: %d %s", authorization, status, body)
@@ -235,22 +248,26 @@ func TestYandexDownload(t *testing.T) {
 		for i := 0; i < len(headers); i += 2 {
 			r.Header.Set(headers[i], headers[i+1])
 		}
+
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = response.Body.Close() }()
+
 		body, err := io.ReadAll(response.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return response, string(body)
 	}
+
 	whole, body := get(href)
 	etag := whole.Header.Get("ETag")
 	if whole.StatusCode != 200 || body != "0123456789" || whole.ContentLength != 10 || etag == "" {
 		t.Fatal(whole, body)
 	}
+
 	part, body := get(href, "Range", "bytes=4-", "If-Range", etag)
 	if part.StatusCode != 206 || body != "456789" || part.Header.Get("Content-Range") != "bytes 4-9/10" {
 		t.Fatal(part, body)
@@ -258,21 +275,25 @@ func TestYandexDownload(t *testing.T) {
 	if beyond, _ := get(href, "Range", "bytes=10-"); beyond.StatusCode != 416 {
 		t.Fatal(beyond.Status)
 	}
+
 	put(t, y, "dir/имя файла.txt", "abcdefghijk")
 	if changed, body := get(href, "Range", "bytes=4-", "If-Range", etag); changed.StatusCode != 200 || body != "abcdefghijk" {
 		t.Fatal(changed.Status, body)
 	}
+
 	for _, bad := range []string{"nonsense", "a.b", strings.Repeat("x", 50)} {
 		if response, _ := get(base + "/download/" + bad); response.StatusCode != 403 {
 			t.Error(bad, response.Status)
 		}
 	}
+
 	if err := os.Remove(filepath.Join(y.options.Dir, "dir/имя файла.txt")); err != nil {
 		t.Fatal(err)
 	}
 	if gone, _ := get(href); gone.StatusCode != 404 {
 		t.Fatal(gone.Status)
 	}
+
 	for _, r := range y.Requests() {
 		if strings.Contains(r.Path, "eyJ") {
 			t.Fatal("a download link is in the log: " + r.Path)
@@ -285,18 +306,21 @@ func TestYandexTimes(t *testing.T) {
 	y, base := yandexTest(t, func(o *Options) {
 		o.Latency, o.BytesPerSecond, o.HrefTTL = 60*time.Millisecond, 1<<20, 400*time.Millisecond
 	})
+
 	put(t, y, "a", strings.Repeat("x", 300<<10))
 	began := time.Now()
 	href := downloadLink(t, base, "a")
 	if time.Since(began) < 60*time.Millisecond {
 		t.Error("no latency")
 	}
+
 	began = time.Now()
 	if response, err := http.Get(href); err != nil {
 		t.Fatal(err)
 	} else if n, _ := io.Copy(io.Discard, response.Body); n != 300<<10 || time.Since(began) < 250*time.Millisecond {
 		t.Error(n, time.Since(began))
 	}
+
 	time.Sleep(400 * time.Millisecond)
 	if response, err := http.Get(href); err != nil || response.StatusCode != 403 {
 		t.Error("an old link works: ", response, err)
@@ -310,10 +334,12 @@ func TestYandexHashesOfLargeFiles(t *testing.T) {
 	if err := os.Truncate(filepath.Join(y.options.Dir, "large"), largeFile+1); err != nil {
 		t.Fatal(err)
 	}
+
 	y.hashes.turn <- struct{}{} // somebody else's large file is being hashed
 	if got := list(t, base, "/v1/disk/resources?path=/").Embedded.Items[0]; got.SHA256 != "" || *got.Size != largeFile+1 {
 		t.Fatalf("%+v", got)
 	}
+
 	<-y.hashes.turn
 	if got := list(t, base, "/v1/disk/resources?path=/large"); got.SHA256 == "" || got.MD5 == "" {
 		t.Fatalf("%+v", got)
@@ -321,11 +347,13 @@ func TestYandexHashesOfLargeFiles(t *testing.T) {
 	if got := list(t, base, "/v1/disk/resources?path=/").Embedded.Items[0]; got.SHA256 == "" {
 		t.Fatalf("%+v", got)
 	}
+
 	y.hashes.turn <- struct{}{}
 	put(t, y, "large", "")
 	if err := os.Truncate(filepath.Join(y.options.Dir, "large"), largeFile+2); err != nil {
 		t.Fatal(err)
 	}
+
 	list(t, base, "/v1/disk/resources?path=/")
 	if err := y.Close(); err != nil { // does not wait for its turn
 		t.Fatal(err)

@@ -23,8 +23,8 @@ type OldRows struct {
 // retentionBatch is how many rows are looked at in one database transaction: it holds its locks for some milliseconds.
 const retentionBatch = 500
 
-// DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that were. What was
-// deleted by a try that died stays deleted; the next one deletes the rest.
+// DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that
+// were. What was deleted by a try that died stays deleted; the next one deletes the rest.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy store.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range policy.Kinds() {
@@ -33,11 +33,13 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy store.Retention) (ma
 			if err != nil {
 				return nil, temporalio.RetryUntilSeen(ctx, err)
 			}
+
 			total[old.Kind] += deleted
 			activity.RecordHeartbeat(ctx, fmt.Sprintf("%s: %d deleted", old.Kind, total[old.Kind]))
 			if next = after; next == 0 {
 				break
 			}
+
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
@@ -47,6 +49,7 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy store.Retention) (ma
 			}
 		}
 	}
+
 	r.Log.Info("old rows deleted", "rows", total)
 	return total, nil
 }

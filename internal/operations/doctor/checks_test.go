@@ -55,6 +55,7 @@ func anchors(t *testing.T, document string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []string
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
 		plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -71,6 +72,7 @@ func want(t *testing.T, check doctor.Check, state store.CheckState, code fault.C
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	found := check.Look(ctx)
 	if found.State != state || found.Code != code || !strings.Contains(found.Account, account) || !strings.Contains(found.Detail, detail) {
 		t.Errorf("%s: %+v, want %s %s of %q, %q", check.System, found, state, code, account, detail)
@@ -87,6 +89,7 @@ func want(t *testing.T, check doctor.Check, state store.CheckState, code fault.C
 		}
 		return
 	}
+
 	about := reference.FindStringSubmatch(found.Next)
 	if about == nil || !slices.Contains(anchors(t, about[1]), about[2]) {
 		t.Errorf("%s points to no part of a document: %q", check.System, found.Next)
@@ -130,14 +133,21 @@ func TestTelegram(t *testing.T) {
 	bot := func(url, token string) doctor.Bot {
 		return must[*telego.Bot](t)(telegram.New(telegram.Options{Token: token, APIURL: url}))
 	}
+
 	own := bot(url, secretToken)
 
 	want(t, doctor.OfTelegram(own, url, true), store.CheckWorks, "", "@stagecoach_stand_in_bot (7000000001)", "2000 MB")
 	want(t, doctor.OfTelegram(own, "https://api.telegram.org", false), store.CheckWorks, "", "@stagecoach", "50 MB")
 	want(t, doctor.OfTelegram(hooked{own}, url, false), store.CheckWorks, "", "@stagecoach", "")
 	want(t, doctor.OfTelegram(hooked{own}, url, true), store.CheckRefused, "", "@stagecoach", "webhook")
-	want(t, doctor.OfTelegram(bot(url, "7000000001:"+"AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), store.CheckRefused, fault.TelegramUnauthorized, "", "")
-	want(t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), store.CheckUnreachable, fault.TelegramUnreachable, "", "")
+	want(
+		t, doctor.OfTelegram(bot(url, "7000000001:"+"AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), store.CheckRefused,
+		fault.TelegramUnauthorized, "", "",
+	)
+	want(
+		t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), store.CheckUnreachable, fault.TelegramUnreachable, "",
+		"",
+	)
 	standIn.AddFault(sim.Fault{Match: "getMe", Kind: "400", Times: 1})
 	want(t, doctor.OfTelegram(own, url, true), store.CheckRefused, fault.TelegramRejected, "", "")
 	standIn.AddFault(sim.Fault{Match: "getWebhookInfo", Kind: "500", Times: 1})
@@ -154,7 +164,10 @@ func (s tokens) CurrentToken(context.Context) (oauth2.Token, error) { return s.T
 
 func TestYandex(t *testing.T) {
 	t.Parallel()
-	standIn := must[*yandexsim.Server](t)(yandexsim.New(yandexsim.Options{Dir: t.TempDir(), RefreshToken: secretRefresh, AccessToken: secretAccess}))
+	standIn := must[*yandexsim.Server](t)(yandexsim.New(yandexsim.Options{
+		Dir: t.TempDir(), RefreshToken: secretRefresh, AccessToken: secretAccess,
+	}))
+
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	disk := func(url, root string) *yandex.Client { return yandex.New(yandex.Options{APIURL: url, Root: root}) }
@@ -162,25 +175,65 @@ func TestYandex(t *testing.T) {
 	past, future := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
 	good := oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: future}
 
-	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckWorks, "", "account ", "disk:/, the token is renewed by itself")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckWorks, "", "account ", "nothing renews the token")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: future}}, root), store.CheckWorks, "", "account ", "ends 2")
+	want(
+		t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckWorks, "", "account ",
+		"disk:/, the token is renewed by itself",
+	)
+	want(
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckWorks, "",
+		"account ", "nothing renews the token",
+	)
+	want(
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: future}}, root),
+		store.CheckWorks, "", "account ", "ends 2",
+	)
 	want(t, doctor.OfYandex(own, tokens{}, root), store.CheckOff, "", "", "no token")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{RefreshToken: secretRefresh}}, root), store.CheckUnverified, "", "", "never made")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: past}}, root), store.CheckUnverified, "", "", "has ended")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: past}}, root), store.CheckRefused, fault.YandexUnauthorized, "", "has ended")
-	want(t, doctor.OfYandex(own, tokens{err: errors.New("sealed with s3cr3t")}, root), store.CheckRefused, fault.Internal, "", "")
-	want(t, doctor.OfYandex(own, tokens{err: fault.New(fault.StoreUnavailable, "")}, root), store.CheckUnreachable, fault.StoreUnavailable, "", "")
-	want(t, doctor.OfYandex(disk(url, "disk:/gone"), tokens{Token: good}, root), store.CheckRefused, fault.FileNotFound, "", "")
-	want(t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), store.CheckUnreachable, fault.YandexUnreachable, "", "")
+	want(
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{RefreshToken: secretRefresh}}, root), store.CheckUnverified, "",
+		"", "never made",
+	)
+	want(
+		t,
+		doctor.OfYandex(
+			own, tokens{Token: oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: past}}, root,
+		),
+		store.CheckUnverified, "", "", "has ended",
+	)
+
+	want(
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: past}}, root),
+		store.CheckRefused, fault.YandexUnauthorized, "", "has ended",
+	)
+	want(
+		t, doctor.OfYandex(own, tokens{err: errors.New("sealed with s3cr3t")}, root), store.CheckRefused, fault.Internal, "",
+		"",
+	)
+	want(
+		t, doctor.OfYandex(own, tokens{err: fault.New(fault.StoreUnavailable, "")}, root), store.CheckUnreachable,
+		fault.StoreUnavailable, "", "",
+	)
+	want(
+		t, doctor.OfYandex(disk(url, "disk:/gone"), tokens{Token: good}, root), store.CheckRefused, fault.FileNotFound, "",
+		"",
+	)
+	want(
+		t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), store.CheckUnreachable, fault.YandexUnreachable,
+		"", "",
+	)
 	standIn.AddFault(sim.Fault{Match: "/v1/disk?fields", Kind: "403", Times: 1})
 	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckWorks, "", "", "disk:/")
 	standIn.AddFault(sim.Fault{Match: "/v1/disk", Kind: "400", Times: 1})
 	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckRefused, fault.YandexProtocol, "", "")
 
 	standIn.ExpireAccessTokens()
-	want(t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckUnverified, fault.YandexUnauthorized, "", "refused")
-	want(t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckRefused, fault.YandexUnauthorized, "", "refused")
+	want(
+		t, doctor.OfYandex(own, tokens{Token: good}, root), store.CheckUnverified, fault.YandexUnauthorized, "", "refused",
+	)
+	want(
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), store.CheckRefused,
+		fault.YandexUnauthorized, "", "refused",
+	)
+
 	for _, r := range standIn.Requests() {
 		if r.Path == "/token" {
 			t.Error("a check has used a refresh token")
@@ -190,7 +243,10 @@ func TestYandex(t *testing.T) {
 
 func TestQBittorrent(t *testing.T) {
 	t.Parallel()
-	standIn := must[*torrentsim.QBittorrent](t)(torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: secretPassword}))
+	standIn := must[*torrentsim.QBittorrent](t)(
+		torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: secretPassword}),
+	)
+
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	client := func(url, password string) *qbittorrent.Client {
@@ -201,25 +257,37 @@ func TestQBittorrent(t *testing.T) {
 		return qbittorrent.New(o)
 	}
 
-	want(t, doctor.OfQBittorrent(client(url, secretPassword), true), store.CheckWorks, "", "logged in", "qBittorrent v4.5.2")
-	want(t, doctor.OfQBittorrent(client(nobody, secretPassword), true), store.CheckUnreachable, fault.ProviderUnavailable, "", "")
+	want(
+		t, doctor.OfQBittorrent(client(url, secretPassword), true), store.CheckWorks, "", "logged in", "qBittorrent v4.5.2",
+	)
+	want(
+		t, doctor.OfQBittorrent(client(nobody, secretPassword), true), store.CheckUnreachable, fault.ProviderUnavailable, "",
+		"",
+	)
 
 	wrong := client(url, "s3cr3t-but-wrong")
 	for range 6 { // however often it looks, the address is not banned
 		want(t, doctor.OfQBittorrent(wrong, true), store.CheckRefused, fault.ProviderUnauthorized, "", "")
 	}
+
 	tries := 0
 	for _, r := range standIn.Requests() {
 		if strings.HasSuffix(r.Path, "/auth/login") {
 			tries++
 		}
 	}
+
 	if tries != 2 { // the right one, and the wrong one once
 		t.Errorf("%d logins", tries)
 	}
 
-	other := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>s3cr3t</html>")) }))
-	want(t, doctor.OfQBittorrent(client(other, ""), false), store.CheckRefused, fault.ProviderRejected, "", "another program")
+	other := serve(
+		t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>s3cr3t</html>")) }),
+	)
+
+	want(
+		t, doctor.OfQBittorrent(client(other, ""), false), store.CheckRefused, fault.ProviderRejected, "", "another program",
+	)
 	want(t, doctor.Off(doctor.QBittorrent, "no address", doctor.AboutDownloads), store.CheckOff, "", "", "no address")
 }
 
@@ -231,36 +299,57 @@ func ownWallet(t *testing.T, seed string) *ton.Wallet {
 func TestChain(t *testing.T) {
 	t.Parallel()
 	wallet := ownWallet(t, "5e")
-	standIn := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: 12_500_000_000}))
+	standIn := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{
+		PublicKey: wallet.PublicKey(), Balance: 12_500_000_000,
+	}))
+
 	t.Cleanup(func() { _ = standIn.Close() })
 	url := serve(t, standIn)
 	client := func(url string) *toncenter.Client {
 		return toncenter.New(toncenter.Options{URL: url, APIKey: secretKey, RequestsPerSecond: 1e6})
 	}
+
 	own, dead := client(url), client(nobody)
 
 	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), store.CheckWorks, "", "with a key", "block ")
 	want(t, doctor.OfToncenter(doctor.Toncenter2, own, false), store.CheckWorks, "", "without a key", "block ")
-	want(t, doctor.OfWallet(wallet.Address(), own), store.CheckWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1")
+	want(
+		t, doctor.OfWallet(wallet.Address(), own), store.CheckWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
+	)
 	want(t, doctor.OfToncenter(doctor.Toncenter, dead, true), store.CheckUnreachable, fault.ChainUnreachable, "", "")
-	want(t, doctor.OfWallet(wallet.Address(), dead), store.CheckUnreachable, fault.ChainUnreachable, wallet.Address().Friendly(false), "")
+	want(
+		t, doctor.OfWallet(wallet.Address(), dead), store.CheckUnreachable, fault.ChainUnreachable,
+		wallet.Address().Friendly(false), "",
+	)
 	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})
 	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), store.CheckRefused, fault.ChainUnauthorized, "", "")
-	slow := toncenter.New(toncenter.Options{URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	slow := toncenter.New(toncenter.Options{
+		URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) },
+	})
+
 	want(t, doctor.OfToncenter(doctor.Toncenter, slow, true), store.CheckRefused, fault.ChainClock, "", "")
 }
 
 func TestFragment(t *testing.T) {
 	t.Parallel()
 	wallet := ownWallet(t, "5e")
-	chain := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: wallet.PublicKey(), Balance: int64(money.TON)}))
+	chain := must[*tonsim.TonCenter](t)(tonsim.NewTonCenter(tonsim.TonCenterOptions{
+		PublicKey: wallet.PublicKey(), Balance: int64(money.TON),
+	}))
+
 	chainURL := serve(t, chain)
-	standIn := must[*tonsim.Fragment](t)(tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL, Token: "s3cr3t2"}))
+	standIn := must[*tonsim.Fragment](t)(tonsim.NewFragment(tonsim.FragmentOptions{
+		TonCenterURL: chainURL, Token: "s3cr3t2",
+	}))
+
 	t.Cleanup(func() { _ = errors.Join(standIn.Close(), chain.Close()) })
 	url := serve(t, standIn)
 	client := func(url, cookies string) *fragment.Client {
-		return fragment.New(fragment.Options{URL: url, Cookies: must[fragment.Cookies](t)(fragment.ParseCookies(cookies)), RequestsPerSecond: 1e6})
+		return fragment.New(fragment.Options{
+			URL: url, Cookies: must[fragment.Cookies](t)(fragment.ParseCookies(cookies)), RequestsPerSecond: 1e6,
+		})
 	}
+
 	own, address := client(url, secretCookies), wallet.Address()
 	set := func(change func(*tonsim.FragmentSettings)) {
 		t.Helper()
@@ -280,8 +369,14 @@ func TestFragment(t *testing.T) {
 	set(func(s *tonsim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
 	want(t, doctor.OfFragment(own, address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
 	set(func(s *tonsim.FragmentSettings) { s.SessionFailed = "" })
-	want(t, doctor.OfFragment(client(url, strings.Replace(secretCookies, "s3cr3t2", "s3cr3t9", 1)), address), store.CheckRefused, fault.FragmentUnauthorized, "", "")
-	want(t, doctor.OfFragment(client(nobody, secretCookies), address), store.CheckUnreachable, fault.FragmentUnreachable, "", "")
+	want(
+		t, doctor.OfFragment(client(url, strings.Replace(secretCookies, "s3cr3t2", "s3cr3t9", 1)), address),
+		store.CheckRefused, fault.FragmentUnauthorized, "", "",
+	)
+	want(
+		t, doctor.OfFragment(client(nobody, secretCookies), address), store.CheckUnreachable, fault.FragmentUnreachable, "",
+		"",
+	)
 	standIn.AddFault(sim.Fault{Match: "/my/profile", Kind: "503", Times: 1})
 	want(t, doctor.OfFragment(own, address), store.CheckUnreachable, fault.FragmentUnavailable, "", "")
 
@@ -301,11 +396,15 @@ type service struct {
 
 func (s service) WorkflowService() workflowservice.WorkflowServiceClient { return s }
 
-func (s service) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+func (s service) GetSystemInfo(
+	context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption,
+) (*workflowservice.GetSystemInfoResponse, error) {
 	return &workflowservice.GetSystemInfoResponse{ServerVersion: "1.29.1"}, s.system
 }
 
-func (s service) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
+func (s service) DescribeNamespace(
+	context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeNamespaceResponse, error) {
 	return &workflowservice.DescribeNamespaceResponse{
 		Config: &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(720 * time.Hour)},
 	}, s.described
@@ -313,7 +412,10 @@ func (s service) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 
 func TestTemporal(t *testing.T) {
 	t.Parallel()
-	want(t, doctor.OfTemporal(service{}, "ours"), store.CheckWorks, "", "namespace ours", "Temporal 1.29.1, keeps closed workflows 720 h")
+	want(
+		t, doctor.OfTemporal(service{}, "ours"), store.CheckWorks, "", "namespace ours",
+		"Temporal 1.29.1, keeps closed workflows 720 h",
+	)
 	away := service{system: serviceerror.NewUnavailable("s3cr3t")}
 	want(t, doctor.OfTemporal(away, "ours"), store.CheckUnreachable, fault.TemporalUnavailable, "", "")
 	closed := service{system: serviceerror.NewPermissionDenied("s3cr3t", "")}
@@ -334,7 +436,10 @@ func (r record) ActiveWallet(context.Context) (store.Wallet, error) { return sto
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	want(t, doctor.OfPostgreSQL(record{}), store.CheckWorks, "", "us in ours", "PostgreSQL 16.10, schema 29")
-	want(t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), store.CheckUnreachable, fault.StoreUnavailable, "", "")
+	want(
+		t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), store.CheckUnreachable,
+		fault.StoreUnavailable, "", "",
+	)
 	want(t, doctor.OfPostgreSQL(record{about: errors.New("s3cr3t")}), store.CheckRefused, fault.Internal, "", "")
 
 	want(t, doctor.OfQueues([]string{"stagecoach", "delivery"}), store.CheckWorks, "", "", "stagecoach, delivery")
@@ -342,5 +447,8 @@ func TestRecord(t *testing.T) {
 
 	inner := doctor.OfPostgreSQL(record{})
 	want(t, doctor.OnceThereIsAWallet(record{}, inner), store.CheckWorks, "", "us in ours", "")
-	want(t, doctor.OnceThereIsAWallet(record{wallet: fault.New(fault.WalletNotFound, "")}, inner), store.CheckOff, "", "", "no wallet")
+	want(
+		t, doctor.OnceThereIsAWallet(record{wallet: fault.New(fault.WalletNotFound, "")}, inner), store.CheckOff, "", "",
+		"no wallet",
+	)
 }

@@ -57,6 +57,7 @@ func (e *Examiner) Run(ctx context.Context) {
 			lookedAt = time.Now()
 			found, answered, saved = e.look(ctx), request.Number, false
 		}
+
 		if !saved {
 			saved = e.save(ctx, answered, found)
 		}
@@ -81,6 +82,7 @@ func (e *Examiner) look(ctx context.Context) []store.Check {
 			found[i].System = check.System
 		})
 	}
+
 	looking.Wait()
 	return found
 }

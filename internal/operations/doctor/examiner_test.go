@@ -30,6 +30,7 @@ func (d *desk) LastCheckRequest(context.Context) (store.CheckRequest, error) {
 func (d *desk) SaveChecks(_ context.Context, identity string, request int64, checks []store.Check) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if d.broken > 0 {
 		d.broken--
 		return errors.New("the database is away")
@@ -37,6 +38,7 @@ func (d *desk) SaveChecks(_ context.Context, identity string, request int64, che
 	if identity != "me" || len(checks) != 1 || checks[0].System != "yandex" {
 		return errors.New("not what was found")
 	}
+
 	d.saved = append(d.saved, request)
 	d.changed <- struct{}{}
 	return nil
@@ -61,6 +63,7 @@ func TestOneLookPerRequest(t *testing.T) {
 			return store.Check{State: store.CheckRefused}
 		}}},
 	}
+
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { examiner.Run(ctx); close(ended) }()
@@ -71,6 +74,7 @@ func TestOneLookPerRequest(t *testing.T) {
 	for range 50 { // nobody asks: nothing is looked at
 		time.Sleep(time.Millisecond)
 	}
+
 	stop()
 	<-ended
 
@@ -94,6 +98,7 @@ func TestManyAsk(t *testing.T) {
 			return store.Check{State: store.CheckWorks}
 		}}},
 	}
+
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { examiner.Run(ctx); close(ended) }()
@@ -103,6 +108,7 @@ func TestManyAsk(t *testing.T) {
 		d.ask(request+1, 0)
 		time.Sleep(time.Millisecond)
 	}
+
 	stop()
 	<-ended
 	if n := len(looks); n != 1 {

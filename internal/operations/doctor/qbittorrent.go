@@ -39,6 +39,7 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 				Next:   "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
 			}
 		}
+
 		return store.Check{State: store.CheckWorks, Account: how, Detail: "qBittorrent " + version}
 	}}
 }

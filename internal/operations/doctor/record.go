@@ -41,6 +41,7 @@ func OfTemporal(temporal interface {
 		if err != nil {
 			return failed(temporalFault(err), "see what Temporal lets this process do", AboutDatabase)
 		}
+
 		described, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 		if err != nil {
 			return failed(temporalFault(err), "make the namespace, or correct TEMPORAL_NAMESPACE", AboutDatabase)

@@ -57,6 +57,7 @@ func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 	if report.Request, err = d.Store.LastCheckRequest(ctx); err != nil {
 		return Report{}, err
 	}
+
 	processes, err := d.Store.Processes(ctx, silentFor)
 	if err != nil {
 		return Report{}, err
@@ -66,6 +67,7 @@ func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 	for i, p := range processes {
 		identities[i] = p.Identity
 	}
+
 	checks, err := d.Store.ChecksOf(ctx, identities)
 	if err != nil {
 		return Report{}, err
@@ -74,6 +76,7 @@ func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 	for _, p := range processes {
 		report.Processes = append(report.Processes, examined(p, checks, report.Request))
 	}
+
 	report.Unserved, err = d.unserved(ctx, checks)
 	return report, err
 }
@@ -109,5 +112,6 @@ func (d *Doctor) unserved(ctx context.Context, checks []store.Check) ([]string, 
 			}
 		}
 	}
+
 	return slices.DeleteFunc(needed, func(queue string) bool { return served[queue] }), nil
 }

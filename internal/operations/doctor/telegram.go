@@ -33,6 +33,7 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 		if err != nil {
 			return failedBot(telegram.Classify(err), about)
 		}
+
 		who := fmt.Sprintf("@%s (%d)", me.Username, me.ID)
 		found := store.Check{State: store.CheckWorks, Account: who, Detail: server}
 		if !listens {
@@ -47,6 +48,7 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 			found.State, found.Detail = store.CheckRefused, "a webhook takes the bot's updates"
 			found.Next = "call the bot's method deleteWebhook: " + AboutBot
 		}
+
 		return found
 	}}
 }

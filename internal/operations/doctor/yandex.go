@@ -57,6 +57,7 @@ func unrenewed(token oauth2.Token, code fault.Code, why string) store.Check {
 			Next: "give a refresh token as STAGECOACH_YANDEX_REFRESH_TOKEN, and restart: " + AboutStorage,
 		}
 	}
+
 	return store.Check{
 		State: store.CheckUnverified, Code: code, Detail: why,
 		Next: "list the folder with `starter files`, which renews the token; if that is refused, give a new refresh token: " +

@@ -20,8 +20,12 @@ type counting struct {
 	pulse *Reporter
 }
 
-func (c *counting) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &carrying{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, pulse: c.pulse}
+func (c *counting) InterceptActivity(
+	_ context.Context, next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
+	return &carrying{
+		ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, pulse: c.pulse,
+	}
 }
 
 type carrying struct {
@@ -35,7 +39,10 @@ func (c *carrying) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 }
 
 // Calls notes how Temporal answers. A poll that nothing came for is an answer too.
-func (p *Reporter) Calls(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (p *Reporter) Calls(
+	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, request, reply, conn, options...)
 	switch code := status.Code(err); {
 	case ctx.Err() != nil && err != nil, strings.Contains(method, "/Poll") && code == codes.DeadlineExceeded:

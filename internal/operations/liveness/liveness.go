@@ -1,5 +1,5 @@
-// Package pulse lets a process say that it lives and how the systems outside answer it. Nothing is asked for this: the calls that are
-// made anyway are noted in memory, and the record hears of them every few seconds.
+// Package pulse lets a process say that it lives and how the systems outside answer it. Nothing is asked for this: the
+// calls that are made anyway are noted in memory, and the record hears of them every few seconds.
 package liveness
 
 import (
@@ -66,18 +66,22 @@ func (p *Reporter) Note(system string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // by who asked
 	}
+
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	o := p.seen[system]
 	if o == nil {
 		o = &store.OutsideSystem{Name: system}
 		p.seen[system] = o
 	}
+
 	if code := failure(err); code != "" {
 		o.FailedAt, o.Error = &now, code
 		return
 	}
+
 	o.SucceededAt = &now
 }
 
@@ -92,6 +96,7 @@ func failure(err error) string {
 	case f.Retryable:
 		return string(f.Code)
 	}
+
 	for _, ending := range []string{"_UNAUTHORIZED", "_PROTOCOL", "_VERIFY"} {
 		if strings.HasSuffix(string(f.Code), ending) {
 			return string(f.Code)
@@ -110,6 +115,7 @@ func (p *Reporter) Carry() (drop func()) {
 func (p *Reporter) Run(ctx context.Context) {
 	ticker := time.NewTicker(p.o.Every)
 	defer ticker.Stop()
+
 	for {
 		p.beat(ctx)
 		select {
@@ -127,6 +133,7 @@ func (p *Reporter) Run(ctx context.Context) {
 func (p *Reporter) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Every)
 	defer cancel()
+
 	p.mu.Lock()
 	told := p.seen
 	p.seen = map[string]*store.OutsideSystem{}
@@ -135,20 +142,26 @@ func (p *Reporter) beat(ctx context.Context) {
 	for _, o := range told {
 		seen = append(seen, *o)
 	}
-	slices.SortFunc(seen, func(a, b store.OutsideSystem) int { return strings.Compare(a.Name, b.Name) }) // two processes lock rows in one order
+
+	// two processes lock rows in one order
+	slices.SortFunc(seen, func(a, b store.OutsideSystem) int { return strings.Compare(a.Name, b.Name) })
 	err := p.o.Store.Beat(ctx, store.Process{
-		Identity: p.o.Identity, Service: p.o.Service, Version: p.o.Version, Carries: int(p.carries.Load()), StartedAt: p.started,
+		Identity: p.o.Identity, Service: p.o.Service, Version: p.o.Version, Carries: int(p.carries.Load()),
+		StartedAt: p.started,
 	}, seen)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
+
 	p.Note(PostgreSQL, err)
 	if err == nil {
 		return
 	}
+
 	p.o.Log.Warn("the record does not hear of this process", "error", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	for name, old := range told {
 		fresh := p.seen[name]
 		if fresh == nil {

@@ -18,8 +18,8 @@ type Counts struct {
 	running   sync.WaitGroup
 }
 
-// keep adds up, which takes milliseconds, and lets what was not compared for an hour be compared in the background: that reads
-// whole tables.
+// keep adds up, which takes milliseconds, and lets what was not compared for an hour be compared in the background:
+// that reads whole tables.
 func (c *Counts) keep(ctx context.Context) {
 	if err := c.Store.FoldCounts(ctx); err != nil {
 		c.failed(ctx, err)

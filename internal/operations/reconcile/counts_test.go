@@ -20,6 +20,7 @@ func TestCountsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -33,13 +34,18 @@ func TestCountsAreKept(t *testing.T) {
 	}
 
 	var corrected []string
-	counts := &Counts{Store: s, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), OnCorrected: func(kind string) { corrected = append(corrected, kind) }}
+	counts := &Counts{
+		Store: s, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		OnCorrected: func(kind string) { corrected = append(corrected, kind) },
+	}
+
 	counts.keep(t.Context())
 	counts.wait()
 
 	if len(corrected) != 1 || corrected[0] != "task" {
 		t.Errorf("corrected %v, want one count of tasks", corrected)
 	}
+
 	whole, err := s.CountOverview(t.Context(), time.Now())
 	if err != nil || whole.Tasks[lifecycle.TaskNew] != 0 {
 		t.Errorf("%d NEW tasks are counted, %v", whole.Tasks[lifecycle.TaskNew], err)

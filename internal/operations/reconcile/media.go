@@ -30,7 +30,8 @@ const (
 	MediaSweepFailed = "failed"
 )
 
-// MediaSweep looks whether the files of media are where the record says, and marks media as missing and as available again.
+// MediaSweep looks whether the files of media are where the record says, and marks media as missing and as available
+// again.
 type MediaSweep struct {
 	Store      *store.Store
 	Log        *slog.Logger
@@ -52,15 +53,18 @@ func (m *MediaSweep) keep(ctx context.Context) {
 	if m.Root == "" || !m.sweeping.TryLock() {
 		return
 	}
+
 	m.running.Go(func() {
 		defer m.sweeping.Unlock()
 		if time.Since(m.failedAt) < m.Every { // another process may have the root
 			return
 		}
+
 		due, err := m.Store.MediaSweepIsDue(ctx, m.Every)
 		if err == nil && due {
 			err = m.sweep(ctx)
 		}
+
 		if err != nil && ctx.Err() == nil {
 			m.failedAt = time.Now()
 			m.count(MediaSweepFailed)
@@ -94,6 +98,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	if err := m.Store.ResolveAlert(ctx, store.AlertMediaMissing); err != nil {
 		return err
 	}
+
 	m.count(MediaSwept)
 	return m.Store.MarkMediaSwept(ctx)
 }
@@ -110,7 +115,8 @@ func (p mediaPlan) tooMany(percent int64) bool {
 	return int64(len(p.lost))*100 > int64(p.available)*percent
 }
 
-// look goes through all media that may lie in the root. What was seen of a batch counts only if the marker was there before and after.
+// look goes through all media that may lie in the root. What was seen of a batch counts only if the marker was there
+// before and after.
 func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 	root, err := os.OpenRoot(m.Root)
 	if err != nil {
@@ -129,6 +135,7 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 		if len(media) < mediaBatch {
 			return plan, nil
 		}
+
 		last = media[len(media)-1]
 
 		select {
@@ -144,11 +151,13 @@ func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *medi
 	if err := m.marked(); err != nil {
 		return err
 	}
+
 	for _, medium := range media {
 		place, ok := m.place(medium.Path)
 		if !ok {
 			continue
 		}
+
 		there, err := exists(root, place)
 		if err != nil {
 			return err
@@ -166,6 +175,7 @@ func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *medi
 			}
 		}
 	}
+
 	return m.marked()
 }
 
@@ -181,6 +191,7 @@ func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
 			}
 		}
 	}
+
 	if len(plan.lost)+len(plan.found) > 0 {
 		m.Log.Info("media were marked", "missing", len(plan.lost), "available", len(plan.found))
 	}

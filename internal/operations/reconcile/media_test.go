@@ -33,18 +33,23 @@ func newMediaRig(t *testing.T, n int) *mediaRig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Close)
 	r := &mediaRig{t: t, store: s, url: url, root: t.TempDir()}
 	r.sweep = &MediaSweep{
 		Store: s, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Root: r.root, SavePath: "/downloads", MaxPercent: 5,
 		OnSwept: func(result string) { r.swept = append(r.swept, result) },
 	}
+
 	r.exec(`INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
 	r.exec(`INSERT INTO books (title, creator_id, state) SELECT 'b', 1, 'Library' FROM generate_series(1, $1::int)`, n)
-	r.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) SELECT id, 'text', 'available', '/downloads/job-' || id || '/a.epub', 'x' FROM books`)
+	r.exec(
+		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) SELECT id, 'text', 'available', '/downloads/job-' || id || '/a.epub', 'x' FROM books`,
+	)
 	for i := range n {
 		r.put(i + 1)
 	}
+
 	r.write(MediaMarker)
 	return r
 }
@@ -100,7 +105,10 @@ func (r *mediaRig) want(when string, book int64, state, status string) {
 		r.t.Fatal(err)
 	}
 	if got.State != state || got.Media[0].Status != status {
-		r.t.Errorf("%s: book %d is in %s with a text that is %s, want %s and %s", when, book, got.State, got.Media[0].Status, state, status)
+		r.t.Errorf(
+			"%s: book %d is in %s with a text that is %s, want %s and %s", when, book, got.State, got.Media[0].Status, state,
+			status,
+		)
 	}
 }
 
@@ -108,13 +116,16 @@ func (r *mediaRig) want(when string, book int64, state, status string) {
 func TestMediaGoAndComeBack(t *testing.T) {
 	t.Parallel()
 	r := newMediaRig(t, 1100) // three batches
-	r.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES (3, 'audio', 'available', '/elsewhere/a.mp3', 'x')`)
+	r.exec(
+		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES (3, 'audio', 'available', '/elsewhere/a.mp3', 'x')`,
+	)
 
 	r.take(7)
 	r.take(900)
 	if got := r.look(); got != MediaSwept {
 		t.Fatalf("the sweep says %q", got)
 	}
+
 	r.want("its file is gone", 7, store.BookArchive, store.MediaMissing)
 	r.want("its file is gone", 900, store.BookArchive, store.MediaMissing)
 	r.want("its file is there", 8, store.BookLibrary, store.MediaAvailable)
@@ -124,6 +135,7 @@ func TestMediaGoAndComeBack(t *testing.T) {
 	if _, err := r.store.ChangeMedium(t.Context(), store.MediumChange{BookID: 900, MediaType: "text", To: store.MediaDeleted, ActorID: &admin}); err != nil {
 		t.Fatal(err)
 	}
+
 	r.put(7)
 	r.put(900)
 	r.look()
@@ -136,16 +148,19 @@ func TestMediaGoAndComeBack(t *testing.T) {
 	}
 }
 
-// TestTooManyMediaAreMissing wants a sweep to mark nothing when more than five of a hundred files are gone, and to raise an alert.
+// TestTooManyMediaAreMissing wants a sweep to mark nothing when more than five of a hundred files are gone, and to
+// raise an alert.
 func TestTooManyMediaAreMissing(t *testing.T) {
 	t.Parallel()
 	r := newMediaRig(t, 100)
 	for book := range 6 {
 		r.take(book + 1)
 	}
+
 	if got := r.look(); got != MediaStopped {
 		t.Errorf("the sweep says %q", got)
 	}
+
 	r.want("six of a hundred are gone", 1, store.BookLibrary, store.MediaAvailable)
 	r.wantAlert(true)
 
@@ -153,6 +168,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 	if got := r.look(); got != MediaSwept {
 		t.Errorf("the sweep says %q", got)
 	}
+
 	r.want("five of a hundred are gone", 1, store.BookArchive, store.MediaMissing)
 	r.wantAlert(false)
 }
@@ -177,6 +193,7 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 	if got := r.look(); got != MediaSweepFailed {
 		t.Errorf("the sweep says %q", got)
 	}
+
 	r.want("nobody may look", 1, store.BookLibrary, store.MediaAvailable)
 
 	r.sweep.Root = ""
@@ -190,6 +207,7 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 	if got := r.look(); got != MediaSwept {
 		t.Errorf("the sweep says %q", got)
 	}
+
 	r.want("the marker is back", 1, store.BookArchive, store.MediaMissing)
 	if got := r.look(); got != "" {
 		t.Errorf("within the hour the sweep says %q", got)

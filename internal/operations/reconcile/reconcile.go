@@ -1,5 +1,5 @@
-// Package reconcile keeps the record and Temporal agreeing: while both run, by the reconciler, and after one of them was set
-// back, by Restore.
+// Package reconcile keeps the record and Temporal agreeing: while both run, by the reconciler, and after one of them
+// was set back, by Restore.
 package reconcile
 
 import (
@@ -21,15 +21,16 @@ import (
 // SweptSignal tells the reconciler's own workflow of a sweep.
 const SweptSignal = "swept"
 
-// Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets a
-// workflow, when a start was lost, or when one of the two was restored from a backup.
+// Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets
+// a workflow, when a start was lost, or when one of the two was restored from a backup.
 type Reconciler struct {
 	Temporal  client.Client
 	Store     *store.Store
 	Workloads []service.Workload
 	Log       *slog.Logger
 	Every     time.Duration // between two sweeps
-	Grace     time.Duration // a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
+	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
+	Grace time.Duration
 
 	OnFinding func(workload, finding string)  // counts new incidents; nil: nobody does
 	OnSweep   func(err error)                 // counts sweeps; nil: nobody does
@@ -56,8 +57,9 @@ type Sweep struct {
 	Error    fault.Code     `json:"error,omitempty"` // why a part could not be looked at
 }
 
-// Reconcile sweeps again and again, until the activity's time is nearly over; the workflow then starts it anew. One request
-// lists a thousand running workflows of a type, whatever their number; one that looks right costs no request of its own.
+// Reconcile sweeps again and again, until the activity's time is nearly over; the workflow then starts it anew. One
+// request lists a thousand running workflows of a type, whatever their number; one that looks right costs no request of
+// its own.
 func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
@@ -67,6 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	if r.Counts != nil {
 		defer r.Counts.wait()
 	}
+
 	if r.Media != nil {
 		defer r.Media.wait()
 	}
@@ -79,6 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("the reconciler could not look at everything", "error", err) // an outage: the next sweep sees all
 		}
+
 		if r.OnSweep != nil {
 			r.OnSweep(err)
 		}
@@ -90,6 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 			return temporalio.LoopOutcome(ctx)
 		}
 	}
+
 	return nil
 }
 
@@ -99,9 +104,11 @@ func (r *Reconciler) keep(ctx context.Context) {
 		r.Counts.keep(ctx)
 		temporalio.Progressed(ctx)
 	}
+
 	if r.Media != nil {
 		r.Media.keep(ctx)
 	}
+
 	if r.Watch != nil {
 		if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("alerts were not looked after", "error", err)
@@ -113,10 +120,11 @@ func (r *Reconciler) keep(ctx context.Context) {
 // sweeper is what one life of the activity remembers from sweep to sweep.
 type sweeper struct {
 	*Reconciler
-	grace    time.Duration
-	sweep    Sweep
-	resets   time.Time                    // terminated runs are looked at from here on
-	suspects map[string]map[string]string // by workload: workflows that showed another state than the record has, and which
+	grace  time.Duration
+	sweep  Sweep
+	resets time.Time // terminated runs are looked at from here on
+	// by workload: workflows that showed another state than the record has, and which
+	suspects map[string]map[string]string
 	told     time.Time
 }
 
@@ -137,6 +145,7 @@ func (s *sweeper) sweepAll(ctx context.Context) error {
 		err = errors.Join(err, s.workload(ctx, workload))
 		temporalio.Progressed(ctx)
 	}
+
 	if err == nil {
 		s.resets = began.Add(-time.Minute) // Temporal's lists lag
 		err = s.Store.CloseVanishedFindings(ctx, vanished)
@@ -163,9 +172,11 @@ func (s *sweeper) tell(ctx context.Context) {
 		}
 		err = s.Temporal.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", SweptSignal, s.sweep)
 	}
+
 	if err != nil {
 		s.Log.Warn("the sweep is not shown", "error", err) // the next one is
 		return
 	}
+
 	s.told = time.Now()
 }

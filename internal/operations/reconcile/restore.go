@@ -13,9 +13,10 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Restore makes the record and Temporal agree after either was set back to an older moment, or Temporal was lost. No service
-// may run meanwhile. The record decides: the workflows of live rows start anew from it, and what runs for no live row is
-// terminated. A delivery that may have been sent since then is never sent again. A repeated call does no harm.
+// Restore makes the record and Temporal agree after either was set back to an older moment, or Temporal was lost. No
+// service may run meanwhile. The record decides: the workflows of live rows start anew from it, and what runs for no
+// live row is terminated. A delivery that may have been sent since then is never sent again. A repeated call does no
+// harm.
 type Restore struct {
 	Temporal  client.Client
 	Store     *store.Store
@@ -39,12 +40,16 @@ func (r *Restore) Run(ctx context.Context) error {
 			return err
 		}
 	}
+
 	for _, workload := range r.Workloads {
 		if err := r.terminateOrphans(ctx, workload); err != nil {
 			return err
 		}
 	}
-	r.Log.Info("the record and Temporal agree", "live", len(r.live), "unknown_outcomes", r.unknown, "terminated", r.terminated)
+
+	r.Log.Info(
+		"the record and Temporal agree", "live", len(r.live), "unknown_outcomes", r.unknown, "terminated", r.terminated,
+	)
 	return nil
 }
 
@@ -59,17 +64,19 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 	return r.terminate(ctx, id)
 }
 
-// terminateOrphans terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for an
-// operator needs no workflow: a retry starts it.
+// terminateOrphans terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for
+// an operator needs no workflow: a retry starts it.
 func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		PageSize: pageLimit, Query: `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = "Running"`,
 	}
+
 	for {
 		page, err := r.Temporal.ListWorkflow(ctx, request)
 		if err != nil {
 			return err
 		}
+
 		for _, execution := range page.Executions {
 			if id := execution.Execution.WorkflowId; !r.live[id] {
 				if err := r.terminate(ctx, id); err != nil {
@@ -77,6 +84,7 @@ func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) erro
 				}
 			}
 		}
+
 		if request.NextPageToken = page.NextPageToken; len(page.NextPageToken) == 0 {
 			return nil
 		}

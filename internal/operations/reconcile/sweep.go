@@ -16,6 +16,7 @@ func (s *sweeper) workload(ctx context.Context, w service.Workload) error {
 	if err := w.Prepare(ctx); err != nil {
 		return err
 	}
+
 	v, err := s.view(ctx, w)
 	if err != nil {
 		return err
@@ -33,6 +34,7 @@ func (s *sweeper) workload(ctx context.Context, w service.Workload) error {
 	if err != nil {
 		return err
 	}
+
 	return s.orphans(ctx, v)
 }
 
@@ -53,7 +55,8 @@ func eachLive(ctx context.Context, w service.Workload, age time.Duration, do fun
 	}
 }
 
-// settle makes sure that a live row is driven. The list of running workflows lags, so a workflow that it lacks is asked.
+// settle makes sure that a live row is driven. The list of running workflows lags, so a workflow that it lacks is
+// asked.
 func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) error {
 	about := row.About()
 	f := store.Finding{Workload: v.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
@@ -73,10 +76,12 @@ func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) erro
 	if err != nil || !live {
 		return err
 	}
+
 	now, err := s.describe(ctx, about.WorkflowID)
 	if err != nil || now.alive() || about.Held {
 		return err
 	}
+
 	f.RunID, f.Finding = now.runID, now.finding()
 	return s.repair(ctx, f, s.recovery(row, f, now))
 }
@@ -107,13 +112,14 @@ func started(start func(context.Context) error) repair {
 	return func(ctx context.Context) (string, error) { return store.DoneStarted, start(ctx) }
 }
 
-// repair records a finding and then does something about it. A finding whose repair fails stays open: the next sweep meets
-// it again.
+// repair records a finding and then does something about it. A finding whose repair fails stays open: the next sweep
+// meets it again.
 func (s *sweeper) repair(ctx context.Context, f store.Finding, do repair) error {
 	noted, fresh, err := s.Store.NoteFinding(ctx, f)
 	if err != nil {
 		return err
 	}
+
 	temporalio.Progressed(ctx)
 	if fresh {
 		s.sweep.Findings++
@@ -121,6 +127,7 @@ func (s *sweeper) repair(ctx context.Context, f store.Finding, do repair) error 
 			s.OnFinding(f.Workload, f.Finding)
 		}
 	}
+
 	if noted.Done == store.DoneRefreshed && time.Since(*noted.DoneAt) < refreshAgainAfter {
 		return nil
 	}
@@ -130,6 +137,7 @@ func (s *sweeper) repair(ctx context.Context, f store.Finding, do repair) error 
 	if err != nil {
 		return err
 	}
+
 	s.Log.Info("reconciled", "workload", f.Workload, "entity", f.Entity, "finding", f.Finding, "done", done)
 	return s.Store.SettleFinding(ctx, noted.ID, done)
 }
@@ -145,6 +153,7 @@ func (s *sweeper) refresh(ctx context.Context, v *view, f store.Finding, listed 
 	if differs {
 		v.suspects[f.WorkflowID] = listed.runID + state
 	}
+
 	again := s.suspects[v.Name()][f.WorkflowID] == listed.runID+state
 	if !v.reset[f.WorkflowID] && (!differs || !again) {
 		return nil
@@ -157,6 +166,7 @@ func (s *sweeper) refresh(ctx context.Context, v *view, f store.Finding, listed 
 	if row.About().Fleeting && !now.reset {
 		return row.Refresh(ctx)
 	}
+
 	f.RunID, f.Finding = now.runID, store.FindingStale
 	if now.reset {
 		f.Finding = store.FindingReset

@@ -66,12 +66,14 @@ func (s *sweeper) view(ctx context.Context, w service.Workload) (*view, error) {
 	ofType := `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = `
 	err := s.list(ctx, ofType+`"Running"`, func(info *workflowpb.WorkflowExecutionInfo) {
 		v.running[info.Execution.WorkflowId] = execution{
-			status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
+			status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(),
+			stage: stageOf(info.SearchAttributes),
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	s.sweep.Running[w.Name()] = len(v.running)
 	// A reset terminates the run that it replaces.
 	err = s.list(ctx, fmt.Sprintf(`%s"Terminated" AND CloseTime > "%s"`, ofType, s.resets.UTC().Format(time.RFC3339)), func(info *workflowpb.WorkflowExecutionInfo) {
@@ -79,6 +81,7 @@ func (s *sweeper) view(ctx context.Context, w service.Workload) (*view, error) {
 			v.reset[info.Execution.WorkflowId] = true
 		}
 	})
+
 	return v, err
 }
 
@@ -89,12 +92,15 @@ func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.W
 		if err != nil {
 			return err
 		}
+
 		for _, info := range page.Executions {
 			see(info)
 		}
+
 		if len(page.NextPageToken) == 0 {
 			return nil
 		}
+
 		request.NextPageToken = page.NextPageToken
 		temporalio.Progressed(ctx)
 	}
@@ -118,19 +124,23 @@ func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 	if err != nil {
 		return execution{}, err
 	}
+
 	info := description.WorkflowExecutionInfo
 	e := execution{
-		status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(), stage: stageOf(info.SearchAttributes),
+		status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(),
+		stage: stageOf(info.SearchAttributes),
 		reset: description.WorkflowExtendedInfo.GetLastResetTime() != nil, busy: description.PendingWorkflowTask != nil,
 	}
 	if e.status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED {
 		e.long, err = s.endedForLength(ctx, id, e.runID)
 	}
+
 	return e, err
 }
 
 // serverIdentity is who terminates a run whose history has too many events or bytes, with one of these reasons:
-// "Workflow history count exceeds limit.", "Workflow history size exceeds limit.", "Workflow mutable state size exceeds limit.".
+// "Workflow history count exceeds limit.", "Workflow history size exceeds limit.", "Workflow mutable state size exceeds
+// limit.".
 const (
 	serverIdentity = "history-service"
 	exceedsLimit   = "exceeds limit"
@@ -149,6 +159,7 @@ func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, e
 			return true, nil
 		}
 	}
+
 	return false, nil
 }
 
@@ -159,8 +170,8 @@ func (v *view) meet(workflowID string) (e execution, runs bool) {
 	return e, runs
 }
 
-// orphans terminates the running workflows that are left in the view when all live rows are met, unless they are young or about to end:
-// the record knows nothing of them, or has their end.
+// orphans terminates the running workflows that are left in the view when all live rows are met, unless they are young
+// or about to end: the record knows nothing of them, or has their end.
 func (s *sweeper) orphans(ctx context.Context, v *view) error {
 	s.suspects[v.Name()] = v.suspects
 	var keys []string
@@ -169,6 +180,7 @@ func (s *sweeper) orphans(ctx context.Context, v *view) error {
 			keys = append(keys, key)
 		}
 	}
+
 	for len(keys) > 0 {
 		page := keys[:min(len(keys), pageLimit)]
 		keys = keys[len(page):]
@@ -176,6 +188,7 @@ func (s *sweeper) orphans(ctx context.Context, v *view) error {
 		if err != nil {
 			return err
 		}
+
 		for _, key := range page {
 			row, known := driven.Rows[key]
 			if !driven.Possible[key] || known && (!row.Over || row.Changed < s.grace) {
@@ -185,21 +198,28 @@ func (s *sweeper) orphans(ctx context.Context, v *view) error {
 				s.Log.Warn("workflow not reconciled", "workload", v.Name(), "workflow", key, "error", err)
 			}
 		}
+
 		temporalio.Progressed(ctx)
 	}
+
 	return nil
 }
 
 func (s *sweeper) orphan(ctx context.Context, workload, key string, row store.DrivenRow) error {
-	f := store.Finding{Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: store.FindingOver}
+	f := store.Finding{
+		Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: store.FindingOver,
+	}
+
 	reason := "reconciler: the record has the end of this " + workload
 	if row.Entity == "" {
 		f.Entity, f.Finding, reason = key, store.FindingNoRow, "reconciler: the record knows no such "+workload
 	}
+
 	now, err := s.describe(ctx, f.WorkflowID)
 	if err != nil || !now.alive() || time.Since(now.since) < s.grace {
 		return err
 	}
+
 	f.RunID = now.runID
 	return s.repair(ctx, f, func(ctx context.Context) (string, error) {
 		err := s.Temporal.TerminateWorkflow(ctx, f.WorkflowID, f.RunID, reason)

@@ -13,16 +13,31 @@ import (
 
 var (
 	tasksInStatus        = prometheus.NewDesc("tasks_in_status_current", "Tasks now, by status.", []string{"status"}, nil)
-	transactionsInStatus = prometheus.NewDesc("transactions_in_status_current", "Transactions now, by status.", []string{"status"}, nil)
-	needReview           = prometheus.NewDesc("transactions_need_review_current", "Transactions that a person has to decide on.", nil, nil)
-	paymentQueue         = prometheus.NewDesc("payment_queue_length_current", "Payments that wait for the wallet's turn, or have it.", nil, nil)
-	walletBalance        = prometheus.NewDesc("wallet_balance_ton", "What the wallet holds, as the ledger has it; absent without a wallet.", nil, nil)
-	chainLag             = prometheus.NewDesc("chain_lag_seconds", "Age of the chain's time up to which the wallet's history is complete; absent when it was never looked at.", nil, nil)
-	alertsOpen           = prometheus.NewDesc("alerts_open_current", "1 for each kind of incident that administrators were told of and that is not over, 0 for the others.", []string{"kind"}, nil)
+	transactionsInStatus = prometheus.NewDesc(
+		"transactions_in_status_current", "Transactions now, by status.", []string{"status"}, nil,
+	)
+	needReview = prometheus.NewDesc(
+		"transactions_need_review_current", "Transactions that a person has to decide on.", nil, nil,
+	)
+	paymentQueue = prometheus.NewDesc(
+		"payment_queue_length_current", "Payments that wait for the wallet's turn, or have it.", nil, nil,
+	)
+	walletBalance = prometheus.NewDesc(
+		"wallet_balance_ton", "What the wallet holds, as the ledger has it; absent without a wallet.", nil, nil,
+	)
+	chainLag = prometheus.NewDesc(
+		"chain_lag_seconds",
+		"Age of the chain's time up to which the wallet's history is complete; absent when it was never looked at.", nil, nil,
+	)
+	alertsOpen = prometheus.NewDesc(
+		"alerts_open_current",
+		"1 for each kind of incident that administrators were told of and that is not over, 0 for the others.",
+		[]string{"kind"}, nil,
+	)
 )
 
-// Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted: one scrape
-// costs one look at the record.
+// Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted:
+// one scrape costs one look at the record.
 type Gauges struct{ reporter *Reporter }
 
 // NewGauges makes the metrics; it reads nothing yet.
@@ -39,27 +54,34 @@ func (g *Gauges) Describe(descs chan<- *prometheus.Desc) {
 func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
 	defer cancel()
+
 	now, err := g.reporter.Now(ctx)
 	if err != nil {
 		return // the Reporter, which is collected beside, tells the log
 	}
+
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
+
 	for _, status := range lifecycle.TaskStates {
 		gauge(tasksInStatus, float64(now.TasksInStatus[status]), string(status))
 	}
+
 	for _, status := range lifecycle.TransactionStates {
 		gauge(transactionsInStatus, float64(now.TransactionsInStatus[status]), string(status))
 	}
+
 	gauge(needReview, float64(now.NeedsReview))
 	gauge(paymentQueue, float64(now.PaymentQueue))
 	if now.Wallet.BalanceNano != nil {
 		gauge(walletBalance, float64(*now.Wallet.BalanceNano)/float64(money.TON))
 	}
+
 	if now.Wallet.ChainLag != nil {
 		gauge(chainLag, *now.Wallet.ChainLag)
 	}
+
 	for _, kind := range store.AlertKinds {
 		open := slices.ContainsFunc(now.Alerts, func(alert store.OpenAlert) bool { return alert.Kind == kind })
 		gauge(alertsOpen, map[bool]float64{true: 1}[open], kind)

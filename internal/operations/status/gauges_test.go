@@ -25,6 +25,7 @@ func gatheredBy(t *testing.T, registry *prometheus.Registry) map[string]float64 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -35,6 +36,7 @@ func gatheredBy(t *testing.T, registry *prometheus.Registry) map[string]float64 
 			got[name] = metric.GetGauge().GetValue()
 		}
 	}
+
 	return got
 }
 
@@ -45,18 +47,27 @@ func TestGauges(t *testing.T) {
 	for _, status := range lifecycle.TaskStates {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
+
 	for _, kind := range store.AlertKinds {
 		want["alerts_open_current "+kind] = 0
 	}
+
 	for _, status := range lifecycle.TransactionStates {
 		want["transactions_in_status_current "+string(status)] = 0
 	}
+
 	if got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}))); !maps.Equal(got, want) {
 		t.Errorf("of an empty record: %v, want %v", got, want)
 	}
 
-	exec(t, url, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now() - interval '1 hour')`)
-	exec(t, url, `INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 2500000000)`)
+	exec(
+		t, url,
+		`INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now() - interval '1 hour')`,
+	)
+	exec(
+		t, url,
+		`INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 2500000000)`,
+	)
 	exec(t, url, `INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, needs_review, review_reason)
 		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, '0:bb', '', 'processing', 1, now(), n = 1, CASE WHEN n = 1 THEN 'x' ELSE '' END FROM generate_series(1, 3) n`)
 	exec(t, url, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at)
@@ -66,6 +77,7 @@ func TestGauges(t *testing.T) {
 	if lag := got["chain_lag_seconds"]; lag < 3600 || lag > 3700 {
 		t.Errorf("the chain's lag is %v", lag)
 	}
+
 	delete(got, "chain_lag_seconds")
 	want["transactions_need_review_current"], want["payment_queue_length_current"] = 1, 1
 	want["transactions_in_status_current processing"], want["wallet_balance_ton"] = 3, 2.5

@@ -28,16 +28,18 @@ type poller struct {
 	age                    float64 // seconds
 }
 
-// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; that of one with no room is told
-// by its jobs' heartbeats.
+// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; that
+// of one with no room is told by its jobs' heartbeats.
 func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
+
 	type answer struct {
 		queue   Queue
 		pollers []poller
 		err     error
 	}
+
 	var asked []*answer
 	var asking sync.WaitGroup
 	ask := func(name, kind string, of enumspb.TaskQueueType) {
@@ -45,28 +47,33 @@ func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
 		asked = append(asked, a)
 		asking.Go(func() { a.pollers, a.err = r.describe(ctx, &a.queue, of) })
 	}
+
 	for i, name := range r.o.Queues {
 		if i == 0 && name != r.o.Queue { // workflows wait in the first one
 			ask(name, "workflow", enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 		}
 		ask(name, "activity", enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	}
+
 	asking.Wait()
 	for _, a := range asked {
 		if a.err != nil {
 			r.o.Log.Warn("the task queue cannot be looked at", "queue", a.queue.Name, "error", a.err)
 			continue
 		}
+
 		s.Queues = append(s.Queues, a.queue)
 		pollers = append(pollers, a.pollers...)
 		if a.queue.Name != r.o.Queue {
 			continue
 		}
+
 		s.QueueDepth, s.QueueKnown = a.queue.Depth, true
 		for _, p := range a.pollers {
 			s.WorkerHeartbeatAge = younger(s.WorkerHeartbeatAge, &p.age)
 		}
 	}
+
 	s.TemporalAnswers = len(s.Queues) > 0
 	return pollers
 }
@@ -78,6 +85,7 @@ func (r *Reporter) describe(ctx context.Context, q *Queue, of enumspb.TaskQueueT
 	if err != nil {
 		return nil, err
 	}
+
 	q.Depth = described.GetStats().GetApproximateBacklogCount()
 	q.OldestAge = described.GetStats().GetApproximateBacklogAge().AsDuration().Seconds()
 	q.Workers = len(described.GetPollers())
@@ -87,5 +95,6 @@ func (r *Reporter) describe(ctx context.Context, q *Queue, of enumspb.TaskQueueT
 			age: max(0, time.Since(p.GetLastAccessTime().AsTime()).Seconds()),
 		})
 	}
+
 	return pollers, nil
 }

@@ -12,8 +12,8 @@ import (
 // lying is how many entities of each workload have ended and lie in the record.
 const lying = 20_000
 
-// TestStatusReadsFewRows fills the record with what has ended, and wants a status to read little of it: PostgreSQL tells how many
-// rows it has read.
+// TestStatusReadsFewRows fills the record with what has ended, and wants a status to read little of it: PostgreSQL
+// tells how many rows it has read.
 func TestStatusReadsFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -25,22 +25,27 @@ func TestStatusReadsFewRows(t *testing.T) {
 	if err := s.FoldCounts(t.Context()); err != nil { // as workers do all the time
 		t.Fatal(err)
 	}
+
 	s.Close()
 
 	before := testdb.RowsRead(t, url)
 	if s, err = store.Open(t.Context(), url, testdb.Key); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}).Now(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.Close() // a session that ends tells PostgreSQL what it has read
 	read := testdb.RowsRead(t, url) - before
 
 	if got.JobsInState[lifecycle.DeliveryDelivered] != lying || got.DownloadsInStatus[lifecycle.DownloadCompleted] != lying ||
 		got.TasksInStatus[lifecycle.TaskDone] != lying || got.TransactionsInStatus[lifecycle.TransactionProcessed] != lying {
-		t.Errorf("counted %+v %+v %+v %+v", got.JobsInState, got.DownloadsInStatus, got.TasksInStatus, got.TransactionsInStatus)
+		t.Errorf(
+			"counted %+v %+v %+v %+v", got.JobsInState, got.DownloadsInStatus, got.TasksInStatus, got.TransactionsInStatus,
+		)
 	}
 	if read > lying/4 {
 		t.Errorf("a status has read %d rows of some %d", read, 8*lying)
@@ -51,7 +56,10 @@ func TestStatusReadsFewRows(t *testing.T) {
 func fill(t *testing.T, url string) {
 	t.Helper()
 	exec(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
-	exec(t, url, `INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
+	exec(
+		t, url,
+		`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`,
+	)
 	exec(t, url, `INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, message_id)
 		SELECT encode(sha256(n::text::bytea), 'hex'), 1, 1, 'f', 1, 'api', 'DELIVERED', 1 FROM generate_series(1, $1::int) n`, lying)
 	exec(t, url, `INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', 1, '{}')`)
@@ -62,10 +70,12 @@ func fill(t *testing.T, url string) {
 	exec(t, url, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ('0:' || repeat('a', 64), 0, '')`)
 	exec(t, url, `INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, fragment_transaction_hash)
 		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, '0:bb', '', 'processed', 1, now(), lpad(n::text, 64, '0') FROM generate_series(1, $1::int) n`, lying)
+
 	for _, workload := range lifecycle.Workloads {
 		exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
 			SELECT $1, n::text, 2, CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'made' END, 'X', 'E' || n % 7, now() - interval '1 minute'
 			FROM generate_series(1, $2::int) n`, workload, lying)
 	}
+
 	exec(t, url, `VACUUM ANALYZE`)
 }

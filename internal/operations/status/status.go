@@ -65,9 +65,10 @@ func New(o Options) *Reporter {
 
 // Status is how the whole is doing. Times are seconds.
 type Status struct {
-	At                 time.Time
-	QueueDepth         int64                             // deliveries that wait for a worker
-	QueueKnown         bool                              // Temporal told the depth; else it is the record's count of QUEUED
+	At         time.Time
+	QueueDepth int64 // deliveries that wait for a worker
+	// Temporal told the depth; else it is the record's count of QUEUED
+	QueueKnown         bool
 	JobsInState        map[lifecycle.DeliveryState]int64 // all states
 	WorkerHeartbeatAge *float64                          // since a worker was last heard of; nil when there is none
 	TokenExpiresIn     *float64                          // of the storage's access token; nil when unknown or endless
@@ -122,6 +123,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
 		return s, err
 	}
+
 	s.QueueDepth = s.JobsInState[lifecycle.DeliveryQueued]
 	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
@@ -129,6 +131,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	if err := r.downloads(ctx, &s); err != nil {
 		return s, err
 	}
+
 	return s, r.overview(ctx, &s, pollers)
 }
 
@@ -176,7 +179,8 @@ var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
-		if e.Workload != lifecycle.WorkloadTransaction && !code.MatchString(e.Code) { // the messages of transactions are a table
+		// the messages of transactions are a table
+		if e.Workload != lifecycle.WorkloadTransaction && !code.MatchString(e.Code) {
 			e.Code = "OTHER"
 		}
 		if e.Workload == lifecycle.WorkloadDelivery {
@@ -186,6 +190,7 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 			s.Errors = append(s.Errors, e)
 		}
 	}
+
 	return err
 }
 
@@ -203,12 +208,14 @@ func (r *Reporter) aboveLimits(ctx context.Context) []store.AboveQuota {
 	if time.Since(r.aboveAt) < aboveFor {
 		return r.above
 	}
+
 	r.aboveAt = time.Now()
 	above, err := r.o.Store.AboveQuotas(ctx, maxAbove)
 	if err != nil {
 		r.o.Log.Warn("who is above a limit is unknown", "error", err)
 		return r.above
 	}
+
 	r.above = above
 	return above
 }
@@ -217,6 +224,7 @@ func (r *Reporter) tokenExpiresIn(ctx context.Context) *float64 {
 	if r.o.TokenExpiry == nil {
 		return nil
 	}
+
 	at, err := r.o.TokenExpiry(ctx)
 	if err != nil {
 		r.o.Log.Warn("the end of the storage's token is unknown", "error", err)
@@ -225,6 +233,7 @@ func (r *Reporter) tokenExpiresIn(ctx context.Context) *float64 {
 	if at.IsZero() {
 		return nil
 	}
+
 	left := max(0, time.Until(at).Seconds())
 	return &left
 }

@@ -40,7 +40,9 @@ type service struct {
 	err error
 }
 
-func (s service) DescribeTaskQueue(context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption) (*workflowservice.DescribeTaskQueueResponse, error) {
+func (s service) DescribeTaskQueue(
+	context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return &workflowservice.DescribeTaskQueueResponse{}, s.err
 }
 
@@ -77,7 +79,10 @@ func open(t *testing.T) (*store.Store, string) {
 func jobs(t *testing.T, url string, state lifecycle.DeliveryState, n int, heartbeat time.Duration) {
 	t.Helper()
 	exec(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE') ON CONFLICT DO NOTHING`)
-	exec(t, url, `INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now()) ON CONFLICT DO NOTHING`)
+	exec(
+		t, url,
+		`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now()) ON CONFLICT DO NOTHING`,
+	)
 	exec(t, url, `INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, last_error, message_id, claimed_at, heartbeat_at)
 		SELECT encode(sha256(($1 || n)::bytea), 'hex'), (SELECT min(id) FROM users), (SELECT min(id) FROM files), 'f', 1, 'api', $1, 'X', 1,
 			now() - $2::interval, now() - $2::interval FROM generate_series(1, $3::int) n`, string(state), heartbeat, n)
@@ -89,10 +94,19 @@ func TestTheRecordAlone(t *testing.T) {
 	jobs(t, url, lifecycle.DeliveryQueued, 3, 0)
 	jobs(t, url, lifecycle.DeliveryStreaming, 1, 5*time.Second)
 	jobs(t, url, lifecycle.DeliveryClaimed, 2, time.Hour)
+
 	for i, comment := range []string{"TELEGRAM_TIMEOUT", "TELEGRAM_TIMEOUT", "outcome_unknown", "no such file: /secret/path", ""} {
-		exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '1', $1, 'failed', 'FAILED', $2)`, i+1, comment)
+		exec(
+			t, url,
+			`INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '1', $1, 'failed', 'FAILED', $2)`,
+			i+1, comment,
+		)
 	}
-	exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at) VALUES ('delivery', '1', 9, 'failed', 'FAILED', 'OLD', now() - interval '25 hours')`)
+
+	exec(
+		t, url,
+		`INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at) VALUES ('delivery', '1', 9, 'failed', 'FAILED', 'OLD', now() - interval '25 hours')`,
+	)
 
 	got, err := status.New(status.Options{
 		Store: s, Temporal: unreachable(), Queue: queue,
@@ -158,10 +172,12 @@ func TestQBittorrent(t *testing.T) {
 	if q := look(time.Hour); !q.Answers || q.AnswerAge == nil || *q.AnswerAge < 0 || q.Error != "" {
 		t.Errorf("after an answer: %+v", q)
 	}
+
 	exec(t, url, `UPDATE download_sync SET polled_at = now() - interval '2 hours'`)
 	if q := look(time.Hour); q.Answers || *q.AnswerAge < 7200 || q.Error != "" {
 		t.Errorf("long after the last answer: %+v", q)
 	}
+
 	exec(t, url, `UPDATE download_sync SET polled_at = now()`)
 	if err := s.NotePollFailure(t.Context(), "PROVIDER_UNAUTHORIZED"); err != nil {
 		t.Fatal(err)
@@ -183,13 +199,16 @@ func TestMetrics(t *testing.T) {
 	for _, state := range lifecycle.DeliveryStates {
 		want["jobs_in_state_current "+string(state)] = 0
 	}
+
 	for _, status := range lifecycle.DownloadStates {
 		want["downloads_in_status_current "+string(status)] = 0
 	}
+
 	want["jobs_in_state_current DELIVERED"] = 2
 	if !maps.Equal(got, want) {
 		t.Errorf("metrics %v, want %v", got, want)
 	}
+
 	s.Close()
 	time.Sleep(time.Second) // the cache
 	if families, err := registry.Gather(); err != nil || len(families) != 0 {
@@ -199,7 +218,8 @@ func TestMetrics(t *testing.T) {
 
 func wait(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: time.Minute, Priority: temporal.Priority{FairnessKey: workflow.GetInfo(ctx).WorkflowExecution.ID},
+		TaskQueue: queue, StartToCloseTimeout: time.Minute,
+		Priority: temporal.Priority{FairnessKey: workflow.GetInfo(ctx).WorkflowExecution.ID},
 	})
 	return workflow.ExecuteActivity(ctx, "Deliver").Get(ctx, nil)
 }
@@ -209,22 +229,28 @@ func TestTheRealQueue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Temporal server")
 	}
+
 	t.Parallel()
 	server, err := servers.StartTemporal(t.Context(), servers.TemporalOptions{UIPort: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = server.Stop() })
-	c, err := client.Dial(client.Options{HostPort: server.Address, Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
+	c, err := client.Dial(client.Options{
+		HostPort: server.Address, Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(c.Close)
 	workflows := worker.New(c, "main", worker.Options{DisableEagerActivities: true})
 	workflows.RegisterWorkflow(wait)
 	if err := workflows.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(workflows.Stop)
 	s, _ := open(t)
 	reporter := status.New(status.Options{Store: s, Temporal: c, Queue: queue})
@@ -239,10 +265,14 @@ func TestTheRealQueue(t *testing.T) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("depth %d (known %v), worker %v; want %d, %v", got.QueueDepth, got.QueueKnown, got.WorkerHeartbeatAge, depth, worker)
+				t.Fatalf(
+					"depth %d (known %v), worker %v; want %d, %v", got.QueueDepth, got.QueueKnown, got.WorkerHeartbeatAge, depth,
+					worker,
+				)
 			}
 		}
 	}
+
 	becomes(0, false)
 	for i := range 12 {
 		options := client.StartWorkflowOptions{ID: fmt.Sprint("user ", i), TaskQueue: "main"}
@@ -250,6 +280,7 @@ func TestTheRealQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	becomes(12, false)
 	release := make(chan struct{})
 	deliver := worker.New(c, queue, worker.Options{MaxConcurrentActivityExecutionSize: 5, DisableWorkflowWorker: true})
@@ -260,9 +291,11 @@ func TestTheRealQueue(t *testing.T) {
 		}
 		return nil
 	}, activity.RegisterOptions{Name: "Deliver"})
+
 	if err := deliver.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(deliver.Stop)
 	becomes(7, true)
 	close(release)

@@ -17,15 +17,19 @@ const (
 	silentFor   = 90 * time.Second   // a worker with room asks for work once a minute
 )
 
-// Watch raises the alerts whose cause is there and closes those whose cause is gone. One process at a time does this: the one that reconciles.
+// Watch raises the alerts whose cause is there and closes those whose cause is gone. One process at a time does this:
+// the one that reconciles.
 func (r *Reporter) Watch(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {
 		return err
 	}
+
 	causes := map[string]bool{
-		store.AlertTokenEnding:  r.tokenEnds(ctx, s),
-		store.AlertQueue:        slices.ContainsFunc(s.Queues, func(q Queue) bool { return q.Depth > queueMost || q.OldestAge > queueOldest.Seconds() }),
+		store.AlertTokenEnding: r.tokenEnds(ctx, s),
+		store.AlertQueue: slices.ContainsFunc(
+			s.Queues, func(q Queue) bool { return q.Depth > queueMost || q.OldestAge > queueOldest.Seconds() },
+		),
 		store.AlertStuckJobs:    s.Stuck(),
 		store.AlertStorageAway:  s.away("yandex"),
 		store.AlertFragmentAway: s.away("fragment"),
@@ -35,22 +39,26 @@ func (r *Reporter) Watch(ctx context.Context) error {
 	if causes[store.AlertDeposit], err = r.o.Store.AnyDisputed(ctx); err != nil {
 		return err
 	}
+
 	if !s.TemporalAnswers {
 		delete(causes, store.AlertQueue) // not known
 	}
 	return r.set(ctx, s, causes)
 }
 
-// WatchWorkers does the same with the alerts that a worker cannot raise: that there is none, and that Temporal is away. Who sends the alerts
-// does this.
+// WatchWorkers does the same with the alerts that a worker cannot raise: that there is none, and that Temporal is away.
+// Who sends the alerts does this.
 func (r *Reporter) WatchWorkers(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {
 		return err
 	}
+
 	causes := map[string]bool{store.AlertTemporalAway: !s.TemporalAnswers}
 	if s.TemporalAnswers {
-		causes[store.AlertNoWorker] = !slices.ContainsFunc(s.Workers, func(w Worker) bool { return len(w.Queues) > 0 && w.LastHeard < silentFor.Seconds() })
+		causes[store.AlertNoWorker] = !slices.ContainsFunc(
+			s.Workers, func(w Worker) bool { return len(w.Queues) > 0 && w.LastHeard < silentFor.Seconds() },
+		)
 	}
 	return r.set(ctx, s, causes)
 }
@@ -67,13 +75,15 @@ func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) er
 			resolve = append(resolve, kind)
 		}
 	}
+
 	if len(raise)+len(resolve) == 0 {
 		return nil
 	}
 	return r.o.Store.SetAlerts(ctx, raise, resolve)
 }
 
-// away says whether calls of a system have failed for long, and still do: one that nobody calls is not known to be away.
+// away says whether calls of a system have failed for long, and still do: one that nobody calls is not known to be
+// away.
 func (s Status) away(system string) bool {
 	return slices.ContainsFunc(s.Outside, func(o Outside) bool {
 		return o.Name == system && o.FailingFor != nil && *o.FailingFor > awayFor.Seconds() && *o.FailureAge < recent.Seconds()

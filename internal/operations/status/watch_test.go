@@ -29,9 +29,13 @@ type queues struct {
 	pollers []*taskqueuepb.PollerInfo
 }
 
-func (q *queues) DescribeTaskQueue(context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption) (*workflowservice.DescribeTaskQueueResponse, error) {
+func (q *queues) DescribeTaskQueue(
+	context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return &workflowservice.DescribeTaskQueueResponse{
-		Stats:   &taskqueuepb.TaskQueueStats{ApproximateBacklogCount: q.depth, ApproximateBacklogAge: durationpb.New(7 * time.Second)},
+		Stats: &taskqueuepb.TaskQueueStats{
+			ApproximateBacklogCount: q.depth, ApproximateBacklogAge: durationpb.New(7 * time.Second),
+		},
 		Pollers: q.pollers,
 	}, nil
 }
@@ -41,7 +45,10 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
 	ctx := t.Context()
-	temporal := &queues{depth: 5, pollers: []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}}
+	temporal := &queues{
+		depth: 5, pollers: []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}},
+	}
+
 	c := &mocks.Client{}
 	c.On("WorkflowService", mock.Anything).Return(temporal)
 	away := &mocks.Client{}
@@ -49,8 +56,10 @@ func TestWatch(t *testing.T) {
 	ends, renews := time.Now().Add(24*time.Hour), true
 	options := status.Options{
 		Store: s, Temporal: c, Queue: queue, Queues: []string{"stagecoach", queue},
-		TokenExpiry: func(context.Context) (time.Time, error) { return ends, nil }, TokenRenews: func(context.Context) (bool, error) { return renews, nil },
+		TokenExpiry: func(context.Context) (time.Time, error) { return ends, nil },
+		TokenRenews: func(context.Context) (bool, error) { return renews, nil },
 	}
+
 	want := func(when string, kinds ...string) {
 		t.Helper()
 		fresh := status.New(options) // a status is kept for a second
@@ -62,19 +71,23 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		alerts, err := s.OpenAlerts(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var open []string
 		for _, alert := range alerts {
 			open = append(open, alert.Kind)
 		}
+
 		slices.Sort(kinds)
 		if !slices.Equal(open, kinds) {
 			t.Errorf("%s: open are %v, want %v", when, open, kinds)
 		}
 	}
+
 	want("all is well")
 
 	renews, temporal.depth, temporal.pollers = false, 1001, nil
@@ -82,9 +95,13 @@ func TestWatch(t *testing.T) {
 	if _, _, err := s.NoteFinding(ctx, store.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: store.FindingMissing}); err != nil {
 		t.Fatal(err)
 	}
+
 	exec(t, url, `INSERT INTO outside_systems (name, failed_at, error, failing_since) SELECT name, now(), 'X', now() - interval '6 minutes'
 		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent', 'toncenter-2']) AS name`)
-	want("all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource)
+	want(
+		"all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
+		store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource,
+	)
 
 	options.Temporal = away
 	want("Temporal is away: of queues and workers nothing is known", store.AlertTemporalAway,
@@ -94,8 +111,12 @@ func TestWatch(t *testing.T) {
 	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
 	exec(t, url, `UPDATE jobs SET state = 'QUEUED'`)
 	exec(t, url, `UPDATE reconciler_findings SET found_at = now() - interval '11 minutes'`)
-	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`) // nobody calls it any more
-	exec(t, url, `UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name IN ('fragment', 'toncenter-2')`)
+	// nobody calls it any more
+	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`)
+	exec(
+		t, url,
+		`UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name IN ('fragment', 'toncenter-2')`,
+	)
 	want("all is well again")
 }
 
@@ -105,12 +126,17 @@ func TestPulse(t *testing.T) {
 	s, _ := open(t)
 	beat := func(identity string, note func(*liveness.Reporter)) {
 		t.Helper()
-		p := liveness.New(liveness.Options{Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		p := liveness.New(liveness.Options{
+			Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour,
+			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+
 		note(p)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		drop := p.Carry()
 		go func() { defer close(ended); p.Run(ctx) }()
+
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			processes, err := s.Processes(t.Context(), time.Minute)
 			if err != nil || time.Now().After(deadline) {
@@ -123,10 +149,12 @@ func TestPulse(t *testing.T) {
 				break
 			}
 		}
+
 		drop()
 		cancel()
 		<-ended
 	}
+
 	look := func() map[string]store.OutsideSystem {
 		t.Helper()
 		systems, err := s.OutsideSystems(t.Context())
@@ -139,6 +167,7 @@ func TestPulse(t *testing.T) {
 		}
 		return byName
 	}
+
 	late := fault.New(fault.YandexTimeout, "late").Retry()
 	beat("one", func(p *liveness.Reporter) {
 		p.Note(liveness.Yandex, late)
@@ -148,6 +177,7 @@ func TestPulse(t *testing.T) {
 		p.Note(liveness.Toncenter, fault.New(fault.FileNotFound, "an answer"))
 		p.Note(liveness.QBittorrent, context.Canceled)
 	})
+
 	first := look()
 	if y := first[liveness.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
 		t.Errorf("%+v", y)
@@ -161,6 +191,7 @@ func TestPulse(t *testing.T) {
 	if _, called := first[liveness.QBittorrent]; called {
 		t.Error("a call that was given up says something")
 	}
+
 	beat("two", func(p *liveness.Reporter) { p.Note(liveness.Yandex, late); p.Note(liveness.Fragment, nil) })
 	second := look()
 	if since := second[liveness.Yandex].FailingSince; since == nil || !since.Equal(*first[liveness.Yandex].FailingSince) {
@@ -184,14 +215,18 @@ func TestWorkers(t *testing.T) {
 	if err := s.Beat(t.Context(), store.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	c := &mocks.Client{}
 	c.On("WorkflowService", mock.Anything).Return(&queues{depth: 5, pollers: []*taskqueuepb.PollerInfo{
 		{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}, {Identity: "2@h@old", LastAccessTime: timestamppb.Now()},
 	}})
-	got, err := status.New(status.Options{Store: s, Temporal: c, Queue: queue, Queues: []string{"stagecoach", queue}}).Now(t.Context())
+	got, err := status.New(status.Options{
+		Store: s, Temporal: c, Queue: queue, Queues: []string{"stagecoach", queue},
+	}).Now(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if w := got.Workers; len(w) != 3 || w[0].Service != "worker" || *w[0].Carries != 2 || !slices.Equal(w[0].Queues, []string{queue, "stagecoach"}) ||
 		w[1].Service != "api" || len(w[1].Queues) != 0 || w[2].Identity != "2@h@old" || w[2].Carries != nil {
 		t.Errorf("%+v", w)

@@ -64,27 +64,33 @@ func (r *Reporter) overview(ctx context.Context, s *Status, pollers []poller) er
 	if s.Alerts, err = r.o.Store.OpenAlerts(ctx); err != nil {
 		return err
 	}
+
 	switches, err := r.o.Store.Switches(ctx)
 	for _, stop := range switches {
 		if stop.On() {
 			s.Stops = append(s.Stops, stop)
 		}
 	}
+
 	if err != nil {
 		return err
 	}
 	if s.Findings, err = r.o.Store.Findings(ctx, store.FindingFilter{Limit: lastFindings}); err != nil {
 		return err
 	}
+
 	systems, err := r.o.Store.OutsideSystems(ctx)
 	if err != nil {
 		return err
 	}
+
 	for _, o := range systems {
 		s.Outside = append(s.Outside, Outside{
-			Name: o.Name, Answers: o.FailingSince == nil, SuccessAge: age(o.SucceededAt), FailureAge: age(o.FailedAt), Error: o.Error, FailingFor: age(o.FailingSince),
+			Name: o.Name, Answers: o.FailingSince == nil, SuccessAge: age(o.SucceededAt), FailureAge: age(o.FailedAt),
+			Error: o.Error, FailingFor: age(o.FailingSince),
 		})
 	}
+
 	processes, err := r.o.Store.Processes(ctx, processSilent)
 	s.Workers = workers(processes, pollers)
 	return err
@@ -95,9 +101,11 @@ func workers(processes []store.Process, pollers []poller) []Worker {
 	byIdentity := map[string]*Worker{}
 	for _, p := range processes {
 		byIdentity[p.Identity] = &Worker{
-			Identity: p.Identity, Service: p.Service, Version: p.Version, LastHeard: max(0, time.Since(p.BeatAt).Seconds()), Carries: &p.Carries, Queues: []string{},
+			Identity: p.Identity, Service: p.Service, Version: p.Version, LastHeard: max(0, time.Since(p.BeatAt).Seconds()),
+			Carries: &p.Carries, Queues: []string{},
 		}
 	}
+
 	for _, p := range pollers {
 		w := byIdentity[p.identity]
 		if w == nil {
@@ -109,17 +117,20 @@ func workers(processes []store.Process, pollers []poller) []Worker {
 			w.Queues = append(w.Queues, p.queue)
 		}
 	}
+
 	var all []Worker
 	for _, w := range byIdentity {
 		slices.Sort(w.Queues)
 		all = append(all, *w)
 	}
+
 	slices.SortFunc(all, func(a, b Worker) int {
 		if a.Service != b.Service {
 			return strings.Compare(b.Service, a.Service) // workers before the API
 		}
 		return strings.Compare(a.Identity, b.Identity)
 	})
+
 	return all
 }
 
