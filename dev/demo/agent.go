@@ -9,7 +9,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/starter/command"
+	"stagecoach/starter/command/task"
 )
 
 const (
@@ -52,8 +52,8 @@ func outrun(err error) bool {
 
 // step looks at all tasks and does one thing, the most urgent.
 func (a *agent) step(ctx context.Context) error {
-	var mine, stuck, ready *command.Task
-	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t command.Task) bool {
+	var mine, stuck, ready *task.Task
+	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task.Task) bool {
 		switch {
 		case t.Ended():
 		case t.AssigneeID == a.id:
@@ -82,7 +82,7 @@ func (a *agent) step(ctx context.Context) error {
 
 // goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
 // somebody else has taken it over.
-func (a *agent) goOn(ctx context.Context, t *command.Task) error {
+func (a *agent) goOn(ctx context.Context, t *task.Task) error {
 	if a.sleeps && t.Title == sleepersTask && t.Status != lifecycle.TaskNew {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (a *agent) goOn(ctx context.Context, t *command.Task) error {
 	}
 }
 
-func (a *agent) act(ctx context.Context, t *command.Task, action string, to lifecycle.TaskState, comment string) error {
-	_, _, err := a.api.Send(ctx, command.ActOn(t.ID, action, to, []string{comment}, ""))
+func (a *agent) act(ctx context.Context, t *task.Task, action string, to lifecycle.TaskState, comment string) error {
+	_, _, err := a.api.Send(ctx, task.ActOn(t.ID, action, to, []string{comment}, ""))
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/starter/command"
+	"stagecoach/starter/command/delivery"
 	"stagecoach/starter/terminal"
 )
 
@@ -46,8 +46,8 @@ type dropFolder struct {
 // ride is a delivery under way.
 type ride struct {
 	drop  drop
-	last  command.Delivery
-	speed command.Speedometer
+	last  delivery.Delivery
+	speed delivery.Speedometer
 }
 
 func newDropFolder(s *stack.Stack, verify bool) *dropFolder {
@@ -99,8 +99,8 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	}
 
 	for folder, drops := range byFolder {
-		listed := map[string]command.File{}
-		listErr := command.EachFile(ctx, f.api, folder, func(entry command.File) bool {
+		listed := map[string]delivery.File{}
+		listErr := delivery.EachFile(ctx, f.api, folder, func(entry delivery.File) bool {
 			listed[entry.Path] = entry
 			return false
 		})
@@ -125,18 +125,18 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
-	answer, _, err := command.AskForDelivery(ctx, f.api, fileID, f.key(d))
+	answer, _, err := delivery.Ask(ctx, f.api, fileID, f.key(d))
 	if err != nil {
 		return err
 	}
 
-	job, err := client.Decode[command.Delivery](answer)
+	job, err := client.Decode[delivery.Delivery](answer)
 	if err != nil {
 		return err
 	}
 
 	f.heard = time.Now()
-	f.live[job.ID] = &ride{drop: d, last: command.Delivery{ID: job.ID}} // no state yet: its first one is news too
+	f.live[job.ID] = &ride{drop: d, last: delivery.Delivery{ID: job.ID}} // no state yet: its first one is news too
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	}
 
 	var results []result
-	err := command.EachDelivery(ctx, f.api, func(d command.Delivery) (enough bool) {
+	err := delivery.Each(ctx, f.api, func(d delivery.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
 			f.news(r, d)
@@ -194,7 +194,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 }
 
 // news takes in how a delivery is now, and says what stays worth knowing.
-func (f *dropFolder) news(r *ride, d command.Delivery) {
+func (f *dropFolder) news(r *ride, d delivery.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
 	earlier := d.Ended() && d.UpdatedAt.Before(f.began)
@@ -226,7 +226,7 @@ func (f *dropFolder) draw() {
 
 	var lines []string
 	for _, r := range rides {
-		lines = append(lines, command.ProgressLine(r.last, r.speed.Look(r.last)))
+		lines = append(lines, delivery.ProgressLine(r.last, r.speed.Look(r.last)))
 	}
 
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
@@ -258,6 +258,6 @@ func (f *dropFolder) key(d drop) string {
 }
 
 // is says whether the API's listing shows the drop as it is now.
-func (d drop) is(entry command.File) bool {
+func (d drop) is(entry delivery.File) bool {
 	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
 }

@@ -13,7 +13,8 @@ import (
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
-	"stagecoach/starter/command"
+	"stagecoach/starter/command/download"
+	"stagecoach/starter/command/remote"
 )
 
 const libraryPatience = 3 * time.Minute // for the one download
@@ -40,7 +41,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	d.over = true
 	defer d.stack.Screen.Draw()
 
-	b, err := client.Ask[command.Book](
+	b, err := client.Ask[download.Book](
 		ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}),
 	)
 	if err != nil {
@@ -70,13 +71,13 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 }
 
 // ask gives what an earlier run has completed, or else asks for a download.
-func (d *library) ask(ctx context.Context, bookID string) (command.Download, error) {
-	done, err := client.Ask[client.Page[command.Download]](ctx, d.api, client.Call{
+func (d *library) ask(ctx context.Context, bookID string) (download.Download, error) {
+	done, err := client.Ask[client.Page[download.Download]](ctx, d.api, client.Call{
 		Method: http.MethodGet, Path: "/v1/downloads",
 		Query: url.Values{"book_id": {bookID}, "status": {string(lifecycle.DownloadCompleted)}},
 	})
 	if err != nil {
-		return command.Download{}, err
+		return download.Download{}, err
 	}
 
 	for _, job := range done.Items {
@@ -89,25 +90,25 @@ func (d *library) ask(ctx context.Context, bookID string) (command.Download, err
 		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
 
-	job, err := client.Ask[command.Download](ctx, d.api, wanted)
+	job, err := client.Ask[download.Download](ctx, d.api, wanted)
 	if err != nil || job.SourceURL == d.stack.Torrents.Demo.URL {
 		return job, err
 	}
 	// An earlier run left it unfinished, and its web seed had another port.
-	if _, err := client.Ask[command.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: command.DownloadPath(job.ID) + "/cancel"}); err != nil {
+	if _, err := client.Ask[download.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: download.Path(job.ID) + "/cancel"}); err != nil {
 		return job, err
 	}
 
-	return client.Ask[command.Download](ctx, d.api, wanted)
+	return client.Ask[download.Download](ctx, d.api, wanted)
 }
 
 // watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
-func (d *library) watch(ctx context.Context, job command.Download) (command.Download, error) {
+func (d *library) watch(ctx context.Context, job download.Download) (download.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
 
 	stage := ""
-	last, _, err := command.Follow(limited, d.api, command.DownloadPath(job.ID), demoEvery, func(now command.Download) {
+	last, _, err := remote.Follow(limited, d.api, download.Path(job.ID), demoEvery, func(now download.Download) {
 		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
 		if now.Stage() != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
 			d.stack.Screen.Draw()
@@ -130,14 +131,14 @@ func (d *library) watch(ctx context.Context, job command.Download) (command.Down
 
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
-func (d *library) proof(ctx context.Context, job command.Download) (problem string, err error) {
-	b, err := client.Ask[command.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: command.BookPath(job.BookID)})
+func (d *library) proof(ctx context.Context, job download.Download) (problem string, err error) {
+	b, err := client.Ask[download.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: download.BookPath(job.BookID)})
 	if err != nil {
 		return "", err
 	}
 
 	at := slices.IndexFunc(
-		b.Media, func(m command.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable },
+		b.Media, func(m download.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable },
 	)
 	if b.State != store.BookLibrary || at < 0 {
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil

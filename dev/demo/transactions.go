@@ -16,7 +16,8 @@ import (
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/starter/command"
+	"stagecoach/starter/command/remote"
+	"stagecoach/starter/command/transaction"
 	"stagecoach/starter/terminal"
 )
 
@@ -106,17 +107,17 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 }
 
 // known gives the purchases that there are already, by sender, as soon as the whole chain is known.
-func (d *customers) known(ctx context.Context) (map[string]command.WholeTransaction, error) {
+func (d *customers) known(ctx context.Context) (map[string]transaction.Overview, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[command.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
+		now, err := client.Ask[transaction.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
 		return now.ScannedTo.After(began), err
 	})
 
-	known := map[string]command.WholeTransaction{}
+	known := map[string]transaction.Overview{}
 	if err == nil {
-		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t command.Transaction) bool {
-			known[t.Sender] = command.WholeTransaction{Transaction: t} // the oldest stays, being the last
+		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction.Transaction) bool {
+			known[t.Sender] = transaction.Overview{Transaction: t} // the oldest stays, being the last
 			return false
 		})
 	}
@@ -126,8 +127,8 @@ func (d *customers) known(ctx context.Context) (map[string]command.WholeTransact
 
 // serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
 func (d *customers) serve(
-	ctx context.Context, c customer, t command.WholeTransaction,
-) (command.WholeTransaction, error) {
+	ctx context.Context, c customer, t transaction.Overview,
+) (transaction.Overview, error) {
 	d.seen = 0
 	if t.Hash == "" {
 		if c.retried {
@@ -142,7 +143,7 @@ func (d *customers) serve(
 		}
 
 		t.Hash = hash
-		d.stack.Screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, command.Ton(c.nano))
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s sends %s", hash, "deposit", c.name, transaction.Ton(c.nano))
 	}
 
 	t, err := d.follow(ctx, t)
@@ -154,10 +155,10 @@ func (d *customers) serve(
 	}
 
 	retry := client.Call{
-		Method: http.MethodPost, Path: command.TxPath(t.Hash) + "/retry",
+		Method: http.MethodPost, Path: transaction.Path(t.Hash) + "/retry",
 		Body: map[string]string{"comment": "it can be gifted Stars now"},
 	}
-	if _, err := client.Ask[command.Transaction](ctx, d.api, retry); err != nil {
+	if _, err := client.Ask[transaction.Transaction](ctx, d.api, retry); err != nil {
 		return t, err
 	}
 
@@ -165,10 +166,10 @@ func (d *customers) serve(
 }
 
 // follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
-func (d *customers) follow(ctx context.Context, t command.WholeTransaction) (command.WholeTransaction, error) {
+func (d *customers) follow(ctx context.Context, t transaction.Overview) (transaction.Overview, error) {
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[command.WholeTransaction](
-			ctx, d.api, client.Call{Method: http.MethodGet, Path: command.TxPath(t.Hash)},
+		now, err := client.Ask[transaction.Overview](
+			ctx, d.api, client.Call{Method: http.MethodGet, Path: transaction.Path(t.Hash)},
 		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
 			return false, nil // the chain was not read that far yet
@@ -192,7 +193,7 @@ func (d *customers) follow(ctx context.Context, t command.WholeTransaction) (com
 }
 
 // tell says a line about each new status, and about the payment.
-func (d *customers) tell(t command.Transaction, e command.TaskEvent) {
+func (d *customers) tell(t transaction.Transaction, e remote.Event) {
 	if e.CreatedAt.Before(d.began) {
 		return
 	}
@@ -206,7 +207,7 @@ func (d *customers) tell(t command.Transaction, e command.TaskEvent) {
 }
 
 // changeOf names what an event changed; empty: nothing to speak of.
-func changeOf(e command.TaskEvent) string {
+func changeOf(e remote.Event) string {
 	switch {
 	case e.From != e.To:
 		return e.To
@@ -220,7 +221,7 @@ func changeOf(e command.TaskEvent) string {
 }
 
 // judge says why a purchase is not as it should be; empty: it is.
-func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransaction) (problem string, err error) {
+func (d *customers) judge(ctx context.Context, c customer, t transaction.Overview) (problem string, err error) {
 	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
 	bought, _, err := d.stack.Shop.Fragment.Purchases(ctx)
 	if err != nil {
@@ -235,7 +236,7 @@ func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransa
 	}
 
 	retried := slices.ContainsFunc(
-		t.Events, func(e command.TaskEvent) bool { return e.Type == lifecycle.TransactionRetried },
+		t.Events, func(e remote.Event) bool { return e.Type == lifecycle.TransactionRetried },
 	)
 
 	switch {
@@ -254,9 +255,9 @@ func (d *customers) judge(ctx context.Context, c customer, t command.WholeTransa
 
 // reconcile compares the ledger with the chain. It says what differs; empty: nothing.
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
-	var last command.Reconciliation
+	var last transaction.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
-		last, err = client.Ask[command.Reconciliation](
+		last, err = client.Ask[transaction.Reconciliation](
 			ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"},
 		)
 		return last.ChainCompared || len(last.Differences) > 0, err

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// What the developer's own shell points at is not for tests.
-	for _, name := range []string{envAPI, envToken, "DATABASE_URL"} {
+	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
 		_ = os.Unsetenv(name)
 	}
 	os.Exit(m.Run())

@@ -1,6 +1,7 @@
-// Package command is Stagecoach's command line.
+// Package command is Stagecoach's command line: the root of all commands, its exit codes and its error texts.
 //
-// Every command but migrate, reseal and restored is an ordinary client of the API. A group of commands is one file.
+// The commands themselves are in the packages below, one for each workload. Every command but migrate, reseal and
+// restored is an ordinary client of the API.
 package command
 
 import (
@@ -11,6 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/starter/command/account"
+	"stagecoach/starter/command/delivery"
+	"stagecoach/starter/command/download"
+	"stagecoach/starter/command/operate"
+	"stagecoach/starter/command/remote"
+	"stagecoach/starter/command/task"
+	"stagecoach/starter/command/transaction"
 	"stagecoach/starter/terminal"
 )
 
@@ -44,13 +52,19 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 }
 
 func newRoot(name string) *cobra.Command {
-	root := terminal.Group(&cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   name,
 		Short: "Stagecoach on the command line",
 	},
-		newDeliver(), newFiles(), newTask(), newWorkspace(), newBook(), newDownload(), newTx(), newStats(), newStatus(), newDoctor(), newFindings(), newUser(), newToken(), newMigrate(), newRestored(), newReseal(),
-		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"))
-	return root
+		delivery.New(), delivery.NewFiles(),
+		task.New(), task.NewWorkspace(),
+		download.New(), download.NewBook(),
+		transaction.New(),
+		account.NewUser(), account.NewToken(),
+		newStats(), operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
+		operate.NewMigrate(), operate.NewRestored(), operate.NewReseal(),
+		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"),
+	)
 }
 
 // addCompletion adds cobra's command that prints completion scripts, with our rules for arguments.
@@ -65,4 +79,14 @@ func addCompletion(root *cobra.Command) {
 	for _, shell := range completion.Commands() {
 		shell.Args = terminal.Between(0, 0)
 	}
+}
+
+// newStats has a command of each workload that keeps figures.
+func newStats() *cobra.Command {
+	var t remote.Target
+	cmd := terminal.Group(
+		&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, task.NewStats(&t), transaction.NewStats(&t),
+	)
+	t.AddFlags(cmd)
+	return cmd
 }

@@ -156,7 +156,10 @@ is waited for by
 	}
 
 	_, out, _ = api.starter(t, "task", "dep", "11", "--json")
-	var d dependencies
+	var d struct {
+		ID                   string
+		Blockers, Dependents []any
+	}
 	if err := json.Unmarshal([]byte(out), &d); err != nil || d.ID != "11" || len(d.Blockers) != 2 || len(d.Dependents) != 1 {
 		t.Errorf("%v, %s", err, out)
 	}

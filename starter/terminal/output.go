@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -59,34 +58,6 @@ func BytesText(n int64) string {
 		value, unit = value/1024, unit+1
 	}
 	return fmt.Sprintf("%.1f %ciB", value, units[unit])
-}
-
-// Took writes a duration for people.
-func Took(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-}
-
-// Whenever writes a moment that there may not be.
-func Whenever(t *time.Time) string {
-	if t == nil {
-		return When(time.Time{})
-	}
-	return When(*t)
-}
-
-// When writes a moment for people, in their own time zone.
-func When(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.Local().Format("2006-01-02 15:04:05")
 }
 
 // Bar draws a part of a whole.

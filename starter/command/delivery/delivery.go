@@ -1,0 +1,123 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"stagecoach/api/client"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/starter/terminal"
+)
+
+// lookAtDelivery is how often one is looked at that somebody watches.
+const lookAtDelivery = 300 * time.Millisecond
+
+// Delivery is a delivery job as the API shows it.
+type Delivery struct {
+	ID          string                  `json:"id"`
+	State       lifecycle.DeliveryState `json:"state"`
+	Attempt     int                     `json:"attempt"`
+	FileID      string                  `json:"file_id"`
+	FileName    string                  `json:"file_name"`
+	Size        int64                   `json:"size"`
+	BytesSent   int64                   `json:"bytes_sent"`
+	PlaceInLine int                     `json:"place_in_line"`
+	LastError   string                  `json:"last_error"`
+	NextAt      time.Time               `json:"next_attempt_at"` // zero: at once
+	DeadlineAt  time.Time               `json:"deadline_at"`     // zero: none
+	CreatedAt   time.Time               `json:"created_at"`
+	UpdatedAt   time.Time               `json:"updated_at"`
+	WorkflowID  string                  `json:"workflow_id"`
+}
+
+func (d Delivery) Ended() bool {
+	switch d.State {
+	case lifecycle.DeliveryDelivered, lifecycle.DeliveryFailed, lifecycle.DeliveryCancelled, lifecycle.DeliveryExpired:
+		return true
+	default:
+		return false
+	}
+}
+
+// Ask asks for a delivery. existed says that the key was used before: then it is that delivery.
+func Ask(
+	ctx context.Context, c *client.Client, fileID, key string,
+) (answer []byte, existed bool, err error) {
+	answer, status, err := c.Send(ctx, client.Call{
+		Method: http.MethodPost, Path: "/v1/deliveries",
+		Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
+	})
+	return answer, status == http.StatusOK, err
+}
+
+func jobPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
+
+// Each shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
+func Each(ctx context.Context, c *client.Client, see func(Delivery) (enough bool)) error {
+	return client.EachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
+}
+
+// Speedometer measures how fast the bytes of one delivery flow.
+type Speedometer struct {
+	since       time.Time // of the stream
+	from, until int64
+	perSecond   float64
+}
+
+// Look gives bytes per second since the stream began, 0 while that is not known. The record hears of bytes about once a
+// second, so between two such moments the speed stays.
+func (s *Speedometer) Look(d Delivery) float64 {
+	switch {
+	case d.State != lifecycle.DeliveryStreaming || d.BytesSent < s.until:
+		*s = Speedometer{}
+	case s.since.IsZero():
+		*s = Speedometer{since: time.Now(), from: d.BytesSent, until: d.BytesSent}
+	case d.BytesSent > s.until:
+		s.until = d.BytesSent
+		s.perSecond = float64(s.until-s.from) / time.Since(s.since).Seconds()
+	}
+	return s.perSecond
+}
+
+// ProgressLine shows how far a delivery is, within the width of a screen.
+func ProgressLine(d Delivery, perSecond float64) string {
+	const nameWidth = 24
+	name := terminal.Shorten(terminal.Printable(d.FileName), nameWidth)
+	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
+	switch {
+	case d.State == lifecycle.DeliveryQueued && d.Attempt > 0:
+		line += fmt.Sprintf("waits to be tried again after %s", terminal.Printable(d.LastError))
+	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine > 0:
+		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
+	case d.State == lifecycle.DeliveryQueued:
+		line += "waits"
+	case d.State != lifecycle.DeliveryStreaming || d.Size <= 0:
+		line += "opens the file"
+	case d.BytesSent >= d.Size:
+		line += terminal.Bar(1) + " 100 %  Telegram takes it in"
+	default:
+		part := float64(d.BytesSent) / float64(d.Size)
+		line += fmt.Sprintf("%s %3.0f %%", terminal.Bar(part), 100*part)
+		if perSecond > 0 {
+			line += fmt.Sprintf("  %.1f MB/s", perSecond/1e6)
+		}
+	}
+
+	return line
+}
+
+func (d Delivery) Stage() string { return string(d.State) }
+
+func (d Delivery) ChangeLine() string {
+	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
+	switch {
+	case d.State == lifecycle.DeliveryDelivered:
+		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.UpdatedAt.Sub(d.CreatedAt)))
+	case d.LastError != "":
+		line += ": " + terminal.Printable(d.LastError)
+	}
+	return line
+}

@@ -1,0 +1,36 @@
+package download
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// TestDownloadLines has a line for each way a download can look while somebody waits for it.
+func TestDownloadLines(t *testing.T) {
+	t.Parallel()
+	eta := int64(125)
+	now := time.Now()
+	for want, d := range map[string]Download{
+		"waits for qBittorrent":           {Status: lifecycle.DownloadQueued},
+		"waits: PROVIDER_UNAVAILABLE":     {Status: lifecycle.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
+		"is being cancelled":              {Status: lifecycle.DownloadDownloading, CancelRequested: true},
+		"does not have it now":            {Status: lifecycle.DownloadDownloading, FirstNotFoundAt: now},
+		"99 %  2.5 MB/s, 2 min 05 s left": {Status: lifecycle.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
+		"████████████░░░░░░░░░░░░  50 %": {Status: lifecycle.DownloadDownloading, Progress: 0.5},
+		"50 %  stalled": {Status: lifecycle.DownloadDownloading, Progress: 0.5, Attention: "stalled", Speed: 1},
+		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "enqueue_failed", LastError: "X"},
+		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "provider_error"},
+		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: lifecycle.DownloadCanceled},
+	} {
+		line := d.ProgressLine()
+		if d.Ended() {
+			line = d.ChangeLine()
+		}
+		if !strings.Contains(line, want) {
+			t.Errorf("%q is not in %q", want, line)
+		}
+	}
+}

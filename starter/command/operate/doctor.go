@@ -1,0 +1,155 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/starter/command/remote"
+	"stagecoach/starter/terminal"
+)
+
+// examination is what all processes have found with their own credentials.
+type examination struct {
+	Works     bool              `json:"works"`
+	Processes []processExamined `json:"processes"`
+	Unserved  []string          `json:"unserved_queues"`
+}
+
+type processExamined struct {
+	Identity string `json:"identity"`
+	Version  string `json:"version"`
+	Answered bool   `json:"answered"`
+	Checks   []struct {
+		System  string `json:"system"`
+		State   string `json:"state"`
+		Account string `json:"account"`
+		Detail  string `json:"detail"`
+		Code    string `json:"code"`
+		Next    string `json:"next"`
+	} `json:"checks"`
+}
+
+// answered says whether every process has.
+func (e examination) answered() bool {
+	for _, p := range e.Processes {
+		if !p.Answered {
+			return false
+		}
+	}
+	return true
+}
+
+// errNotConnected ends an examination that has shown what does not work.
+var errNotConnected = errors.New("not everything that is configured works: see the lines that begin with next")
+
+// examinationPause is between two looks whether every process has answered.
+const examinationPause = 500 * time.Millisecond
+
+func NewDoctor() *cobra.Command {
+	var t remote.Target
+	var asJSON bool
+	wait := 45 * time.Second
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check whether each process reaches what it needs, and as whom (for administrators)",
+		Long: `Asks every process to look, with its own credentials, at the systems that are configured
+for it, and waits for the answers. No token is renewed and no purchase begun: what only that
+would tell is "unverified". The exit code is 0 when everything that is configured works.`,
+		Args: terminal.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := t.AsAdmin()
+			if err != nil {
+				return err
+			}
+
+			found, answer, err := examine(cmd.Context(), c, wait)
+			if err != nil {
+				return err
+			}
+
+			if asJSON {
+				err = terminal.Verbatim(cmd.OutOrStdout(), answer)
+			} else {
+				err = showExamination(cmd, found)
+			}
+
+			if err == nil && !found.Works {
+				return errNotConnected
+			}
+			return err
+		},
+	}
+
+	t.AddFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
+	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the processes' answers")
+	return cmd
+}
+
+// examine asks all processes to look, and waits until each has answered or the time is over.
+func examine(ctx context.Context, c *client.Client, wait time.Duration) (found examination, answer []byte, err error) {
+	deadline := time.Now().Add(wait)
+	answer, _, err = c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
+	for {
+		if err != nil {
+			return found, nil, err
+		}
+		if found, err = client.Decode[examination](answer); err != nil {
+			return found, nil, err
+		}
+		if found.answered() || time.Now().After(deadline) {
+			return found, answer, nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return found, nil, ctx.Err()
+		case <-time.After(examinationPause):
+		}
+
+		answer, err = c.Get(ctx, "/v1/doctor", nil)
+	}
+}
+
+// showExamination writes a line for each check, and what to do about those that do not work.
+func showExamination(cmd *cobra.Command, e examination) error {
+	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
+	var next []string
+	for _, p := range e.Processes {
+		process := terminal.Shorten(p.Identity, 24)
+		if !p.Answered {
+			rows = append(rows, []string{process, "–", "no answer", "", "release " + p.Version})
+			next = append(next, p.Identity+": see its log; a process of release 0.1.0 never answers")
+			continue
+		}
+
+		for _, c := range p.Checks {
+			rows = append(rows, []string{process, c.System, c.State, c.Account, strings.TrimSpace(cmp.Or(c.Detail, c.Code))})
+			if c.State != "works" && c.State != "off" {
+				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(c.Code+" "+c.Next))
+			}
+		}
+	}
+
+	for _, queue := range e.Unserved {
+		rows = append(rows, []string{"none", "queues", "missing", "", queue})
+		next = append(next, "no process serves the task queue "+queue+": start a worker for it: docs/first-day.md#start")
+	}
+
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
+		return err
+	}
+
+	for _, line := range next {
+		fmt.Fprintf(cmd.OutOrStdout(), "next: %s\n", terminal.Printable(line))
+	}
+	return nil
+}
