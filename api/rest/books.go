@@ -3,31 +3,13 @@ package rest
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
 const booksCursor = "books"
-
-type bookBody struct {
-	ID        string      `json:"id" example:"4"`
-	Title     string      `json:"title" example:"A Treatise on Wheels"`
-	Author    string      `json:"author" example:"A. Cartwright" doc:"Empty when unknown"`
-	State     string      `json:"state" enum:"Library,Archive" doc:"Library: at least one of its media is available"`
-	Media     []mediaBody `json:"media" doc:"What downloads have brought"`
-	CreatorID string      `json:"creator_id" example:"3"`
-	CreatedAt time.Time   `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt time.Time   `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-}
-
-type mediaBody struct {
-	MediaType string  `json:"media_type" enum:"text,audio"`
-	Status    string  `json:"status" enum:"available,deleted,missing"`
-	Path      string  `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
-	SourceURL *string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it; null for others than its owner and administrators"`
-}
 
 type createBookInput struct {
 	Keyed
@@ -87,7 +69,7 @@ func (s *server) registerBooks() {
 	register(s, markMedium, s.markMedium)
 }
 
-func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[bookBody], error) {
+func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[shape.Book], error) {
 	book, err := s.o.Downloads.CreateBook(ctx, caller(ctx), in.Body.Title, in.Body.Author, in.Key)
 	if err != nil {
 		return nil, err
@@ -95,7 +77,7 @@ func (s *server) createBook(ctx context.Context, in *createBookInput) (*answer[b
 	return answered(bookFor(caller(ctx))(book)), nil
 }
 
-func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[Page[bookBody]], error) {
+func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[shape.Page[shape.Book]], error) {
 	filter := store.BookFilter{Words: in.Q, State: in.State}
 	return listOf(in.Paging, booksCursor, func(before int64, limit int) ([]store.Book, error) {
 		filter.Before, filter.Limit = before, limit
@@ -103,7 +85,7 @@ func (s *server) listBooks(ctx context.Context, in *listBooksInput) (*answer[Pag
 	}, func(b store.Book) int64 { return b.ID }, bookFor(caller(ctx)))
 }
 
-func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody], error) {
+func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[shape.Book], error) {
 	id, ok := parseID(in.ID)
 	if !ok {
 		return nil, fault.New(fault.BookNotFound, "there is no such book")
@@ -115,7 +97,7 @@ func (s *server) getBook(ctx context.Context, in *bookInput) (*answer[bookBody],
 	return answered(bookFor(caller(ctx))(book)), nil
 }
 
-func (s *server) markMedium(ctx context.Context, in *markMediumInput) (*answer[bookBody], error) {
+func (s *server) markMedium(ctx context.Context, in *markMediumInput) (*answer[shape.Book], error) {
 	id, ok := parseID(in.ID)
 	if !ok {
 		return nil, fault.New(fault.BookNotFound, "there is no such book")
@@ -129,14 +111,14 @@ func (s *server) markMedium(ctx context.Context, in *markMediumInput) (*answer[b
 }
 
 // bookFor shows a book to a viewer.
-func bookFor(viewer store.User) func(store.Book) bookBody {
-	return func(b store.Book) bookBody {
-		body := bookBody{
-			ID: formatID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]mediaBody, len(b.Media)),
+func bookFor(viewer store.User) func(store.Book) shape.Book {
+	return func(b store.Book) shape.Book {
+		body := shape.Book{
+			ID: formatID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]shape.Media, len(b.Media)),
 			CreatorID: formatID(b.CreatorID), CreatedAt: utc(b.CreatedAt), UpdatedAt: utc(b.UpdatedAt),
 		}
 		for i, m := range b.Media {
-			body.Media[i] = mediaBody{MediaType: m.MediaType, Status: m.Status, Path: m.Path, SourceURL: m.LinkFor(viewer)}
+			body.Media[i] = shape.Media{MediaType: m.MediaType, Status: m.Status, Path: m.Path, SourceURL: m.LinkFor(viewer)}
 		}
 		return body
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -21,28 +22,6 @@ const (
 	startTime = 5 * time.Second
 )
 
-type deliveryBody struct {
-	ID              string                     `json:"id" example:"17"`
-	UserID          string                     `json:"user_id" example:"3"`
-	State           lifecycle.DeliveryState    `json:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED"`
-	Attempt         int                        `json:"attempt" example:"0" doc:"Tries that have failed so far, of 3"`
-	FileID          string                     `json:"file_id" example:"42"`
-	FileName        string                     `json:"file_name" example:"film.mkv"`
-	Size            int64                      `json:"size" example:"734003200" doc:"Bytes"`
-	BytesSent       int64                      `json:"bytes_sent" example:"0" doc:"Bytes that the current try has sent"`
-	PlaceInLine     *int                       `json:"place_in_line" example:"1" doc:"1 is next; null unless QUEUED"`
-	LastError       *string                    `json:"last_error" doc:"A code; null when no try has failed"`
-	NextAttemptAt   *time.Time                 `json:"next_attempt_at" example:"2026-03-01T12:00:04Z" doc:"When the next try begins, of one that waits for it; null: as soon as a worker is free"`
-	DeadlineAt      *time.Time                 `json:"deadline_at" example:"2026-03-01T13:00:00Z" doc:"When it ends by itself: in line, unless a worker takes it; in a worker's hands, unless it is delivered. Null: it has ended, or an operator has paused it"`
-	Source          string                     `json:"source" enum:"bot,api" doc:"Where it was asked for"`
-	MessageID       *string                    `json:"message_id" doc:"The Telegram message that holds the file"`
-	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it stopped; a stream stops within one heartbeat"`
-	AllowedActions  []lifecycle.DeliveryAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
-	WorkflowID      string                     `json:"workflow_id" example:"delivery/9f86d081…" doc:"In Temporal"`
-	CreatedAt       time.Time                  `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt       time.Time                  `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-}
-
 type createDeliveryInput struct {
 	Key  string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key and file again give the delivery that is there"`
 	Body struct {
@@ -52,7 +31,7 @@ type createDeliveryInput struct {
 
 type createDeliveryOutput struct {
 	Status int
-	Body   deliveryBody
+	Body   shape.Delivery
 }
 
 type listDeliveriesInput struct {
@@ -131,7 +110,9 @@ func (s *server) createDelivery(ctx context.Context, in *createDeliveryInput) (*
 	return out, err
 }
 
-func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*answer[Page[deliveryBody]], error) {
+func (s *server) listDeliveries(
+	ctx context.Context, in *listDeliveriesInput,
+) (*answer[shape.Page[shape.Delivery]], error) {
 	user := caller(ctx)
 	filter := store.JobFilter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
 	if user.IsAdmin() {
@@ -146,10 +127,10 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*
 			places, err = s.places(ctx, jobs...)
 		}
 		return jobs, err
-	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) deliveryBody { return s.deliveryFrom(user, j, places) })
+	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) shape.Delivery { return s.deliveryFrom(user, j, places) })
 }
 
-func (s *server) getDelivery(ctx context.Context, in *deliveryInput) (*answer[deliveryBody], error) {
+func (s *server) getDelivery(ctx context.Context, in *deliveryInput) (*answer[shape.Delivery], error) {
 	job, err := s.findDelivery(ctx, getDelivery, in.ID)
 	if err != nil {
 		return nil, err
@@ -158,7 +139,9 @@ func (s *server) getDelivery(ctx context.Context, in *deliveryInput) (*answer[de
 	return answered(body), err
 }
 
-func (s *server) listDeliveryEvents(ctx context.Context, in *deliveryInput) (*answer[Page[HistoryBody]], error) {
+func (s *server) listDeliveryEvents(
+	ctx context.Context, in *deliveryInput,
+) (*answer[shape.Page[shape.History]], error) {
 	job, err := s.findDelivery(ctx, listDeliveryEvents, in.ID)
 	if err != nil {
 		return nil, err
@@ -170,7 +153,7 @@ func (s *server) listDeliveryEvents(ctx context.Context, in *deliveryInput) (*an
 	return answered(pageOf("", len(events), events, nil, historyFrom)), nil
 }
 
-func (s *server) cancelDelivery(ctx context.Context, in *deliveryInput) (*answer[deliveryBody], error) {
+func (s *server) cancelDelivery(ctx context.Context, in *deliveryInput) (*answer[shape.Delivery], error) {
 	user := caller(ctx)
 	job, err := s.findDelivery(ctx, cancelDelivery, in.ID)
 	if err != nil {
@@ -221,13 +204,13 @@ func (s *server) places(ctx context.Context, jobs ...store.Job) (map[int64]int, 
 	return s.o.Store.PlacesInLine(ctx, waiting)
 }
 
-func (s *server) deliveryOf(ctx context.Context, user store.User, job store.Job) (deliveryBody, error) {
+func (s *server) deliveryOf(ctx context.Context, user store.User, job store.Job) (shape.Delivery, error) {
 	places, err := s.places(ctx, job)
 	return s.deliveryFrom(user, job, places), err
 }
 
-func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int) deliveryBody {
-	body := deliveryBody{
+func (s *server) deliveryFrom(user store.User, j store.Job, places map[int64]int) shape.Delivery {
+	body := shape.Delivery{
 		ID: formatID(j.ID), UserID: formatID(j.UserID), State: j.State, Attempt: j.Attempt,
 		FileID: formatID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
 		LastError: optional(j.LastError), Source: j.Source, MessageID: formatOptionalID(j.MessageID),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 )
@@ -95,30 +96,22 @@ var kinds = map[fault.Code]kind{
 	fault.Internal:             {http.StatusInternalServerError, "Something is wrong with the service"},
 }
 
-// problem is a failure as RFC 9457 has it.
+// problem is a failure on its way to a caller.
 type problem struct {
-	Type    string         `json:"type" example:"/docs#DELIVERY_NOT_FOUND" doc:"Where the code is explained"`
-	Title   string         `json:"title" example:"There is no such delivery" doc:"What the code means in general"`
-	Status  int            `json:"status" example:"404"`
-	Detail  string         `json:"detail" example:"there is no such delivery" doc:"What is wrong this time"`
-	Code    fault.Code     `json:"code" example:"DELIVERY_NOT_FOUND" doc:"For machines"`
-	Details map[string]any `json:"details" doc:"More for machines; depends on the code"`
-	Errors  []fieldError   `json:"errors" doc:"The fields at fault"`
-
+	shape.Problem
 	header http.Header
 }
 
-// fieldError says what is wrong with one field of the input.
-type fieldError struct {
-	Field   string `json:"field" example:"file_id" doc:"The name of a parameter, a header or a field of the body"`
-	Message string `json:"message" example:"is required"`
+func newProblem(code fault.Code, detail string) *problem {
+	return &problem{header: http.Header{}, Problem: shape.Problem{
+		Type: "/docs#" + string(code), Title: kinds[code].title, Status: kinds[code].status, Detail: detail, Code: code,
+		Details: map[string]any{}, Errors: []shape.FieldError{},
+	}}
 }
 
-func newProblem(code fault.Code, detail string) *problem {
-	return &problem{
-		Type: "/docs#" + string(code), Title: kinds[code].title, Status: kinds[code].status, Detail: detail, Code: code,
-		Details: map[string]any{}, Errors: []fieldError{}, header: http.Header{},
-	}
+// at names a field at fault.
+func (p *problem) at(field, message string) {
+	p.Errors = append(p.Errors, shape.FieldError{Field: field, Message: message})
 }
 
 // Error, GetStatus, GetHeaders and ContentType let huma write a problem as it is.
@@ -141,7 +134,7 @@ func (s *server) problem(ctx context.Context, err error) *problem {
 	p := newProblem(f.Code, f.Message)
 	maps.Copy(p.Details, f.Details)
 	if f.Field != "" {
-		p.Errors = append(p.Errors, fieldError{f.Field, f.Message})
+		p.at(f.Field, f.Message)
 	}
 
 	if f.RetryAfter > 0 {
@@ -173,7 +166,7 @@ func init() {
 
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		p := refused(status, message, errs)
-		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e fieldError) bool { return e.Field == idempotencyKey }) {
+		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e shape.FieldError) bool { return e.Field == idempotencyKey }) {
 			p.Code = fault.IdempotencyKey
 			p.Type, p.Title = "/docs#"+string(p.Code), kinds[p.Code].title
 		}
@@ -209,7 +202,7 @@ func refused(status int, message string, errs []error) *problem {
 	}
 
 	if len(p.Errors) == 0 && p.Status < 500 {
-		p.Errors = []fieldError{{"body", p.Detail}}
+		p.at("body", p.Detail)
 	}
 	return p
 }
@@ -222,7 +215,7 @@ func keyRequired(op *huma.Operation) bool {
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
 
 // fieldOf names a field as its caller does: "file_id", not "body.file_id".
-func fieldOf(detail *huma.ErrorDetail) fieldError {
+func fieldOf(detail *huma.ErrorDetail) shape.FieldError {
 	field, message := detail.Location, detail.Message
 	if m := missing.FindStringSubmatch(message); m != nil {
 		field, message = field+"."+m[1], "is required"
@@ -246,7 +239,7 @@ func fieldOf(detail *huma.ErrorDetail) fieldError {
 	if key, ok := detail.Value.(string); ok && field == idempotencyKey {
 		message = keyProblem(key)
 	}
-	return fieldError{field, message}
+	return shape.FieldError{Field: field, Message: message}
 }
 
 // maxKey is how many characters an Idempotency-Key may have.

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/store"
@@ -21,17 +22,9 @@ const (
 	writeTime = 10 * time.Second // a client that takes longer than this to take some events is dropped
 )
 
-// eventBody is one transition in the stream.
-type eventBody struct {
-	Workload string  `json:"workload" example:"delivery"`
-	EntityID string  `json:"entity_id" example:"17"`
-	OwnerID  *string `json:"owner_id" example:"3" doc:"Whose entity it is"`
-	HistoryBody
-}
-
-func eventFrom(e store.StreamedEvent) eventBody {
-	return eventBody{
-		Workload: e.Workload, EntityID: e.EntityID, OwnerID: formatOptionalID(e.OwnerID), HistoryBody: historyFrom(e),
+func eventFrom(e store.StreamedEvent) shape.Event {
+	return shape.Event{
+		Workload: e.Workload, EntityID: e.EntityID, OwnerID: formatOptionalID(e.OwnerID), History: historyFrom(e),
 	}
 }
 
@@ -55,7 +48,7 @@ type eventsInput struct {
 }
 
 func (s *server) registerEvents() {
-	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[eventBody](), true, "")
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[shape.Event](), true, "")
 	register(s, operation{
 		id: "stream-events", method: http.MethodGet, path: "/v1/events", tag: "Events", access: forUsers,
 		scope: store.ScopeRead, stream: true,

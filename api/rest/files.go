@@ -3,39 +3,21 @@ package rest
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
-type fileBody struct {
-	FileID     string    `json:"file_id" example:"42"`
-	Name       string    `json:"name" example:"film.mkv"`
-	Kind       string    `json:"kind" enum:"file,folder"`
-	Path       string    `json:"path" example:"/films/film.mkv" doc:"In the shared folder, which is /"`
-	Size       int64     `json:"size" example:"734003200" doc:"Bytes; 0 for a folder"`
-	ModifiedAt time.Time `json:"modified_at" example:"2026-03-01T12:00:00Z"`
-}
-
-func fileOf(f store.File) fileBody {
+func fileOf(f store.File) shape.File {
 	kind := "file"
 	if f.IsFolder {
 		kind = "folder"
 	}
-	return fileBody{
+	return shape.File{
 		FileID: formatID(f.ID), Name: f.Name, Kind: kind, Path: f.Path, Size: f.Size, ModifiedAt: utc(f.ModifiedAt),
 	}
-}
-
-// fileListBody is a page of files with what is known of the whole.
-type fileListBody struct {
-	Page[fileBody]
-	Folder   *fileBody `json:"folder,omitempty" doc:"The folder that was listed; absent in a search"`
-	Total    *int      `json:"total,omitempty" example:"2" doc:"Entries in the whole folder; absent in a search"`
-	Stale    bool      `json:"stale" doc:"The storage cannot be reached: this is what it held the last time"`
-	Indexing bool      `json:"indexing" doc:"The shared folder is read for the first time: a search may soon find more"`
 }
 
 type listFilesInput struct {
@@ -59,7 +41,7 @@ func (s *server) registerFiles() {
 	}, s.listFiles)
 }
 
-func (s *server) listFiles(ctx context.Context, in *listFilesInput) (*answer[fileListBody], error) {
+func (s *server) listFiles(ctx context.Context, in *listFilesInput) (*answer[shape.FileList], error) {
 	place, err := in.after(filesCursor)
 	if err != nil {
 		return nil, err
@@ -77,10 +59,10 @@ func (s *server) listFiles(ctx context.Context, in *listFilesInput) (*answer[fil
 	return answered(listed(listing)), nil
 }
 
-func listed(l catalog.Listing) fileListBody {
+func listed(l catalog.Listing) shape.FileList {
 	folder := fileOf(l.Folder)
 	end := l.Offset + len(l.Files)
-	body := fileListBody{
+	body := shape.FileList{
 		Page: pageOf(filesCursor, len(l.Files), l.Files, nil, fileOf), Folder: &folder, Total: &l.Total, Stale: l.Stale,
 	}
 	if len(l.Files) > 0 && end < l.Total {
@@ -89,7 +71,7 @@ func listed(l catalog.Listing) fileListBody {
 	return body
 }
 
-func (s *server) searchFiles(ctx context.Context, in *listFilesInput, offset int) (*answer[fileListBody], error) {
+func (s *server) searchFiles(ctx context.Context, in *listFilesInput, offset int) (*answer[shape.FileList], error) {
 	if in.Path != "/" {
 		return nil, fault.New(fault.Validation, "a search looks through all folders: leave path out").WithField("path")
 	}
@@ -98,5 +80,5 @@ func (s *server) searchFiles(ctx context.Context, in *listFilesInput, offset int
 		return nil, err
 	}
 	end := func(store.File) int64 { return int64(offset + in.Limit) }
-	return answered(fileListBody{Page: pageOf(filesCursor, in.Limit, files, end, fileOf), Indexing: indexing}), nil
+	return answered(shape.FileList{Page: pageOf(filesCursor, in.Limit, files, end, fileOf), Indexing: indexing}), nil
 }

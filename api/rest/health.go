@@ -4,18 +4,15 @@ import (
 	"context"
 	"net/http"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 )
-
-type healthBody struct {
-	OK bool `json:"ok"`
-}
 
 func (s *server) registerHealth() {
 	register(s, operation{
 		id: "get-health", method: http.MethodGet, path: "/health", tag: "Operations", summary: "Whether the process lives",
-	}, func(context.Context, *struct{}) (*answer[healthBody], error) {
-		return answered(healthBody{OK: true}), nil
+	}, func(context.Context, *struct{}) (*answer[shape.Health], error) {
+		return answered(shape.Health{OK: true}), nil
 	})
 
 	// For the release after 0.1.0, where they were here. It is no operation: there is nothing to ask for.

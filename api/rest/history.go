@@ -1,24 +1,12 @@
 package rest
 
 import (
-	"time"
-
+	"stagecoach/api/shape"
 	"stagecoach/internal/store"
 )
 
-// HistoryBody is one event of an entity.
-type HistoryBody struct {
-	Seq       int64     `json:"seq" example:"1" doc:"Counts the events of one entity"`
-	Type      string    `json:"type" example:"enqueued"`
-	ActorID   *string   `json:"actor_id" example:"3" doc:"The user who did it; null for the system"`
-	From      string    `json:"from" example:"" doc:"The state before; empty for the first event"`
-	To        string    `json:"to" example:"QUEUED" doc:"The state after"`
-	Comment   string    `json:"comment" doc:"A code or a remark"`
-	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
-}
-
-func historyFrom(e store.StreamedEvent) HistoryBody {
-	return HistoryBody{
+func historyFrom(e store.StreamedEvent) shape.History {
+	return shape.History{
 		Seq: e.Seq, Type: e.Type, ActorID: formatOptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
 		CreatedAt: utc(e.CreatedAt),
 	}

@@ -143,13 +143,13 @@ func (s *server) documentAlso(op operation) {
 	responses[strconv.Itoa(op.also)] = &copied
 }
 
-// schemaName names a type in the document: deliveryBody is Delivery, Page[deliveryBody] is DeliveryPage.
+// schemaName names a type in the document: shape.Delivery is Delivery, shape.Page[shape.Delivery] is DeliveryPage.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if inner, ok := strings.CutPrefix(name, "Page"); ok && inner != "" {
-		return strings.TrimSuffix(inner, "Body") + "Page"
+		return inner + "Page"
 	}
-	return strings.TrimSuffix(name, "Body")
+	return name
 }
 
 // answer is a success with a body.

@@ -71,13 +71,13 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		p := newProblem(fault.Validation, "the query cannot be read")
 		p.Status = http.StatusBadRequest
-		p.Errors = append(p.Errors, fieldError{"query", "this is not a well-formed query"})
+		p.at("query", "this is not a well-formed query")
 		p.write(w)
 		return
 	}
 	if r.ContentLength > maxBody {
 		p := newProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
-		p.Errors = append(p.Errors, fieldError{"body", p.Detail})
+		p.at("body", p.Detail)
 		p.write(w)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 )
 
@@ -14,12 +15,6 @@ import (
 type Paging struct {
 	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"How many items to give"`
 	Cursor string `query:"cursor" maxLength:"200" doc:"The next_cursor of the page before"`
-}
-
-// Page is a part of a list.
-type Page[T any] struct {
-	Items      []T     `json:"items"`
-	NextCursor *string `json:"next_cursor" doc:"Gives the next page; null on the last one"`
 }
 
 // after reads the place that the cursor of a list names; 0 at the beginning.
@@ -43,7 +38,9 @@ func cursorAt(list string, place int64) *string {
 }
 
 // pageOf makes a page of rows. One row more than the limit was asked for: it only tells that there is a next page.
-func pageOf[Row, Body any](list string, limit int, rows []Row, place func(Row) int64, body func(Row) Body) Page[Body] {
+func pageOf[Row, Body any](
+	list string, limit int, rows []Row, place func(Row) int64, body func(Row) Body,
+) shape.Page[Body] {
 	var next *string
 	if len(rows) > limit {
 		rows = rows[:limit]
@@ -53,14 +50,14 @@ func pageOf[Row, Body any](list string, limit int, rows []Row, place func(Row) i
 	for i, row := range rows {
 		items[i] = body(row)
 	}
-	return Page[Body]{Items: items, NextCursor: next}
+	return shape.Page[Body]{Items: items, NextCursor: next}
 }
 
 // listOf answers with one page of a list: up to a limit of rows that follow a place, or that the list begins with.
 func listOf[Row, Body any](
 	in Paging, list string, rowsAfter func(place int64, limit int) ([]Row, error), place func(Row) int64,
 	body func(Row) Body,
-) (*answer[Page[Body]], error) {
+) (*answer[shape.Page[Body]], error) {
 	after, err := in.after(list)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
@@ -16,11 +17,6 @@ const (
 	readyTime  = 2 * time.Second // how long either service may take to say that it is there
 	readyFresh = time.Second     // how long an answer is good: anybody may ask, without a token and as often as they like
 )
-
-type readyBody struct {
-	Postgres bool `json:"postgres"`
-	Temporal bool `json:"temporal"`
-}
 
 // readiness asks PostgreSQL and Temporal once a second at most, however many want to know.
 type readiness struct {
@@ -32,7 +28,7 @@ type readiness struct {
 type readyCheck struct {
 	done  chan struct{} // closed when what follows is known
 	ended time.Time
-	body  readyBody
+	body  shape.Ready
 	err   error
 }
 
@@ -54,7 +50,7 @@ func (s *server) registerReady() {
 	}, s.getReady)
 }
 
-func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[readyBody], error) {
+func (s *server) getReady(ctx context.Context, _ *struct{}) (*answer[shape.Ready], error) {
 	check := s.lookReady(ctx)
 	select {
 	case <-check.done:
@@ -91,10 +87,10 @@ func (s *server) lookReady(ctx context.Context) *readyCheck {
 }
 
 // checkReady asks both services.
-func (s *server) checkReady(ctx context.Context) (readyBody, error) {
+func (s *server) checkReady(ctx context.Context) (shape.Ready, error) {
 	noStore := s.o.Store.Ping(ctx)
 	_, noTemporal := s.o.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
-	body := readyBody{Postgres: noStore == nil, Temporal: noTemporal == nil}
+	body := shape.Ready{Postgres: noStore == nil, Temporal: noTemporal == nil}
 
 	var refusal *fault.Error
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -69,7 +70,7 @@ func (s *server) registerTaskActions() {
 	register(s, claimTask, s.actOnTask(claimTask, s.o.Tasks.Claim))
 	register(s, escalateTask, s.actOnTask(escalateTask, s.o.Tasks.Escalate))
 	register(s, takeOverTask, s.actOnTask(takeOverTask, s.o.Tasks.Takeover))
-	register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*answer[TaskBody], error) {
+	register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*answer[shape.Task], error) {
 		to := func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error) {
 			return s.o.Tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
 		}
@@ -83,15 +84,15 @@ type taskAction func(ctx context.Context, user store.User, id int64, comment, ke
 
 func (s *server) actOnTask(
 	op operation, act taskAction,
-) func(context.Context, *taskActionInput) (*answer[TaskBody], error) {
-	return func(ctx context.Context, in *taskActionInput) (*answer[TaskBody], error) {
+) func(context.Context, *taskActionInput) (*answer[shape.Task], error) {
+	return func(ctx context.Context, in *taskActionInput) (*answer[shape.Task], error) {
 		return s.acted(ctx, op, in.ID, in.Body.Comment, in.Key, act)
 	}
 }
 
 func (s *server) acted(
 	ctx context.Context, op operation, text, comment, key string, act taskAction,
-) (*answer[TaskBody], error) {
+) (*answer[shape.Task], error) {
 	id, err := parseTask(text)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (s *server) acted(
 	return answered(taskFrom(user, task)), nil
 }
 
-func (s *server) commentTask(ctx context.Context, in *taskActionInput) (*answer[HistoryBody], error) {
+func (s *server) commentTask(ctx context.Context, in *taskActionInput) (*answer[shape.History], error) {
 	id, err := parseTask(in.ID)
 	if err != nil {
 		return nil, err

@@ -1,10 +1,8 @@
 package rest
 
 import (
-	"time"
-
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
@@ -37,45 +35,13 @@ func (b NewTaskBody) task() (store.NewTask, error) {
 	return made, nil
 }
 
-// TaskBody is a task as one caller sees it.
-type TaskBody struct {
-	ID               string                 `json:"id" example:"12"`
-	WorkspaceID      string                 `json:"workspace_id" example:"2"`
-	Title            string                 `json:"title" example:"Write the release notes"`
-	Description      string                 `json:"description" example:"What has changed since 1.3"`
-	Visibility       string                 `json:"visibility" enum:"public,private"`
-	Priority         string                 `json:"priority" enum:"low,normal,high,critical"`
-	Labels           []string               `json:"labels" example:"[\"docs\"]"`
-	Status           lifecycle.TaskState    `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED"`
-	StatusSince      time.Time              `json:"status_since" example:"2026-03-01T12:00:00Z" doc:"When the status was entered"`
-	StatusDeadlineAt *time.Time             `json:"status_deadline_at" example:"2026-03-01T14:00:00Z" doc:"When it becomes STUCK; null: never"`
-	ReleaseAt        *time.Time             `json:"release_at" example:"2026-03-01T15:00:00Z" doc:"When it stops being STUCK by itself; null: never"`
-	CreatorID        string                 `json:"creator_id" example:"3"`
-	AssigneeID       *string                `json:"assignee_id" example:"4" doc:"null when nobody has it"`
-	BlockedBy        []string               `json:"blocked_by" example:"[\"11\"]"`
-	Blockers         []blockerBody          `json:"blockers" doc:"The same tasks with their statuses"`
-	Ready            bool                   `json:"ready" doc:"Whether it can be claimed now"`
-	AllowedActions   []lifecycle.TaskAction `json:"allowed_actions" example:"[\"claim\"]" doc:"What you may do now: claim, escalate, takeover, status"`
-	AllowedStatuses  []lifecycle.TaskState  `json:"allowed_statuses" example:"[\"CANCELLED\"]" doc:"What you may make of it by the action status"`
-	StartedAt        *time.Time             `json:"started_at" example:"2026-03-01T12:30:00Z" doc:"When it was first IN_PROGRESS"`
-	FinishedAt       *time.Time             `json:"finished_at" example:"2026-03-01T13:00:00Z" doc:"When it was DONE or CANCELLED"`
-	WorkflowID       string                 `json:"workflow_id" example:"task/12" doc:"In Temporal"`
-	CreatedAt        time.Time              `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt        time.Time              `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-}
-
-type blockerBody struct {
-	ID     string              `json:"id" example:"11"`
-	Status lifecycle.TaskState `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"A CANCELLED task is never DONE: what waits for it cannot begin"`
-}
-
-func taskFrom(user store.User, t store.Task) TaskBody {
-	body := TaskBody{
+func taskFrom(user store.User, t store.Task) shape.Task {
+	body := shape.Task{
 		ID: formatID(t.ID), WorkspaceID: formatID(t.WorkspaceID), Title: t.Title, Description: t.Description,
 		Visibility: t.Visibility, Priority: t.Priority, Labels: t.Labels, Status: t.State, StatusSince: utc(t.Since),
 		StatusDeadlineAt: optionalUTC(t.DeadlineAt), ReleaseAt: optionalUTC(t.ReleaseAt),
 		CreatorID: formatID(t.CreatorID), AssigneeID: formatOptionalID(t.AssigneeID),
-		BlockedBy: []string{}, Blockers: []blockerBody{}, Ready: t.Ready(),
+		BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
 		AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
 		StartedAt: optionalUTC(t.StartedAt), FinishedAt: optionalUTC(t.FinishedAt),
 		WorkflowID: t.WorkflowID(), CreatedAt: utc(t.CreatedAt), UpdatedAt: utc(t.UpdatedAt),
@@ -83,7 +49,7 @@ func taskFrom(user store.User, t store.Task) TaskBody {
 
 	for _, blocker := range t.Blockers {
 		body.BlockedBy = append(body.BlockedBy, formatID(blocker.ID))
-		body.Blockers = append(body.Blockers, blockerBody{formatID(blocker.ID), blocker.Status})
+		body.Blockers = append(body.Blockers, shape.Blocker{ID: formatID(blocker.ID), Status: blocker.Status})
 	}
 	return body
 }

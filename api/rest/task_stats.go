@@ -5,26 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
-
-type taskStatsBody struct {
-	WorkspaceID     string     `json:"workspace_id" example:"2"`
-	Period          string     `json:"period" enum:"day,week,month,all"`
-	Since           *time.Time `json:"since" example:"2026-03-01T12:00:00Z" doc:"When the period began; null: with the workspace"`
-	Created         int64      `json:"created" example:"20"`
-	Done            int64      `json:"done" example:"17"`
-	Cancelled       int64      `json:"cancelled" example:"1"`
-	LeadTime        *float64   `json:"lead_time_seconds" example:"5400" doc:"From the creation to DONE, on average; null when none was done, here and below"`
-	LeadTimeMedian  *float64   `json:"lead_time_median_seconds" example:"3600"`
-	CycleTime       *float64   `json:"cycle_time_seconds" example:"1800" doc:"From the first IN_PROGRESS to DONE, on average"`
-	CycleTimeMedian *float64   `json:"cycle_time_median_seconds" example:"1200"`
-	Takeovers       int64      `json:"takeovers" example:"2"`
-	Escalations     int64      `json:"escalations" example:"1"`
-	Expiries        int64      `json:"expiries" example:"3" doc:"Deadlines that passed"`
-	Partial         bool       `json:"partial" doc:"10,000 tasks or more changed in the period: the figures are those of the 10,000 that changed last"`
-}
 
 type taskStatsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
@@ -44,7 +28,7 @@ func (s *server) registerTaskStats() {
 	register(s, getTaskStats, s.getTaskStats)
 }
 
-func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[taskStatsBody], error) {
+func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[shape.TaskStats], error) {
 	id, err := parseWorkspace(in.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -60,7 +44,7 @@ func (s *server) getTaskStats(ctx context.Context, in *taskStatsInput) (*answer[
 		return nil, s.refusal(ctx, getTaskStats, in.WorkspaceID, err)
 	}
 
-	body := taskStatsBody{
+	body := shape.TaskStats{
 		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,
 		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
 		CycleTimeMedian: stats.CycleTimeMedian,

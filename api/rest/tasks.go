@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -34,15 +35,6 @@ type createTasksInput struct {
 type batchRequest struct {
 	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"How blocked_by of other tasks of this batch names it"`
 	NewTaskBody
-}
-
-type taskBatchBody struct {
-	Items []batchTaskBody `json:"items" doc:"In the order asked"`
-}
-
-type batchTaskBody struct {
-	Ref string `json:"ref" example:"notes" doc:"As it was asked for"`
-	TaskBody
 }
 
 type listTasksInput struct {
@@ -101,7 +93,7 @@ func (s *server) registerTasks() {
 	register(s, listTaskEvents, s.listTaskEvents)
 }
 
-func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[TaskBody], error) {
+func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[shape.Task], error) {
 	workspace, err := parseWorkspace(in.Body.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -121,7 +113,7 @@ func (s *server) createTask(ctx context.Context, in *createTaskInput) (*answer[T
 	return answered(taskFrom(caller(ctx), made)), nil
 }
 
-func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer[taskBatchBody], error) {
+func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer[shape.TaskBatch], error) {
 	workspace, err := parseWorkspace(in.Body.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -141,14 +133,14 @@ func (s *server) createTasks(ctx context.Context, in *createTasksInput) (*answer
 	}
 
 	s.auditGuest(ctx, createTasks, workspace)
-	body := taskBatchBody{Items: make([]batchTaskBody, len(made))}
+	body := shape.TaskBatch{Items: make([]shape.BatchTask, len(made))}
 	for i, task := range made {
-		body.Items[i] = batchTaskBody{graph[i].Ref, taskFrom(caller(ctx), task)}
+		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFrom(caller(ctx), task)}
 	}
 	return answered(body), nil
 }
 
-func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Page[TaskBody]], error) {
+func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[shape.Page[shape.Task]], error) {
 	user := caller(ctx)
 	filter := store.TaskFilter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
 	var err error
@@ -164,10 +156,10 @@ func (s *server) listTasks(ctx context.Context, in *listTasksInput) (*answer[Pag
 	return listOf(in.Paging, tasksCursor, func(before int64, limit int) ([]store.Task, error) {
 		filter.Before, filter.Limit = before, limit
 		return s.o.Tasks.List(ctx, user, filter)
-	}, func(t store.Task) int64 { return t.ID }, func(t store.Task) TaskBody { return taskFrom(user, t) })
+	}, func(t store.Task) int64 { return t.ID }, func(t store.Task) shape.Task { return taskFrom(user, t) })
 }
 
-func (s *server) getTask(ctx context.Context, in *taskInput) (*answer[TaskBody], error) {
+func (s *server) getTask(ctx context.Context, in *taskInput) (*answer[shape.Task], error) {
 	id, err := parseTask(in.ID)
 	if err != nil {
 		return nil, err
@@ -179,7 +171,7 @@ func (s *server) getTask(ctx context.Context, in *taskInput) (*answer[TaskBody],
 	return answered(taskFrom(caller(ctx), task)), nil
 }
 
-func (s *server) listTaskEvents(ctx context.Context, in *taskEventsInput) (*answer[Page[HistoryBody]], error) {
+func (s *server) listTaskEvents(ctx context.Context, in *taskEventsInput) (*answer[shape.Page[shape.History]], error) {
 	id, err := parseTask(in.ID)
 	if err != nil {
 		return nil, err

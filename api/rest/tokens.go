@@ -6,28 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
 const tokensCursor = "tokens"
 
-type tokenBody struct {
-	ID         string        `json:"id" example:"12"`
-	Name       string        `json:"name" example:"nightly import"`
-	Scopes     []store.Scope `json:"scopes" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"What it opens; none implies another"`
-	ExpiresAt  *time.Time    `json:"expires_at" example:"2026-06-01T00:00:00Z" doc:"null: it has no end"`
-	LastUsedAt *time.Time    `json:"last_used_at" example:"2026-03-01T12:00:00Z" doc:"To the minute; null: it was never used"`
-	Current    bool          `json:"current" doc:"Whether this request was made with it"`
-	CreatedAt  time.Time     `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	Token      string        `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
-}
-
 // tokenFrom shows a token of a user of this role.
-func (p principal) tokenFrom(role string) func(store.Token) tokenBody {
-	return func(t store.Token) tokenBody {
-		return tokenBody{
-			ID: formatID(t.ID), Name: t.Name, Scopes: t.Grants(role), ExpiresAt: optionalUTC(t.ExpiresAt),
+func (p principal) tokenFrom(role string) func(store.Token) shape.Token {
+	return func(t store.Token) shape.Token {
+		return shape.Token{
+			ID: formatID(t.ID), Name: t.Name, Scopes: mapped(t.Grants(role), func(s store.Scope) string { return string(s) }),
+			ExpiresAt:  optionalUTC(t.ExpiresAt),
 			LastUsedAt: optionalUTC(t.LastUsedAt),
 			Current:    t.ID == p.token.ID, CreatedAt: utc(t.CreatedAt),
 		}
@@ -116,17 +107,17 @@ func (s *server) registerTokens() {
 	register(s, revokeUserToken, s.revokeUserToken)
 }
 
-func (s *server) listTokens(ctx context.Context, in *struct{ Paging }) (*answer[Page[tokenBody]], error) {
+func (s *server) listTokens(ctx context.Context, in *struct{ Paging }) (*answer[shape.Page[shape.Token]], error) {
 	return s.tokensOf(ctx, caller(ctx), in.Paging)
 }
 
-func (s *server) tokensOf(ctx context.Context, user store.User, in Paging) (*answer[Page[tokenBody]], error) {
+func (s *server) tokensOf(ctx context.Context, user store.User, in Paging) (*answer[shape.Page[shape.Token]], error) {
 	return listOf(in, tokensCursor, func(after int64, limit int) ([]store.Token, error) {
 		return s.o.Store.Tokens(ctx, user.ID, after, limit)
 	}, func(t store.Token) int64 { return t.ID }, principalOf(ctx).tokenFrom(user.Role))
 }
 
-func (s *server) createToken(ctx context.Context, in *createTokenInput) (*answer[tokenBody], error) {
+func (s *server) createToken(ctx context.Context, in *createTokenInput) (*answer[shape.Token], error) {
 	who := principalOf(ctx)
 	if err := eachOnce(in.Body.Scopes); err != nil {
 		return nil, err
@@ -162,7 +153,7 @@ func eachOnce(scopes []store.Scope) error {
 	return nil
 }
 
-func (p principal) withSecret(t store.Token, secret string) tokenBody {
+func (p principal) withSecret(t store.Token, secret string) shape.Token {
 	body := p.tokenFrom(p.user.Role)(t)
 	body.Token = secret
 	return body
@@ -210,7 +201,7 @@ func (s *server) revokeToken(ctx context.Context, in *tokenInput) (*struct{}, er
 	return &struct{}{}, s.o.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
 }
 
-func (s *server) rotateToken(ctx context.Context, in *rotateTokenInput) (*answer[tokenBody], error) {
+func (s *server) rotateToken(ctx context.Context, in *rotateTokenInput) (*answer[shape.Token], error) {
 	token, err := s.ownToken(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -240,7 +231,7 @@ func (s *server) rotateToken(ctx context.Context, in *rotateTokenInput) (*answer
 	return answered(who.withSecret(rotated, secret)), nil
 }
 
-func (s *server) listUserTokens(ctx context.Context, in *userTokensInput) (*answer[Page[tokenBody]], error) {
+func (s *server) listUserTokens(ctx context.Context, in *userTokensInput) (*answer[shape.Page[shape.Token]], error) {
 	id, err := userID(in.ID)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -12,59 +13,6 @@ import (
 )
 
 const transactionsCursor = "transactions"
-
-// TransactionBody is a transaction as administrators see it.
-type TransactionBody struct {
-	Hash                    string                        `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
-	Status                  lifecycle.TransactionState    `json:"status" enum:"pending,processing,processed,failed"`
-	AmountNano              int64                         `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
-	Sender                  string                        `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
-	Username                *string                       `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
-	UserID                  *string                       `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
-	Stars                   int64                         `json:"stars" example:"50" doc:"0 while unknown"`
-	QuoteNano               int64                         `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
-	Attempt                 int                           `json:"attempt" example:"1" doc:"Tries of buying so far"`
-	ErrorMessage            *string                       `json:"error_message" example:"Username not found" doc:"null unless failed"`
-	ErrorClass              *string                       `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
-	FragmentTransactionHash *string                       `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
-	RefundDueNano           int64                         `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
-	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
-	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
-	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
-	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
-	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
-	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
-	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
-	RetryAt                 *time.Time                    `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
-	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
-	CreatedAt               time.Time                     `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-}
-
-type paymentBody struct {
-	ID           string             `json:"id" example:"5"`
-	Kind         store.PaymentKind  `json:"kind" enum:"purchase,refund"`
-	State        store.PaymentState `json:"state" enum:"signed,paid,dead,bounced" doc:"signed: it may be on the chain or come there; dead: it paid nothing and never will"`
-	Attempt      int                `json:"attempt" example:"1" doc:"Of the transaction, when it was signed"`
-	Seqno        int64              `json:"seqno" example:"17"`
-	Destination  string             `json:"destination" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
-	AmountNano   int64              `json:"amount_nano" example:"460900000"`
-	GasNano      int64              `json:"gas_nano" example:"2500000"`
-	ReturnedNano int64              `json:"returned_nano" example:"0" doc:"What came back, when it bounced"`
-	MessageHash  string             `json:"message_hash" example:"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9" doc:"The normalised hash of what was broadcast"`
-	ChainHash    *string            `json:"chain_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of the wallet's transaction; null: it was not found"`
-	ValidUntil   time.Time          `json:"valid_until" example:"2026-03-01T12:01:00Z" doc:"By the chain's clock"`
-	SentAt       *time.Time         `json:"sent_at" example:"2026-03-01T12:00:01Z" doc:"When it was first broadcast"`
-	SettledAt    *time.Time         `json:"settled_at" example:"2026-03-01T12:00:09Z" doc:"When the chain had decided"`
-	KeptAt       *time.Time         `json:"kept_at" example:"2026-03-01T12:00:15Z" doc:"When it was known that its receiver keeps it"`
-	CreatedAt    time.Time          `json:"created_at" example:"2026-03-01T12:00:00Z"`
-}
-
-type wholeTransactionBody struct {
-	TransactionBody
-	Events   []HistoryBody `json:"events" doc:"From the first"`
-	Payments []paymentBody `json:"payments" doc:"What was signed for it, from the first"`
-}
 
 type listTransactionsInput struct {
 	Paging
@@ -160,7 +108,7 @@ func (s *server) registerTransactions() {
 
 func (s *server) listTransactions(
 	ctx context.Context, in *listTransactionsInput,
-) (*answer[Page[TransactionBody]], error) {
+) (*answer[shape.Page[shape.Transaction]], error) {
 	filter := store.TransactionFilter{
 		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
 	}
@@ -184,7 +132,7 @@ func unlessZero(at time.Time) *time.Time {
 	return &at
 }
 
-func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*answer[wholeTransactionBody], error) {
+func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*answer[shape.WholeTransaction], error) {
 	t, err := s.o.Transactions.Find(ctx, in.Hash)
 	if err != nil {
 		return nil, err
@@ -199,12 +147,12 @@ func (s *server) getTransaction(ctx context.Context, in *transactionInput) (*ans
 	if err != nil {
 		return nil, err
 	}
-	return answered(wholeTransactionBody{
-		s.transactionFrom(t), mapped(events, historyFrom), mapped(payments, paymentFrom),
+	return answered(shape.WholeTransaction{
+		Transaction: s.transactionFrom(t), Events: mapped(events, historyFrom), Payments: mapped(payments, paymentFrom),
 	}), nil
 }
 
-func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput) (*answer[TransactionBody], error) {
+func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput) (*answer[shape.Transaction], error) {
 	comment := ""
 	if in.Body != nil {
 		comment = in.Body.Comment
@@ -215,7 +163,7 @@ func (s *server) retryTransaction(ctx context.Context, in *retryTransactionInput
 
 func (s *server) resolveTransaction(
 	ctx context.Context, in *resolveTransactionInput,
-) (*answer[TransactionBody], error) {
+) (*answer[shape.Transaction], error) {
 	t, err := s.o.Transactions.Resolve(
 		ctx, caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
 	)
@@ -224,7 +172,7 @@ func (s *server) resolveTransaction(
 
 func (s *server) writeOffTransaction(
 	ctx context.Context, in *writeOffTransactionInput,
-) (*answer[TransactionBody], error) {
+) (*answer[shape.Transaction], error) {
 	comment := ""
 	if in.Body != nil {
 		comment = in.Body.Comment
@@ -235,7 +183,7 @@ func (s *server) writeOffTransaction(
 
 func (s *server) changed(
 	ctx context.Context, op operation, t store.Transaction, err error,
-) (*answer[TransactionBody], error) {
+) (*answer[shape.Transaction], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -243,8 +191,8 @@ func (s *server) changed(
 	return answered(s.transactionFrom(t)), nil
 }
 
-func (s *server) transactionFrom(t store.Transaction) TransactionBody {
-	body := TransactionBody{
+func (s *server) transactionFrom(t store.Transaction) shape.Transaction {
+	body := shape.Transaction{
 		Hash: t.Hash, Status: t.State, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: optional(t.Username), UserID: formatOptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano,
 		Attempt:      t.Attempt,
@@ -263,10 +211,11 @@ func (s *server) transactionFrom(t store.Transaction) TransactionBody {
 	return body
 }
 
-func paymentFrom(p store.Payment) paymentBody {
-	return paymentBody{
-		ID: formatID(p.ID), Kind: p.Kind, State: p.State, Attempt: p.Attempt, Seqno: p.Seqno, Destination: p.Destination,
-		AmountNano: p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm,
+func paymentFrom(p store.Payment) shape.Payment {
+	return shape.Payment{
+		ID: formatID(p.ID), Kind: string(p.Kind), State: string(p.State), Attempt: p.Attempt, Seqno: p.Seqno,
+		Destination: p.Destination,
+		AmountNano:  p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm,
 		ChainHash:  optional(p.ChainHash),
 		ValidUntil: utc(p.ValidUntil), SentAt: optionalUTC(p.SentAt), SettledAt: optionalUTC(p.SettledAt),
 		KeptAt:    optionalUTC(p.KeptAt),

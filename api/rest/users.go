@@ -7,36 +7,24 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
 const usersCursor = "users"
 
-type userBody struct {
-	ID          string     `json:"id" example:"3"`
-	Name        string     `json:"name" example:"Ada"`
-	TelegramID  *string    `json:"telegram_id" example:"123456789" doc:"null for one who has no Telegram account here"`
-	Language    string     `json:"language" enum:"en,ru"`
-	Role        string     `json:"role" enum:"USER,ADMIN"`
-	Status      string     `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
-	Token       string     `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
-	CreatedAt   time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	ForgottenAt *time.Time `json:"forgotten_at" doc:"When the person was made anonymous; null: never"`
-}
-
-func userFrom(u store.User) userBody {
-	return userBody{
+func userFrom(u store.User) shape.User {
+	return shape.User{
 		ID: formatID(u.ID), Name: u.Name, TelegramID: formatOptionalID(u.TelegramID), Language: u.Language,
 		Role: u.Role, Status: u.Status, CreatedAt: utc(u.CreatedAt), ForgottenAt: optionalUTC(u.ForgottenAt),
 	}
 }
 
-func userWithToken(u store.User, token string) userBody {
+func userWithToken(u store.User, token string) shape.User {
 	body := userFrom(u)
 	body.Token = token
 	return body
@@ -140,7 +128,7 @@ func (s *server) registerUsers() {
 	register(s, forgetUser, s.forgetUser)
 }
 
-func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[userBody], error) {
+func (s *server) createUser(ctx context.Context, in *createUserInput) (*answer[shape.User], error) {
 	token, scopes, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
 	if err != nil {
 		return nil, err
@@ -196,13 +184,13 @@ func roleAllows(role string, scopes []store.Scope) error {
 	return nil
 }
 
-func (s *server) listUsers(ctx context.Context, in *listUsersInput) (*answer[Page[userBody]], error) {
+func (s *server) listUsers(ctx context.Context, in *listUsersInput) (*answer[shape.Page[shape.User]], error) {
 	return listOf(in.Paging, usersCursor, func(after int64, limit int) ([]store.User, error) {
 		return s.o.Store.Users(ctx, in.Status, after, limit)
 	}, func(u store.User) int64 { return u.ID }, userFrom)
 }
 
-func (s *server) getUser(ctx context.Context, in *userInput) (*answer[userBody], error) {
+func (s *server) getUser(ctx context.Context, in *userInput) (*answer[shape.User], error) {
 	id, err := userID(in.ID)
 	if err != nil {
 		return nil, err
@@ -211,7 +199,7 @@ func (s *server) getUser(ctx context.Context, in *userInput) (*answer[userBody],
 	return answered(userFrom(user)), err
 }
 
-func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[userBody], error) {
+func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[shape.User], error) {
 	change := store.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
 	if change == (store.UserChange{}) {
 		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
@@ -245,7 +233,7 @@ func (s *server) changeUser(ctx context.Context, in *changeUserInput) (*answer[u
 	return answered(userFrom(user)), nil
 }
 
-func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[userBody], error) {
+func (s *server) renewToken(ctx context.Context, in *userInput) (*answer[shape.User], error) {
 	id, err := userID(in.ID)
 	if err != nil {
 		return nil, err

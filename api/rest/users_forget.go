@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -22,7 +23,7 @@ var forgetUser = operation{
 		"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
 }
 
-func (s *server) forgetUser(ctx context.Context, in *userInput) (*answer[userBody], error) {
+func (s *server) forgetUser(ctx context.Context, in *userInput) (*answer[shape.User], error) {
 	id, err := userID(in.ID)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,8 @@ package rest
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -16,34 +16,16 @@ const (
 	membersCursor    = "members"
 )
 
-type workspaceBody struct {
-	ID                          string                          `json:"id" example:"2"`
-	Name                        string                          `json:"name" example:"Release 1.4"`
-	OwnerID                     string                          `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
-	StatusDeadlines             map[lifecycle.TaskState]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
-	StuckReleaseAfter           float64                         `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
-	NewDeadlineWaitsForBlockers bool                            `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
-	CreatedAt                   time.Time                       `json:"created_at" example:"2026-03-01T12:00:00Z"`
-	UpdatedAt                   time.Time                       `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-}
-
-func workspaceFrom(w store.Workspace) workspaceBody {
-	return workspaceBody{
+func workspaceFrom(w store.Workspace) shape.Workspace {
+	return shape.Workspace{
 		ID: formatID(w.ID), Name: w.Name, OwnerID: formatID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
 		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
 		CreatedAt: utc(w.CreatedAt), UpdatedAt: utc(w.UpdatedAt),
 	}
 }
 
-type memberBody struct {
-	UserID   string    `json:"user_id" example:"3"`
-	Name     string    `json:"name" example:"Ada" doc:"Empty while the member has not agreed; administrators and the member see it"`
-	Agreed   bool      `json:"agreed" doc:"Whether the member agrees to be named to others and to hear of tasks"`
-	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
-}
-
-func memberFrom(m store.Member) memberBody {
-	return memberBody{UserID: formatID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: utc(m.JoinedAt)}
+func memberFrom(m store.Member) shape.Member {
+	return shape.Member{UserID: formatID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: utc(m.JoinedAt)}
 }
 
 // WorkspaceSettings are what a request may say about a workspace besides its name.
@@ -179,18 +161,18 @@ func (s *server) registerWorkspaces() {
 	register(s, removeMember, s.changeMember(removeMember, s.o.Tasks.RemoveMember))
 }
 
-func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) (*answer[workspaceBody], error) {
+func (s *server) createWorkspace(ctx context.Context, in *createWorkspaceInput) (*answer[shape.Workspace], error) {
 	w, err := s.o.Tasks.CreateWorkspace(ctx, caller(ctx), in.Body.change(&in.Body.Name), in.Key)
 	return answered(workspaceFrom(w)), err
 }
 
-func (s *server) listWorkspaces(ctx context.Context, in *Paging) (*answer[Page[workspaceBody]], error) {
+func (s *server) listWorkspaces(ctx context.Context, in *Paging) (*answer[shape.Page[shape.Workspace]], error) {
 	return listOf(*in, workspacesCursor, func(after int64, limit int) ([]store.Workspace, error) {
 		return s.o.Tasks.Workspaces(ctx, caller(ctx), after, limit)
 	}, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)
 }
 
-func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[workspaceBody], error) {
+func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[shape.Workspace], error) {
 	id, err := parseWorkspace(in.ID)
 	if err != nil {
 		return nil, err
@@ -202,7 +184,7 @@ func (s *server) getWorkspace(ctx context.Context, in *workspaceInput) (*answer[
 	return answered(workspaceFrom(w)), nil
 }
 
-func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (*answer[workspaceBody], error) {
+func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (*answer[shape.Workspace], error) {
 	settings := in.Body.WorkspaceSettings
 	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
 		return nil, fault.New(fault.Validation, "say what to change").WithField("body")
@@ -222,7 +204,7 @@ func (s *server) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) 
 	return answered(workspaceFrom(w)), nil
 }
 
-func (s *server) listMembers(ctx context.Context, in *membersInput) (*answer[Page[memberBody]], error) {
+func (s *server) listMembers(ctx context.Context, in *membersInput) (*answer[shape.Page[shape.Member]], error) {
 	id, err := parseWorkspace(in.ID)
 	if err != nil {
 		return nil, err

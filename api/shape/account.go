@@ -1,0 +1,30 @@
+package shape
+
+import (
+	"time"
+)
+
+// Token is an API token of a user. Its secret stands in it only in the answer that makes it.
+type Token struct {
+	ID         string     `json:"id" example:"12"`
+	Name       string     `json:"name" example:"nightly import"`
+	Scopes     []string   `json:"scopes" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"What it opens; none implies another"`
+	ExpiresAt  *time.Time `json:"expires_at" example:"2026-06-01T00:00:00Z" doc:"null: it has no end"`
+	LastUsedAt *time.Time `json:"last_used_at" example:"2026-03-01T12:00:00Z" doc:"To the minute; null: it was never used"`
+	Current    bool       `json:"current" doc:"Whether this request was made with it"`
+	CreatedAt  time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	Token      string     `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
+}
+
+// User is a person or a program. The user's token stands in it only in the answer that makes it.
+type User struct {
+	ID          string     `json:"id" example:"3"`
+	Name        string     `json:"name" example:"Ada"`
+	TelegramID  *string    `json:"telegram_id" example:"123456789" doc:"null for one who has no Telegram account here"`
+	Language    string     `json:"language" enum:"en,ru"`
+	Role        string     `json:"role" enum:"USER,ADMIN"`
+	Status      string     `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
+	Token       string     `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
+	CreatedAt   time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	ForgottenAt *time.Time `json:"forgotten_at" doc:"When the person was made anonymous; null: never"`
+}

@@ -1,0 +1,35 @@
+package shape
+
+import (
+	"time"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// Download is a download as one caller sees it.
+type Download struct {
+	ID              string                     `json:"id" example:"9"`
+	UserID          string                     `json:"user_id" example:"3"`
+	BookID          string                     `json:"book_id" example:"4"`
+	BookTitle       string                     `json:"book_title" example:"A Treatise on Wheels" doc:"Empty when the book is gone"`
+	MediaType       string                     `json:"media_type" enum:"text,audio"`
+	Status          lifecycle.DownloadState    `json:"status" enum:"queued,downloading,completed,failed,canceled"`
+	Source          string                     `json:"source" example:"magnet" doc:"Where the link was found"`
+	SourceURL       string                     `json:"source_url" example:"magnet:?xt=urn:btih:…"`
+	ExternalJobID   *string                    `json:"external_job_id" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"The torrent's id in qBittorrent, as last seen; a hybrid torrent's changes when its metadata arrive"`
+	Progress        float64                    `json:"progress" example:"0.42" doc:"0 to 1"`
+	Size            int64                      `json:"size" example:"734003200" doc:"Bytes; 0 while unknown"`
+	Speed           int64                      `json:"speed" example:"1200000" doc:"Bytes per second"`
+	ETASeconds      *int64                     `json:"eta_seconds" example:"355" doc:"null while unknown"`
+	FailureReason   *string                    `json:"failure_reason" example:"missing_external_job" doc:"null unless failed"`
+	LastError       *string                    `json:"last_error" example:"PROVIDER_UNAVAILABLE" doc:"A code: what it has to wait for, or why it failed in more detail"`
+	Attention       *string                    `json:"attention" example:"stalled" doc:"A code: why a person should look; null: no need"`
+	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it to end; that is tried until the torrent is known to be gone"`
+	AllowedActions  []lifecycle.DownloadAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
+	WorkflowID      string                     `json:"workflow_id" example:"download/3/4/text" doc:"In Temporal; the job before and after it for the same user, book and medium have the same"`
+	CreatedAt       time.Time                  `json:"created_at_utc" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt       time.Time                  `json:"updated_at_utc" example:"2026-03-01T12:00:00Z"`
+	CompletedAt     *time.Time                 `json:"completed_at_utc" example:"2026-03-01T14:00:00Z" doc:"null unless completed"`
+	FirstNotFoundAt *time.Time                 `json:"first_not_found_at_utc" example:"2026-03-01T13:00:00Z" doc:"Since when qBittorrent does not have the torrent; null while it does"`
+	DeadlineAt      *time.Time                 `json:"deadline_at" example:"2026-03-01T13:01:00Z" doc:"When it fails unless the torrent is found again; null while it is not missing"`
+}

@@ -1,0 +1,69 @@
+package shape
+
+import (
+	"time"
+)
+
+// Audit is an entry of the audit log.
+type Audit struct {
+	ID        string    `json:"id" example:"5"`
+	ActorID   *string   `json:"actor_id" example:"3" doc:"The user who tried; null for the system"`
+	Action    string    `json:"action" example:"change-user" doc:"The id of an operation, or a command of the bot"`
+	Subject   string    `json:"subject" example:"user/7" doc:"What it was about, where that is one thing"`
+	Outcome   string    `json:"outcome" enum:"done,refused"`
+	Door      string    `json:"door" enum:"bot,http,cli,system"`
+	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// Doctor is what all processes have found with their own credentials.
+type Doctor struct {
+	Works     bool            `json:"works" doc:"Whether every process has answered the last request, each check works or is off, and every task queue is served"`
+	Request   string          `json:"request" example:"3" doc:"The last request for checks; 0: there was none, and checks are those of the starts"`
+	AskedAt   *time.Time      `json:"asked_at" example:"2026-03-01T12:00:00Z" doc:"null: there was no request"`
+	Processes []ProcessChecks `json:"processes" doc:"The processes that were heard of lately"`
+	Unserved  []string        `json:"unserved_queues" example:"[\"payments\"]" doc:"Task queues that no process serves; those of payments once there is a wallet"`
+}
+
+// ProcessChecks is what one process has found.
+type ProcessChecks struct {
+	Identity string  `json:"identity" example:"4711@host@worker"`
+	Service  string  `json:"service" example:"worker" doc:"worker or api"`
+	Version  string  `json:"version" example:"0.2.0"`
+	Answered bool    `json:"answered" doc:"Whether it has looked since the last request"`
+	Checks   []Check `json:"checks"`
+}
+
+// Check is how one process reaches one outside system.
+type Check struct {
+	System  string    `json:"system" example:"telegram"`
+	State   string    `json:"state" enum:"works,refused,unreachable,unverified,off" doc:"unverified: only a renewal or a purchase would tell"`
+	Account *string   `json:"account" example:"@stagecoach_bot (7000000001)" doc:"Who the process is there; null: not known"`
+	Detail  string    `json:"detail" example:"api.telegram.org: files up to 50 MB"`
+	Code    *string   `json:"code" example:"TELEGRAM_UNAUTHORIZED" doc:"null: there is no failure"`
+	Next    *string   `json:"next" doc:"What to do; null: nothing"`
+	FoundAt time.Time `json:"found_at" example:"2026-03-01T12:00:01Z"`
+}
+
+// Finding is one incident in which the record and Temporal differed.
+type Finding struct {
+	ID         string     `json:"id" example:"5"`
+	FoundAt    time.Time  `json:"found_at" example:"2026-03-01T12:00:00Z"`
+	Workload   string     `json:"workload" enum:"delivery,task,download,transaction"`
+	EntityID   string     `json:"entity_id" example:"17" doc:"The entity's id; of one without a row, what its workflow's id names"`
+	WorkflowID string     `json:"workflow_id" example:"task/17"`
+	RunID      *string    `json:"run_id" example:"01a1f9fa-abe8-7695-b995-207e39dc6be5" doc:"null when there is no workflow"`
+	Finding    string     `json:"finding" enum:"not_started,terminated,too_long,timed_out,ended,missing,reset,stale,no_row,over" doc:"How the record and Temporal differed"`
+	Done       *string    `json:"done" example:"started" doc:"What was done about it: started, ended, terminated, refreshed or vanished; null: nothing yet"`
+	DoneAt     *time.Time `json:"done_at" example:"2026-03-01T12:00:01Z"`
+}
+
+// Health is the answer of /health.
+type Health struct {
+	OK bool `json:"ok"`
+}
+
+// Ready is the answer of /ready.
+type Ready struct {
+	Postgres bool `json:"postgres"`
+	Temporal bool `json:"temporal"`
+}

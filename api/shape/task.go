@@ -1,0 +1,69 @@
+package shape
+
+import (
+	"time"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// Task is a task as one caller sees it.
+type Task struct {
+	ID               string                 `json:"id" example:"12"`
+	WorkspaceID      string                 `json:"workspace_id" example:"2"`
+	Title            string                 `json:"title" example:"Write the release notes"`
+	Description      string                 `json:"description" example:"What has changed since 1.3"`
+	Visibility       string                 `json:"visibility" enum:"public,private"`
+	Priority         string                 `json:"priority" enum:"low,normal,high,critical"`
+	Labels           []string               `json:"labels" example:"[\"docs\"]"`
+	Status           lifecycle.TaskState    `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED"`
+	StatusSince      time.Time              `json:"status_since" example:"2026-03-01T12:00:00Z" doc:"When the status was entered"`
+	StatusDeadlineAt *time.Time             `json:"status_deadline_at" example:"2026-03-01T14:00:00Z" doc:"When it becomes STUCK; null: never"`
+	ReleaseAt        *time.Time             `json:"release_at" example:"2026-03-01T15:00:00Z" doc:"When it stops being STUCK by itself; null: never"`
+	CreatorID        string                 `json:"creator_id" example:"3"`
+	AssigneeID       *string                `json:"assignee_id" example:"4" doc:"null when nobody has it"`
+	BlockedBy        []string               `json:"blocked_by" example:"[\"11\"]"`
+	Blockers         []Blocker              `json:"blockers" doc:"The same tasks with their statuses"`
+	Ready            bool                   `json:"ready" doc:"Whether it can be claimed now"`
+	AllowedActions   []lifecycle.TaskAction `json:"allowed_actions" example:"[\"claim\"]" doc:"What you may do now: claim, escalate, takeover, status"`
+	AllowedStatuses  []lifecycle.TaskState  `json:"allowed_statuses" example:"[\"CANCELLED\"]" doc:"What you may make of it by the action status"`
+	StartedAt        *time.Time             `json:"started_at" example:"2026-03-01T12:30:00Z" doc:"When it was first IN_PROGRESS"`
+	FinishedAt       *time.Time             `json:"finished_at" example:"2026-03-01T13:00:00Z" doc:"When it was DONE or CANCELLED"`
+	WorkflowID       string                 `json:"workflow_id" example:"task/12" doc:"In Temporal"`
+	CreatedAt        time.Time              `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt        time.Time              `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// Blocker is a task that another one waits for.
+type Blocker struct {
+	ID     string              `json:"id" example:"11"`
+	Status lifecycle.TaskState `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"A CANCELLED task is never DONE: what waits for it cannot begin"`
+}
+
+// TaskStats are the figures of a workspace for one period.
+type TaskStats struct {
+	WorkspaceID     string     `json:"workspace_id" example:"2"`
+	Period          string     `json:"period" enum:"day,week,month,all"`
+	Since           *time.Time `json:"since" example:"2026-03-01T12:00:00Z" doc:"When the period began; null: with the workspace"`
+	Created         int64      `json:"created" example:"20"`
+	Done            int64      `json:"done" example:"17"`
+	Cancelled       int64      `json:"cancelled" example:"1"`
+	LeadTime        *float64   `json:"lead_time_seconds" example:"5400" doc:"From the creation to DONE, on average; null when none was done, here and below"`
+	LeadTimeMedian  *float64   `json:"lead_time_median_seconds" example:"3600"`
+	CycleTime       *float64   `json:"cycle_time_seconds" example:"1800" doc:"From the first IN_PROGRESS to DONE, on average"`
+	CycleTimeMedian *float64   `json:"cycle_time_median_seconds" example:"1200"`
+	Takeovers       int64      `json:"takeovers" example:"2"`
+	Escalations     int64      `json:"escalations" example:"1"`
+	Expiries        int64      `json:"expiries" example:"3" doc:"Deadlines that passed"`
+	Partial         bool       `json:"partial" doc:"10,000 tasks or more changed in the period: the figures are those of the 10,000 that changed last"`
+}
+
+// TaskBatch are the tasks that one request made.
+type TaskBatch struct {
+	Items []BatchTask `json:"items" doc:"In the order asked"`
+}
+
+// BatchTask is one task of a batch.
+type BatchTask struct {
+	Ref string `json:"ref" example:"notes" doc:"As it was asked for"`
+	Task
+}

@@ -1,0 +1,99 @@
+package shape
+
+import (
+	"time"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// TransactionStats are the figures of all transactions.
+type TransactionStats struct {
+	Statuses       []StatusShare     `json:"statuses" doc:"Those that occur, the most frequent first, here and below"`
+	AverageSeconds *float64          `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed, of those detected in the last 24 hours; null: there are none"`
+	AverageAllTime *float64          `json:"average_processing_seconds_all_time" example:"24.9" doc:"The same of all transactions; null: none was processed"`
+	Errors         []MessageCount    `json:"errors" doc:"Of failed transactions, by message"`
+	Categories     []CategoryCount   `json:"error_categories" doc:"The same by category"`
+	Days           []TransactionsDay `json:"days" doc:"By the day of detection (UTC), the newest first"`
+}
+
+// StatusShare counts the transactions in one status.
+type StatusShare struct {
+	Status  lifecycle.TransactionState `json:"status" enum:"pending,processing,processed,failed"`
+	Count   int64                      `json:"count" example:"97"`
+	Percent float64                    `json:"percent" example:"96.04" doc:"Of all transactions"`
+}
+
+// MessageCount counts the failed transactions with one message.
+type MessageCount struct {
+	Message string `json:"message" example:"Username not found"`
+	Count   int64  `json:"count" example:"3"`
+}
+
+// CategoryCount counts the failed transactions of one category.
+type CategoryCount struct {
+	Category string `json:"category" enum:"Username Error,Stars Amount Error,Network Error,Wallet Error,Fragment API Error,Other Error"`
+	Count    int64  `json:"count" example:"3"`
+}
+
+// TransactionsDay counts the transactions of one day.
+type TransactionsDay struct {
+	Day            string  `json:"day" example:"2026-03-01"`
+	Total          int64   `json:"total" example:"101"`
+	Success        int64   `json:"success" example:"97"`
+	SuccessPercent float64 `json:"success_percent" example:"96.04"`
+}
+
+// Transaction is a transaction as administrators see it.
+type Transaction struct {
+	Hash                    string                        `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
+	Status                  lifecycle.TransactionState    `json:"status" enum:"pending,processing,processed,failed"`
+	AmountNano              int64                         `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
+	Sender                  string                        `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
+	Username                *string                       `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
+	UserID                  *string                       `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
+	Stars                   int64                         `json:"stars" example:"50" doc:"0 while unknown"`
+	QuoteNano               int64                         `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
+	Attempt                 int                           `json:"attempt" example:"1" doc:"Tries of buying so far"`
+	ErrorMessage            *string                       `json:"error_message" example:"Username not found" doc:"null unless failed"`
+	ErrorClass              *string                       `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
+	FragmentTransactionHash *string                       `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
+	RefundDueNano           int64                         `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
+	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
+	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
+	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
+	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
+	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
+	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
+	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
+	RetryAt                 *time.Time                    `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
+	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
+	CreatedAt               time.Time                     `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// Payment is a payment that was signed for a transaction.
+type Payment struct {
+	ID           string     `json:"id" example:"5"`
+	Kind         string     `json:"kind" enum:"purchase,refund"`
+	State        string     `json:"state" enum:"signed,paid,dead,bounced" doc:"signed: it may be on the chain or come there; dead: it paid nothing and never will"`
+	Attempt      int        `json:"attempt" example:"1" doc:"Of the transaction, when it was signed"`
+	Seqno        int64      `json:"seqno" example:"17"`
+	Destination  string     `json:"destination" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
+	AmountNano   int64      `json:"amount_nano" example:"460900000"`
+	GasNano      int64      `json:"gas_nano" example:"2500000"`
+	ReturnedNano int64      `json:"returned_nano" example:"0" doc:"What came back, when it bounced"`
+	MessageHash  string     `json:"message_hash" example:"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9" doc:"The normalised hash of what was broadcast"`
+	ChainHash    *string    `json:"chain_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of the wallet's transaction; null: it was not found"`
+	ValidUntil   time.Time  `json:"valid_until" example:"2026-03-01T12:01:00Z" doc:"By the chain's clock"`
+	SentAt       *time.Time `json:"sent_at" example:"2026-03-01T12:00:01Z" doc:"When it was first broadcast"`
+	SettledAt    *time.Time `json:"settled_at" example:"2026-03-01T12:00:09Z" doc:"When the chain had decided"`
+	KeptAt       *time.Time `json:"kept_at" example:"2026-03-01T12:00:15Z" doc:"When it was known that its receiver keeps it"`
+	CreatedAt    time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// WholeTransaction is a transaction with its events and payments.
+type WholeTransaction struct {
+	Transaction
+	Events   []History `json:"events" doc:"From the first"`
+	Payments []Payment `json:"payments" doc:"What was signed for it, from the first"`
+}

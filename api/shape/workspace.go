@@ -1,0 +1,27 @@
+package shape
+
+import (
+	"time"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// Workspace is a workspace, whose members share tasks.
+type Workspace struct {
+	ID                          string                          `json:"id" example:"2"`
+	Name                        string                          `json:"name" example:"Release 1.4"`
+	OwnerID                     string                          `json:"owner_id" example:"3" doc:"Who made it: may change it and let others in"`
+	StatusDeadlines             map[lifecycle.TaskState]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
+	StuckReleaseAfter           float64                         `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
+	NewDeadlineWaitsForBlockers bool                            `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
+	CreatedAt                   time.Time                       `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	UpdatedAt                   time.Time                       `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// Member is a user in a workspace.
+type Member struct {
+	UserID   string    `json:"user_id" example:"3"`
+	Name     string    `json:"name" example:"Ada" doc:"Empty while the member has not agreed; administrators and the member see it"`
+	Agreed   bool      `json:"agreed" doc:"Whether the member agrees to be named to others and to hear of tasks"`
+	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
+}
