@@ -51,3 +51,10 @@ func RegisterMain(w worker.Registry, m Main) {
 	}
 	w.RegisterActivity(m.Monitor)
 }
+
+// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments
+// alone. Everything else that it gets from there is for others, which have what it takes: qBittorrent, say.
+func RegisterLeftPayments(w worker.ActivityRegistry, cashier *PaymentActivities, monitor *TonMonitor) {
+	RegisterPayments(w, cashier, monitor)
+	w.RegisterDynamicActivity(LeaveToOthers, activity.DynamicRegisterOptions{})
+}

@@ -1,28 +1,15 @@
 package activities
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/temporalio"
 )
-
-// interruption gives why ctx ended when a fault ended it, else err: a stopped transfer fails with whatever its
-// connection said last, and that is not the reason.
-func interruption(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
-}
 
 // isRefusal says whether err is one of these faults.
 func isRefusal(err error, codes ...fault.Code) bool {
@@ -57,23 +44,4 @@ func failed(f *stars.Failure, cause error) error {
 		options.NextRetryDelay = known.RetryAfter
 	}
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Class), options)
-}
-
-// beat sends heartbeats until the function it gives is called, so that a lost worker is noticed soon.
-func beat(ctx context.Context) (stop func()) {
-	done, returned := make(chan struct{}), givenBack(ctx)
-	go func() {
-		ticker := time.NewTicker(temporalio.HeartbeatEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx, returned)
-			}
-		}
-	}()
-
-	return func() { close(done) }
 }

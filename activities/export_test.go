@@ -6,7 +6,7 @@ import "stagecoach/internal/temporalio"
 var (
 	RefuseHere     = refuseHere
 	AttemptWithKey = attemptWithKey
-	Beat           = beat
+	SendHeartbeats = sendHeartbeats
 )
 
 // The numbers that they need.

@@ -21,7 +21,7 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Position, 
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	err := store.RetryWhileUnavailable(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
@@ -128,7 +128,7 @@ func (c *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, err
 	if c.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 	return c.pay(ctx, o, store.Purchase, c.buy)
 }
 
@@ -185,7 +185,7 @@ func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Posit
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
 	if err != nil {

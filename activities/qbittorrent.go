@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
@@ -20,14 +18,13 @@ import (
 const (
 	refusals   = 3           // of one torrent by qBittorrent, until it is believed
 	spacePause = time.Minute // between two looks at the disk
-	aliveEvery = 2 * time.Second
 )
 
 // AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is
 // over, or that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the
 // reason: enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
 func (d *Downloads) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
-	defer keepBeating(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil {
 		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
@@ -211,7 +208,7 @@ func (d *Downloads) alert(ctx context.Context, code fault.Code) {
 // ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher
 // soon.
 func (d *Downloads) ResumeTorrent(ctx context.Context, jobID int64) error {
-	defer keepBeating(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
 	if err == nil && there != nil && d.Torrents.Ours(*there) {
 		err = d.Torrents.Resume(ctx, *there)
@@ -232,7 +229,7 @@ type DownloadLook struct {
 // LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When
 // there is none, the tag that has outlived the torrent goes too.
 func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look DownloadLook, err error) {
-	defer keepBeating(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
 	switch {
 	case err != nil:
@@ -256,7 +253,7 @@ func (d *Downloads) LookForTorrent(ctx context.Context, jobID int64) (look Downl
 // Its workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then,
 // stands in the record all the same.
 func (d *Downloads) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
-	defer keepBeating(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
 		return lifecycle.DownloadRecord{}, patient(ctx, err)
 	}
@@ -342,23 +339,4 @@ func patient(ctx context.Context, err error) error {
 		return temporalio.ActivityError(ctx, problem)
 	}
 	return temporalio.ActivityError(ctx, problem.Retry())
-}
-
-// keepBeating tells Temporal that the activity is alive until the function it gives is called.
-func keepBeating(ctx context.Context) (stop func()) {
-	beating, stop := context.WithCancel(ctx)
-	go func() {
-		ticker := time.NewTicker(aliveEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-beating.Done():
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-
-	return stop
 }

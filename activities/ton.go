@@ -64,7 +64,7 @@ func (c *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (
 	if c.Wallet == nil {
 		return BroadcastOutcome{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	payment, err := c.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, er
 	if c.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	standing, err := c.Store.KeepDust(ctx, o.Hash, c.Settings.Reserve+max(c.Settings.RefundLeast, 1))
 	switch {
@@ -460,7 +460,7 @@ func (c *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Posit
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
 	if err == nil && payment != nil {

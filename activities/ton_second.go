@@ -36,7 +36,7 @@ func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Positio
 	if c.Wallet == nil {
 		return Position{}, refuseHere(ctx)
 	}
-	defer beat(ctx)()
+	defer sendHeartbeats(ctx)()
 
 	position, err := c.look(ctx, o.Hash)
 	if err != nil || !position.Unconfirmed {

@@ -26,7 +26,7 @@ func (d *Downloads) LoadDownload(ctx context.Context, jobID int64) (lifecycle.Do
 // Temporal counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is
 // enqueue_failed.
 func (d *Downloads) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
-	defer keepBeating(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	var job store.Download
 	err = store.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
 		job, err = d.Store.DownloadByID(ctx, jobID)

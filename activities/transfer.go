@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -43,6 +44,15 @@ func (r *deliveryAttempt) carry(ctx context.Context) error {
 		case <-time.After(limited.RetryAfter):
 		}
 	}
+}
+
+// interruption gives why ctx ended when a fault ended it, else err: a stopped transfer fails with whatever its
+// connection said last, and that is not the reason.
+func interruption(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 // transfer makes one go at it: by file_id when Telegram has the content, else through the cache chat when there is

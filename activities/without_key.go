@@ -7,9 +7,9 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/temporalio"
 )
 
 // Work of 0.1.0 that needs the wallet's key lies on the main queue, which processes without the key serve too. They
@@ -33,20 +33,18 @@ func givenBack(ctx context.Context) (n int) {
 	return n
 }
 
+// sendHeartbeats sends heartbeats until stop is called. They keep the count of attempts that were given back.
+func sendHeartbeats(ctx context.Context) (stop func()) {
+	return temporalio.SendHeartbeats(ctx, givenBack(ctx))
+}
+
 // attemptWithKey is the number of an attempt among those by processes with the key.
 func attemptWithKey(ctx context.Context) int {
 	return int(activity.GetInfo(ctx).Attempt) - givenBack(ctx)
 }
 
-// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments
-// alone. Everything else that it gets from there is for others, which have what it takes: qBittorrent, say.
-func RegisterLeftPayments(w worker.ActivityRegistry, cashier *PaymentActivities, monitor *TonMonitor) {
-	RegisterPayments(w, cashier, monitor)
-	w.RegisterDynamicActivity(leaveToOthers, activity.DynamicRegisterOptions{})
-}
-
-// leaveToOthers gives an activity back at once, and later each time: nobody else may be there yet.
-func leaveToOthers(ctx context.Context, _ converter.EncodedValues) error {
+// LeaveToOthers gives an activity back at once, and later each time: nobody else may be there yet.
+func LeaveToOthers(ctx context.Context, _ converter.EncodedValues) error {
 	pause := time.Duration(activity.GetInfo(ctx).Attempt) * leaveStep
 	return giveBack("this process serves payments only", min(pause, giveBackAfter))
 }

@@ -36,7 +36,7 @@ func TestAttemptsGivenBackAreNotCounted(t *testing.T) {
 		if attempt%2 == 1 {
 			return activities.RefuseHere(ctx)
 		}
-		defer activities.Beat(ctx)()
+		defer activities.SendHeartbeats(ctx)()
 
 		mutex.Lock()
 		defer mutex.Unlock()

@@ -72,9 +72,6 @@ func LoopStep(ctx context.Context, call func(ctx context.Context) error) error {
 	return err
 }
 
-// HeartbeatEvery is the pause between two heartbeats of an activity that waits.
-const HeartbeatEvery = 3 * time.Second
-
 // WhileWaiting gives the ticks at which a loop that waits is to call progressed.
 func WhileWaiting(ctx context.Context) *time.Ticker {
 	if w := watchdogOf(ctx); w != nil {

@@ -1,0 +1,98 @@
+package testtemporal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Hang is a call whose first caller waits for an answer that never comes.
+type Hang struct {
+	first, second sync.Once
+	goesOn        chan struct{} // closed by the next call
+	release       chan struct{} // lets go of who waits yet, when the test is over
+}
+
+// NewHang makes a call that hangs once.
+func NewHang() *Hang { return &Hang{goesOn: make(chan struct{}), release: make(chan struct{})} }
+
+// Call waits until ctx or the test ends, the first time; then it answers at once.
+func (h *Hang) Call(ctx context.Context) error {
+	answered := true
+	h.first.Do(func() {
+		answered = false
+		select {
+		case <-ctx.Done():
+		case <-h.release:
+		}
+	})
+
+	if answered && ctx.Err() == nil {
+		h.second.Do(func() { close(h.goesOn) })
+	}
+	return ctx.Err()
+}
+
+// Within lets Temporal run an activity with a heartbeat time-out of four seconds until a second call gets through. It
+// gives how the attempts ended.
+func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []error) {
+	t.Helper()
+	go func() {
+		select {
+		case <-h.goesOn:
+		case <-time.After(time.Minute):
+			t.Error("nobody has taken over within a minute")
+		}
+		close(h.release)
+	}()
+
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(3 * time.Minute)
+	env.SetWorkerStopChannel(h.release)
+	var mu sync.Mutex
+	env.RegisterActivityWithOptions(func(ctx context.Context) error {
+		err := run(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		ends = append(ends, err)
+		return err
+	}, activity.RegisterOptions{Name: "run"})
+
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: time.Hour, HeartbeatTimeout: 4 * time.Second,
+			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+		}), "run").Get(ctx, nil)
+	})
+
+	if err := env.GetWorkflowError(); err != nil {
+		t.Error(err)
+	}
+
+	mu.Lock()
+	defer mu.Unlock()
+	return ends
+}
+
+// WantTakeover checks that the attempt that hung has ended itself, to be tried again, and that the next one got on.
+func (h *Hang) WantTakeover(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ends := h.Within(t, run)
+	if len(ends) < 2 || ends[len(ends)-1] != nil {
+		t.Fatalf("the attempts ended with %v", ends)
+	}
+	if failure, ok := errors.AsType[*temporal.ApplicationError](ends[0]); !ok || failure.Type() != "NO_PROGRESS" || failure.NonRetryable() {
+		t.Errorf("the attempt that hung ended with %v", ends[0])
+	}
+}

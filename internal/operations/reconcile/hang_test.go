@@ -1,0 +1,46 @@
+package reconcile_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// hungTemporal is a Temporal whose first answer never comes.
+type hungTemporal struct {
+	client.Client
+	*testtemporal.Hang
+}
+
+func (h hungTemporal) ListWorkflow(
+	ctx context.Context, _ *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	return &workflowservice.ListWorkflowExecutionsResponse{}, h.Call(ctx)
+}
+
+// TestHungReconciler lets the reconciler wait for an answer that never comes.
+func TestHungReconciler(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), testdb.URL(t), testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+
+	h := testtemporal.NewHang()
+	r := &reconcile.Reconciler{
+		Temporal: hungTemporal{Hang: h}, Store: s, Log: slog.New(slog.DiscardHandler), Every: 100 * time.Millisecond,
+		Workloads: []service.Workload{(&service.Tasks{Store: s}).Workload()},
+	}
+	h.WantTakeover(t, r.Reconcile)
+}

@@ -1,0 +1,45 @@
+package temporalio_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/temporalio"
+)
+
+// TestWatchdog keeps an attempt whose loop gets on or waits, and tells Temporal so, for longer than the heartbeat
+// time-out.
+func TestWatchdog(t *testing.T) {
+	t.Parallel()
+	h := testtemporal.NewHang()
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = h.Call(canceled)
+
+	var steps atomic.Int32
+	ends := h.Within(t, func(ctx context.Context) error {
+		ctx, stop := temporalio.WithWatchdog(ctx)
+		defer stop()
+
+		for range 6 {
+			// each takes less than the patience, all together more than the time-out
+			_ = temporalio.LoopStep(ctx, func(context.Context) error {
+				steps.Add(1)
+				time.Sleep(time.Second)
+				return nil
+			})
+		}
+
+		if temporalio.LoopWait(ctx, time.After(5*time.Second)) {
+			_ = h.Call(ctx)
+			temporalio.LoopWait(ctx, nil)
+		}
+		return temporalio.LoopOutcome(ctx)
+	})
+	if len(ends) != 1 || ends[0] != nil || steps.Load() != 6 {
+		t.Errorf("after %d steps the attempts ended with %v", steps.Load(), ends)
+	}
+}
