@@ -11,7 +11,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"stagecoach/activities"
+	deliveryactivities "stagecoach/activities/delivery"
+	downloadactivities "stagecoach/activities/download"
+	taskactivities "stagecoach/activities/task"
+	transactionactivities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
@@ -78,8 +81,8 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	Register(env, Settings{})
 
 	for _, acts := range []any{
-		&activities.DeliveryActivities{}, &activities.Tasks{}, &activities.DownloadSync{}, &activities.Transactions{},
-		&activities.TonMonitor{},
+		&deliveryactivities.Activities{}, &taskactivities.Activities{}, &downloadactivities.Sync{}, &transactionactivities.Activities{},
+		&transactionactivities.Monitor{},
 		&reconcile.Reconciler{}, &cleanup.OldRows{},
 	} {
 		env.RegisterActivity(acts)
@@ -88,16 +91,16 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(taskactivities.Loaded{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
 		Return(
-			activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+			transactionactivities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
 				State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began,
 			}},
 			nil,
 		).Maybe()
 
-	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(activities.Receipt{}, nil).Maybe()
+	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(deliveryactivities.Receipt{}, nil).Maybe()
 	env.OnActivity("SyncDownloads", mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("Reconcile", mock.Anything).After(time.Hour).Return(nil).Maybe()

@@ -10,7 +10,9 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	downloadactivities "stagecoach/activities/download"
+	taskactivities "stagecoach/activities/task"
+	transactionactivities "stagecoach/activities/transaction"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -93,19 +95,19 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	Register(env, Settings{Download: download.Settings{Grace: time.Minute}})
-	for _, acts := range []any{&activities.Tasks{}, &activities.Downloads{}, &activities.Transactions{}, &reconcile.Reconciler{}} {
+	for _, acts := range []any{&taskactivities.Activities{}, &downloadactivities.Activities{}, &transactionactivities.Activities{}, &reconcile.Reconciler{}} {
 		env.RegisterActivity(acts)
 	}
 
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(activities.LoadedTask{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(taskactivities.Loaded{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 
 	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).
 			Return(
-				activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+				transactionactivities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
 					State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began,
 				}},
 				nil,

@@ -16,7 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"stagecoach/activities"
+	"stagecoach/activities/download"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
@@ -124,20 +124,20 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 }
 
 // watch runs the watcher for some polls, each followed by something else.
-func (m *machine) watch(url string, jobs int, then func() error) (polls []activities.Poll, err error) {
+func (m *machine) watch(url string, jobs int, then func() error) (polls []download.Poll, err error) {
 	stop := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
-	watcher := &activities.DownloadSync{
+	watcher := &download.Sync{
 		Store: m.store, Metrics: metrics.New(), Log: quiet,
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory,
 			DoneCategory: tickCategory + "-done",
 		}),
-		Settings: activities.DownloadSyncSettings{Every: tickPause, PollGap: time.Minute},
+		Settings: download.SyncSettings{Every: tickPause, PollGap: time.Minute},
 	}
 
 	var thenErr error
-	watcher.OnPoll = func(poll activities.Poll) {
+	watcher.OnPoll = func(poll download.Poll) {
 		thenErr = errors.Join(thenErr, then())
 		if polls = append(polls, poll); len(polls) == tickWarmUp+ticks {
 			close(stop)

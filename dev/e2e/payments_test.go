@@ -9,13 +9,13 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	"stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
 // leftPayment schedules payment work where 0.1.0 did.
-func leftPayment(ctx workflow.Context, payment activities.PaymentOf) (outcome activities.BroadcastOutcome, err error) {
+func leftPayment(ctx workflow.Context, payment transaction.PaymentOf) (outcome transaction.BroadcastOutcome, err error) {
 	left := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
@@ -48,7 +48,7 @@ func TestPaymentsAlone(t *testing.T) {
 
 	run, err := l.client.ExecuteWorkflow(
 		t.Context(), client.StartWorkflowOptions{TaskQueue: "left"}, leftPayment,
-		activities.PaymentOf{Hash: hash, Kind: store.Purchase},
+		transaction.PaymentOf{Hash: hash, Kind: store.Purchase},
 	)
 
 	must(t, err)
@@ -58,7 +58,7 @@ func TestPaymentsAlone(t *testing.T) {
 	})
 
 	l.start("worker")
-	var outcome activities.BroadcastOutcome
+	var outcome transaction.BroadcastOutcome
 	must(t, run.Get(t.Context(), &outcome))
 	if outcome.State != lifecycle.TransactionProcessed {
 		t.Errorf("the payment is of a transaction that is %s", outcome.State)

@@ -16,7 +16,9 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 
-	"stagecoach/activities"
+	downloadactivities "stagecoach/activities/download"
+	taskactivities "stagecoach/activities/task"
+	transactionactivities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
@@ -45,12 +47,12 @@ func (y *reconcileRig) startWorker() {
 
 	counted := metrics.New()
 	w.RegisterActivity(y.records)
-	w.RegisterActivity(&activities.Tasks{Store: y.store, Temporal: y.temporal, Metrics: counted})
-	w.RegisterActivity(&activities.Transactions{
-		Store: y.store, Settings: activities.TransactionSettings{Attempts: 3, MaxStars: 1000, Reserve: 1},
+	w.RegisterActivity(&taskactivities.Activities{Store: y.store, Temporal: y.temporal, Metrics: counted})
+	w.RegisterActivity(&transactionactivities.Activities{
+		Store: y.store, Settings: transactionactivities.Settings{Attempts: 3, MaxStars: 1000, Reserve: 1},
 		Orders: y.transactions, Metrics: counted, Log: quiet,
 	})
-	downloads := &activities.Downloads{Store: y.store, Jobs: y.downloads, Log: quiet}
+	downloads := &downloadactivities.Activities{Store: y.store, Jobs: y.downloads, Log: quiet}
 	w.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		return lifecycle.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
 	}, activity.RegisterOptions{Name: "AddTorrent"})

@@ -21,7 +21,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
-	"stagecoach/activities"
+	"stagecoach/activities/delivery"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
@@ -42,7 +42,7 @@ type reconcileRig struct {
 	tasks        *service.Tasks
 	downloads    *service.Downloads
 	transactions *service.Transactions
-	records      *activities.Records
+	records      *delivery.Records
 
 	user      store.User
 	file      store.File
@@ -76,7 +76,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
 	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}
-	y.records = &activities.Records{Store: y.store, Deliveries: y.deliveries}
+	y.records = &delivery.Records{Store: y.store, Deliveries: y.deliveries}
 
 	chat := int64(7)
 	y.user, err = y.store.CreateUser(

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	"stagecoach/activities/task"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -44,7 +44,7 @@ func runNaiveWorker() int {
 
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
-		w.RegisterActivity(&activities.Tasks{Store: record, Temporal: temporal, Metrics: metrics.New()})
+		w.RegisterActivity(&task.Activities{Store: record, Temporal: temporal, Metrics: metrics.New()})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {
@@ -58,7 +58,7 @@ func runNaiveWorker() int {
 // naiveTask is what a task's workflow must not be: it looks whether the task is free, asks and writes the record, which
 // lets other claims in meanwhile, and does not look again.
 func naiveTask(ctx workflow.Context, taskID int64) error {
-	var tasks *activities.Tasks
+	var tasks *task.Activities
 	var state store.TaskSnapshot
 	validate := func(_ workflow.Context, in lifecycle.TaskInput) error {
 		if state.Version == 0 {
@@ -77,7 +77,7 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		if err := workflow.Await(ctx, func() bool { return state.Version > 0 }); err != nil {
 			return lifecycle.TaskView{}, err
 		}
-		if _, err := record.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: taskID, UserID: in.Actor}); err != nil {
+		if _, err := record.Do(ctx, tasks.TaskFacts, task.Question{TaskID: taskID, UserID: in.Actor}); err != nil {
 			return lifecycle.TaskView{}, err
 		}
 

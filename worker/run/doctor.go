@@ -1,26 +1,27 @@
 package run
 
 import (
-	"stagecoach/activities"
+	"stagecoach/activities/download"
+	"stagecoach/activities/transaction"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 )
 
 // workerChecks are what a worker needs for the queues that it serves.
-func (a process) workerChecks(shop activities.Main) []doctor.Check {
-	c := a.Config
-	checks := append(a.GroundChecks(), doctor.OfQueues(served(c, shop.Monitor != nil)))
+func (p process) workerChecks(parts parts) []doctor.Check {
+	c := p.Config
+	checks := append(p.GroundChecks(), doctor.OfQueues(served(c, parts.monitor != nil)))
 	if serves(c, lifecycle.DeliveryQueue) {
-		checks = append(checks, doctor.OfTelegram(a.Telegram, c.Telegram.APIURL, false), a.StorageCheck())
+		checks = append(checks, doctor.OfTelegram(p.Telegram, c.Telegram.APIURL, false), p.StorageCheck())
 	}
 
 	if serves(c, lifecycle.MainQueue) {
-		checks = append(checks, torrentsCheck(c.QBittorrent, shop.Downloads))
+		checks = append(checks, torrentsCheck(c.QBittorrent, parts.downloads))
 	}
 
 	if serves(c, lifecycle.PaymentQueue) {
-		checks = append(checks, paymentChecks(c, shop.Payments)...)
+		checks = append(checks, paymentChecks(c, parts.payments)...)
 	}
 	return checks
 }
@@ -36,7 +37,7 @@ func served(c config.Config, key bool) (queues []string) {
 	return queues
 }
 
-func torrentsCheck(c config.QBittorrent, downloads *activities.Downloads) doctor.Check {
+func torrentsCheck(c config.QBittorrent, downloads *download.Activities) doctor.Check {
 	if c.URL == "" {
 		return doctor.Off(doctor.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
 	}
@@ -44,19 +45,19 @@ func torrentsCheck(c config.QBittorrent, downloads *activities.Downloads) doctor
 }
 
 // paymentChecks are what a process needs that pays.
-func paymentChecks(c config.Config, cashier *activities.PaymentActivities) []doctor.Check {
-	if cashier.Wallet == nil {
+func paymentChecks(c config.Config, payments *transaction.PaymentActivities) []doctor.Check {
+	if payments.Wallet == nil {
 		return []doctor.Check{doctor.Off(doctor.Wallet, "there is no key", doctor.AboutWallet)}
 	}
 
 	second := doctor.Off(doctor.Toncenter2, "there is no second source", doctor.AboutWallet)
-	if cashier.Second != nil {
-		second = doctor.OfToncenter(doctor.Toncenter2, cashier.Second.Chain, c.TON.SecondKey != "")
+	if payments.Second != nil {
+		second = doctor.OfToncenter(doctor.Toncenter2, payments.Second.Chain, c.TON.SecondKey != "")
 	}
 
-	own := cashier.Wallet.Address()
+	own := payments.Wallet.Address()
 	return []doctor.Check{
-		doctor.OfToncenter(doctor.Toncenter, cashier.Chain, c.TON.ToncenterKey != ""), second,
-		doctor.OfWallet(own, cashier.Chain), doctor.OfFragment(cashier.Fragment, own),
+		doctor.OfToncenter(doctor.Toncenter, payments.Chain, c.TON.ToncenterKey != ""), second,
+		doctor.OfWallet(own, payments.Chain), doctor.OfFragment(payments.Fragment, own),
 	}
 }

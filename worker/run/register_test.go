@@ -10,7 +10,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"stagecoach/activities"
+	"stagecoach/activities/delivery"
+	"stagecoach/activities/download"
+	"stagecoach/activities/task"
+	"stagecoach/activities/transaction"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
@@ -21,20 +24,17 @@ import (
 // registrations register on a worker of each queue what it gets.
 var registrations = map[string]func(w worker.Worker){
 	lifecycle.MainQueue: func(w worker.Worker) {
-		activities.RegisterMain(w, activities.Main{
-			Records: &activities.Records{}, Tasks: &activities.Tasks{}, Downloads: &activities.Downloads{},
-			DownloadSync: &activities.DownloadSync{},
-			Transactions: &activities.Transactions{}, Payments: &activities.PaymentActivities{},
-			Monitor: &activities.TonMonitor{},
-		})
-		w.RegisterActivity(&reconcile.Reconciler{})
-		w.RegisterActivity(&cleanup.OldRows{})
+		parts{
+			records: &delivery.Records{}, tasks: &task.Activities{}, downloads: &download.Activities{},
+			downloadSync: &download.Sync{}, transactions: &transaction.Activities{},
+			payments: &transaction.PaymentActivities{}, reconciler: &reconcile.Reconciler{}, cleanup: &cleanup.OldRows{},
+		}.registerMain(w, workflows.Settings{})
 	},
-	lifecycle.DeliveryQueue: func(w worker.Worker) { activities.RegisterDelivery(w, &activities.DeliveryActivities{}) },
-	lifecycle.TorrentQueue:  func(w worker.Worker) { activities.RegisterFiles(w, &activities.Downloads{}) },
-	lifecycle.QuoteQueue:    func(w worker.Worker) { activities.RegisterQuotes(w, &activities.PaymentActivities{}) },
+	lifecycle.DeliveryQueue: func(w worker.Worker) { w.RegisterActivity(&delivery.Activities{}) },
+	lifecycle.TorrentQueue:  func(w worker.Worker) { download.RegisterFiles(w, &download.Activities{}) },
+	lifecycle.QuoteQueue:    func(w worker.Worker) { transaction.RegisterQuotes(w, &transaction.PaymentActivities{}) },
 	lifecycle.PaymentQueue: func(w worker.Worker) {
-		activities.RegisterPayments(w, &activities.PaymentActivities{}, &activities.TonMonitor{})
+		transaction.RegisterPayments(w, &transaction.PaymentActivities{}, &transaction.Monitor{})
 	},
 }
 
@@ -89,9 +89,6 @@ func TestActivityNamesStay(t *testing.T) {
 	for queue, register := range registrations {
 		r := recorder{worker.New(temporal, queue, worker.Options{}), map[string]bool{}}
 		register(r)
-		if queue == lifecycle.MainQueue {
-			workflows.Register(r, workflows.Settings{})
-		}
 
 		got, want := slices.Sorted(maps.Keys(r.names)), slices.Sorted(slices.Values(activityNames[queue]))
 		if !slices.Equal(got, want) {

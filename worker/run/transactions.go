@@ -5,21 +5,57 @@ import (
 	"fmt"
 	"time"
 
-	"stagecoach/activities"
+	"stagecoach/activities/transaction"
 	"stagecoach/internal/app"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/operations/liveness"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// shop makes the activities of transactions. Without a wallet's key there is no monitor, and what is under way waits
-// for an operator.
-func (a process) shop(keeper *service.Transactions) (activities.Main, error) {
-	c := a.Config.Transactions
-	settings := activities.TransactionSettings{
+// addTransactions makes the activities of transactions. Without a wallet's key there is no monitor, and payments that
+// are under way wait for an operator.
+func (p process) addTransactions(all *parts) error {
+	wallet, err := p.Wallet()
+	if err != nil {
+		return err
+	}
+
+	settings := p.transactionSettings()
+	all.transactions = &transaction.Activities{
+		Store: p.Store, Settings: settings, Orders: all.orders, Metrics: p.Metrics, Log: p.Log,
+	}
+	all.payments = &transaction.PaymentActivities{
+		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics,
+		Log: p.Log,
+	}
+
+	if wallet == nil {
+		all.payments.Fragment = p.Fragment(fragment.Options{})
+		return nil
+	}
+	if err := p.openShop(all.payments); err != nil {
+		return err
+	}
+
+	topUpFrom, err := addresses("STAGECOACH_TX_TOP_UP_FROM", p.Config.Transactions.TopUpFrom)
+	if err != nil {
+		return err
+	}
+
+	all.orders.Monitored = wallet.Address().Raw()
+	all.monitor = &transaction.Monitor{
+		Store: p.Store, Wallet: wallet.Address(), Chain: all.payments.Chain, TopUpFrom: topUpFrom, Settings: settings,
+		Temporal: p.Temporal, Metrics: p.Metrics, Log: p.Log,
+		Start: app.TraceStart("deposit", all.orders.Start),
+	}
+	return nil
+}
+
+func (p process) transactionSettings() transaction.Settings {
+	c := p.Config.Transactions
+	return transaction.Settings{
 		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
 		Limits: store.Limits{
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
@@ -27,59 +63,27 @@ func (a process) shop(keeper *service.Transactions) (activities.Main, error) {
 		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
 		RetryPause: c.RetryPause, PollInterval: c.PollInterval,
 		MinDeposit: c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
-		SecondSource: a.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
+		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
 	}
+}
 
-	wallet, err := a.Wallet()
+// openShop adds the session at Fragment and the addresses that may be paid.
+func (p process) openShop(payments *transaction.PaymentActivities) error {
+	cookies, err := fragment.ParseCookies(p.Config.Fragment.Cookies)
 	if err != nil {
-		return activities.Main{}, err
+		return fmt.Errorf("STAGECOACH_FRAGMENT_COOKIES: %w", err)
 	}
 
-	cashier := &activities.PaymentActivities{
-		Store: a.Store, Wallet: wallet, Chain: a.Chain(), Second: a.secondSource(), Settings: settings, Metrics: a.Metrics,
-		Log: a.Log,
-	}
-
-	shop := activities.Main{
-		Transactions: &activities.Transactions{
-			Store: a.Store, Settings: settings, Orders: keeper, Metrics: a.Metrics, Log: a.Log,
-		},
-		Payments: cashier,
-	}
-
-	if wallet == nil {
-		cashier.Fragment = a.Fragment(fragment.Options{})
-		return shop, nil
-	}
-
-	cookies, err := fragment.ParseCookies(a.Config.Fragment.Cookies)
-	if err != nil {
-		return activities.Main{}, fmt.Errorf("STAGECOACH_FRAGMENT_COOKIES: %w", err)
-	}
-
-	cashier.Fragment = a.Fragment(fragment.Options{Cookies: cookies, Wallet: fragment.Account{
+	wallet := payments.Wallet
+	payments.Fragment = p.Fragment(fragment.Options{Cookies: cookies, Wallet: fragment.Account{
 		Address: wallet.Address(), PublicKey: wallet.PublicKey(), StateInit: wallet.StateInit(), Network: wallet.Network(),
 	}})
 
-	if cashier.Allow, err = addresses("STAGECOACH_TX_ALLOW", c.Allow); err != nil {
-		return activities.Main{}, err
+	payments.Allow, err = addresses("STAGECOACH_TX_ALLOW", p.Config.Transactions.Allow)
+	if err == nil && len(payments.Allow) == 0 {
+		err = errors.New("STAGECOACH_TX_ALLOW: must name the addresses that Fragment is paid at")
 	}
-	if len(cashier.Allow) == 0 {
-		return activities.Main{}, errors.New("STAGECOACH_TX_ALLOW: must name the addresses that Fragment is paid at")
-	}
-
-	topUpFrom, err := addresses("STAGECOACH_TX_TOP_UP_FROM", c.TopUpFrom)
-	if err != nil {
-		return activities.Main{}, err
-	}
-
-	shop.Monitor = &activities.TonMonitor{
-		Store: a.Store, Wallet: wallet.Address(), Chain: cashier.Chain, TopUpFrom: topUpFrom, Settings: settings,
-		Temporal: a.Temporal, Metrics: a.Metrics, Log: a.Log,
-		Start: app.TraceStart("deposit", keeper.Start),
-	}
-
-	return shop, nil
+	return err
 }
 
 func addresses(variable string, texts []string) ([]ton.Address, error) {
@@ -96,16 +100,16 @@ func addresses(variable string, texts []string) ([]ton.Address, error) {
 
 // secondSource is another operator's view of the chain; nil: none is configured. Its calls get less time than those of
 // the first one: the order waits anyway.
-func (a process) secondSource() *activities.SecondSource {
-	c := a.Config.TON
+func (p process) secondSource() *transaction.SecondSource {
+	c := p.Config.TON
 	if c.SecondURL == "" {
 		return nil
 	}
-	return &activities.SecondSource{
-		Wait: a.Config.Transactions.SecondWait, Note: a.Liveness.Noting(liveness.Toncenter2),
+	return &transaction.SecondSource{
+		Wait: p.Config.Transactions.SecondWait, Note: p.Liveness.Noting(liveness.Toncenter2),
 		Chain: toncenter.New(toncenter.Options{
 			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
-			Reserve: app.SharedRate(a.Store, "toncenter-2", c.SecondURL, c.SecondKey),
+			Reserve: app.SharedRate(p.Store, "toncenter-2", c.SecondURL, c.SecondKey),
 		}),
 	}
 }

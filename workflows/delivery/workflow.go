@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/delivery"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
@@ -41,7 +41,7 @@ type Workflow struct{ Settings Settings }
 
 // Activities by name only: the worker has the real ones.
 var (
-	deliveries *activities.DeliveryActivities
+	deliveries *activities.Activities
 	records    *activities.Records
 )
 

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/delivery"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -32,7 +32,7 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	env.RegisterWorkflowWithOptions(
 		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType},
 	)
-	env.RegisterActivity(&activities.DeliveryActivities{})
+	env.RegisterActivity(&activities.Activities{})
 	env.RegisterActivity(&activities.Records{})
 	env.OnActivity(deliveries.Deliver, mock.Anything, jobID).Return(deliver)
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/download"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
@@ -92,7 +92,7 @@ func (r *run) found(life workflow.Context) error {
 // missing.
 func (r *run) lookAgain(life workflow.Context) error {
 	r.grace = nil
-	var look activities.DownloadLook
+	var look activities.Look
 	err := r.do(
 		life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &look,
 	)
@@ -150,7 +150,7 @@ func (r *run) stall(life workflow.Context, stalled bool) error {
 
 // note writes a fact that moves the job nowhere.
 func (r *run) note(ctx workflow.Context, note string) error {
-	record, err := record.Do(ctx, downloads.NoteDownload, activities.DownloadNote{JobID: r.id, Type: note})
+	record, err := record.Do(ctx, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note})
 	if err != nil {
 		return err
 	}

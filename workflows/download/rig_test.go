@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/download"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
@@ -43,7 +43,7 @@ type rig struct {
 	qb         *torrentsim.QBittorrent
 	torrents   *qbittorrent.Client
 	jobs       *service.Downloads
-	acts       *activities.Downloads
+	acts       *activities.Activities
 	worker     worker.Worker
 	stopWorker func()
 	book       store.Book
@@ -81,10 +81,10 @@ func newRigOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorren
 		URL: web.URL, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done",
 	})
 
-	w.acts = &activities.Downloads{
+	w.acts = &activities.Activities{
 		Store: w.store, Jobs: w.jobs, Torrents: w.torrents, Log: quiet,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: true}),
-		Settings: activities.DownloadSettings{
+		Settings: activities.Settings{
 			SavePath: "/books", EnqueuePatience: 3 * time.Second, Grace: grace, PollGap: time.Minute,
 		},
 	}
@@ -126,9 +126,9 @@ func (w *rig) startWorker() {
 	)
 	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	w.worker.RegisterActivity(w.acts)
-	w.worker.RegisterActivity(&activities.DownloadSync{
+	w.worker.RegisterActivity(&activities.Sync{
 		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New(), Log: w.jobs.Log,
-		Settings: activities.DownloadSyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour},
+		Settings: activities.SyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour},
 	})
 	w.must(w.worker.Start())
 	files := worker.New(w.client, lifecycle.TorrentQueue, worker.Options{

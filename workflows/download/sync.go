@@ -6,12 +6,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/download"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/record"
 )
 
-var downloadSync *activities.DownloadSync
+var downloadSync *activities.Sync
 
 // Sync lets one activity watch over all downloads for an hour, then continues as new: its history stays small however
 // long it runs.

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/download"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/record"
@@ -31,7 +31,7 @@ type Settings struct {
 type Workflow struct{ Settings Settings }
 
 // Activities by name only: the worker has the real ones.
-var downloads *activities.Downloads
+var downloads *activities.Activities
 
 // Carried is what a job's workflow hands to its next run.
 type Carried struct {

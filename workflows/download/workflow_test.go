@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/download"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -35,7 +35,7 @@ type play struct {
 
 	fetch  func(nth int) error // nil: it has a magnet link
 	add    func(ctx context.Context, nth int) (lifecycle.DownloadRecord, error)
-	look   func(nth int) (activities.DownloadLook, error)
+	look   func(nth int) (activities.Look, error)
 	remove func(nth int) error
 	resume func(nth int) error
 	move   func() error
@@ -49,7 +49,7 @@ func newPlay(t *testing.T) *play {
 	p := &play{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, counts: map[string]int{}}
 	p.record.Status = lifecycle.DownloadQueued
 	p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, nil }
-	p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{}, nil }
+	p.look = func(int) (activities.Look, error) { return activities.Look{}, nil }
 	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
 	p.move = func() error { return nil }
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
@@ -57,7 +57,7 @@ func newPlay(t *testing.T) *play {
 	p.RegisterWorkflowWithOptions(
 		(&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType},
 	)
-	p.RegisterActivity(&activities.Downloads{})
+	p.RegisterActivity(&activities.Activities{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	p.OnActivity(downloads.LoadDownload, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		record := p.record
@@ -72,7 +72,7 @@ func newPlay(t *testing.T) *play {
 	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (lifecycle.DownloadRecord, error) {
 		return p.add(ctx, p.did("add", ""))
 	}).Maybe()
-	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.DownloadLook, error) {
+	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.Look, error) {
 		return p.look(p.did("look", ""))
 	}).Maybe()
 	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
@@ -82,7 +82,7 @@ func newPlay(t *testing.T) *play {
 	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
 		return p.resume(p.did("resume", ""))
 	}).Maybe()
-	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.DownloadNote) (lifecycle.DownloadRecord, error) {
+	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.Note) (lifecycle.DownloadRecord, error) {
 		p.did(n.Type, "")
 		return p.record, nil
 	}).Maybe()
@@ -243,12 +243,12 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(int) (activities.DownloadLook, error) {
+		p.look = func(int) (activities.Look, error) {
 			if p.Now().Sub(p.began) < time.Hour {
-				return activities.DownloadLook{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
+				return activities.Look{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
 					temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Minute}) // the test environment tries ten times only
 			}
-			return activities.DownloadLook{Found: true}, nil
+			return activities.Look{Found: true}, nil
 		}
 
 		p.saw(2*time.Hour, lifecycle.ObservedComplete)
@@ -264,7 +264,7 @@ func TestMissing(t *testing.T) {
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		left := []time.Duration{50 * time.Second, minute, 0}
-		p.look = func(nth int) (activities.DownloadLook, error) { return activities.DownloadLook{Wait: left[nth-1]}, nil }
+		p.look = func(nth int) (activities.Look, error) { return activities.Look{Wait: left[nth-1]}, nil }
 		p.run("add", "went_missing", "look", "look", "look", "fail missing_external_job")
 		p.took(180*time.Second, 181*time.Second)
 	})
@@ -273,7 +273,7 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(int) (activities.DownloadLook, error) { return activities.DownloadLook{Found: true}, nil }
+		p.look = func(int) (activities.Look, error) { return activities.Look{Found: true}, nil }
 		p.saw(100*time.Second, lifecycle.ObservedPresent)
 		p.saw(200*time.Second, lifecycle.ObservedAbsent) // a grace of its own
 		p.saw(230*time.Second, lifecycle.ObservedComplete)
@@ -310,13 +310,13 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(nth int) (activities.DownloadLook, error) {
+		p.look = func(nth int) (activities.Look, error) {
 			if nth == 1 {
 				p.SignalWorkflow(
 					lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete},
 				)
 			}
-			return activities.DownloadLook{}, nil
+			return activities.Look{}, nil
 		}
 
 		p.run("add", "went_missing", "look", "found_again", "complete")
@@ -650,7 +650,7 @@ func TestSync(t *testing.T) {
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions(Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
-	env.RegisterActivity(&activities.DownloadSync{})
+	env.RegisterActivity(&activities.Sync{})
 	tries := 0
 	env.OnActivity(downloadSync.SyncDownloads, mock.Anything).Return(func(context.Context) error {
 		if tries++; tries < 4 {

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/task"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -42,7 +42,7 @@ func newMemory() *memory {
 }
 
 // facts knows the people of rules_test.go.
-func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.TaskContext, error) {
+func (m *memory) facts(_ context.Context, q activities.Question) (store.TaskContext, error) {
 	facts := store.TaskContext{OpenBlockers: m.open}
 	for _, person := range people {
 		if person.ID == q.UserID && !person.System {
@@ -52,11 +52,11 @@ func (m *memory) facts(_ context.Context, q activities.TaskQuestion) (store.Task
 	return facts, nil
 }
 
-func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWritten, error) {
+func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.Written, error) {
 	m.writes++
 	if m.failures > 0 {
 		m.failures--
-		return activities.TaskWritten{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+		return activities.Written{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
 	}
 
 	if m.state.Version < w.Version {
@@ -64,7 +64,7 @@ func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.TaskWri
 		m.events = append(m.events, w.Event)
 		m.enter(w.State, w.AssigneeID, w.At)
 	}
-	return activities.TaskWritten{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
+	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
 }
 
 func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time) {
@@ -80,12 +80,12 @@ func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time
 	}
 }
 
-func (m *memory) clock(_ context.Context, c activities.TaskClock) (activities.TaskWritten, error) {
+func (m *memory) clock(_ context.Context, c activities.Clock) (activities.Written, error) {
 	if m.state.ClockWaits && m.state.Version < c.Version {
 		deadline := c.At.Add(m.deadlines[lifecycle.TaskNew])
 		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
 	}
-	return activities.TaskWritten{State: m.state}, nil
+	return activities.Written{State: m.state}, nil
 }
 
 // envRig is one run of the workflow with skipped time.
@@ -117,9 +117,9 @@ func newEnvRig(t tester, m *memory) *envRig {
 	}
 
 	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	l.RegisterActivity(&activities.Tasks{})
-	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.LoadedTask, error) {
-		return activities.LoadedTask{State: m.state, Unblocked: len(m.open) == 0}, nil
+	l.RegisterActivity(&activities.Activities{})
+	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.Loaded, error) {
+		return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
 	}).Maybe()
 	l.OnActivity(tasks.TaskFacts, mock.Anything, mock.Anything).Return(m.facts).Maybe()
 	l.OnActivity(tasks.WriteTask, mock.Anything, mock.Anything).Return(m.write).Maybe()

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/task"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
@@ -80,7 +80,7 @@ func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	w.worker.RegisterActivity(&activities.Tasks{Store: w.store, Temporal: w.client, Metrics: metrics.New()})
+	w.worker.RegisterActivity(&activities.Activities{Store: w.store, Temporal: w.client, Metrics: metrics.New()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/task"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -153,7 +153,7 @@ func (t *task) look(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers 
 		return nil, nil
 	}
 
-	facts, err := record.Do(ctx, tasks.TaskFacts, activities.TaskQuestion{TaskID: t.id, UserID: c.ID})
+	facts, err := record.Do(ctx, tasks.TaskFacts, activities.Question{TaskID: t.id, UserID: c.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (t *task) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycl
 }
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
-func (t *task) take(ctx workflow.Context, written activities.TaskWritten) {
+func (t *task) take(ctx workflow.Context, written activities.Written) {
 	t.state, t.tell = written.State, written.Tell
 	t.answered = append(t.answered, answer{t.state.RequestID, t.view()})
 	t.answered = t.answered[max(0, len(t.answered)-remembered):]

@@ -15,7 +15,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/task"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -23,7 +23,7 @@ import (
 )
 
 // Activities by name only: the worker has the real ones.
-var tasks *activities.Tasks
+var tasks *activities.Activities
 
 // Carried is what a task's workflow hands to its next run.
 type Carried struct {
@@ -202,7 +202,7 @@ func (t *task) startClock(ctx workflow.Context) error {
 	}
 
 	version := t.state.Version + 1
-	written, err := record.Do(ctx, tasks.StartTaskClock, activities.TaskClock{
+	written, err := record.Do(ctx, tasks.StartTaskClock, activities.Clock{
 		TaskID: t.id, Version: version, RequestID: service.SystemRequestID("clock", version), At: workflow.Now(ctx).UTC(),
 	})
 	if err != nil {

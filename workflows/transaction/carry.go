@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -25,7 +25,7 @@ type Carried struct {
 }
 
 // fits says whether what was handed over is about the place where the record stands now.
-func (c *Carried) fits(position activities.Position) bool {
+func (c *Carried) fits(position activities.Snapshot) bool {
 	return c != nil && c.Status == position.State && sameTime(c.Entered, position.Since)
 }
 

@@ -19,7 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -40,8 +40,8 @@ type chaos struct {
 	allow     []ton.Address
 	toncenter *toncenter.Client
 	cashier   *activities.PaymentActivities
-	purchases *activities.Transactions
-	monitor   *activities.TonMonitor
+	purchases *activities.Activities
+	monitor   *activities.Monitor
 	client    *service.Transactions
 	logs      logs
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
@@ -214,7 +214,7 @@ func (c *chaos) build() error {
 		c.allow = append(c.allow, address)
 	}
 
-	settings := activities.TransactionSettings{
+	settings := activities.Settings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
 		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
 		RetryPause:   10 * time.Second,
@@ -242,7 +242,7 @@ func (c *chaos) build() error {
 		}),
 	}
 
-	c.monitor = &activities.TonMonitor{
+	c.monitor = &activities.Monitor{
 		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c},
 		Metrics: counted, Log: log,
 		Start: func(ctx context.Context, hash string) error {
@@ -259,7 +259,7 @@ func (c *chaos) build() error {
 		},
 	}
 
-	c.purchases = &activities.Transactions{
+	c.purchases = &activities.Activities{
 		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log,
 	}
 

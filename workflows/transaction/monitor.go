@@ -6,12 +6,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/record"
 )
 
-var monitor *activities.TonMonitor
+var monitor *activities.Monitor
 
 const monitorHeartbeat = 30 * time.Second // how long nobody watches when a worker dies; longer than one call may take
 

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
@@ -81,7 +81,7 @@ func (t *transaction) request(
 		act = transactions.WriteOffRefund
 	}
 
-	position, err := record.Do(ctx, act, activities.TransactionRequest{
+	position, err := record.Do(ctx, act, activities.Request{
 		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Comment: in.Comment, Payment: in.Payment,
 		RequestID: id,
 	})

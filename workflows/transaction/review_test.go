@@ -8,7 +8,7 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -86,7 +86,7 @@ func TestReviewIsKept(t *testing.T) {
 
 	// by a quote that was under way, and by the reconciler
 	for _, message := range []string{"Username not found", "terminated_by_operator"} {
-		_, err := w.purchases.FailTransaction(ctx, activities.TransactionFailure{Hash: hash, Attempt: 1, Message: message})
+		_, err := w.purchases.FailTransaction(ctx, activities.Failure{Hash: hash, Attempt: 1, Message: message})
 		w.must(err)
 	}
 

@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
@@ -47,11 +47,11 @@ type rig struct {
 	wallet    *ton.Wallet
 	toncenter *toncenter.Client
 	client    *service.Transactions
-	settings  activities.TransactionSettings
+	settings  activities.Settings
 	flow      transaction.Settings
 	cashier   *activities.PaymentActivities
-	purchases *activities.Transactions
-	monitor   *activities.TonMonitor
+	purchases *activities.Activities
+	monitor   *activities.Monitor
 	worker    worker.Worker
 	quotes    worker.Worker
 	payer     worker.Worker
@@ -64,7 +64,7 @@ type rig struct {
 
 // setup changes what a world is made of.
 type setup struct {
-	settings activities.TransactionSettings
+	settings activities.Settings
 	flow     transaction.Settings
 	chain    tonsim.TonCenterOptions
 	fragment tonsim.FragmentOptions
@@ -79,7 +79,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	s := setup{
-		settings: activities.TransactionSettings{
+		settings: activities.Settings{
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
 			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000,
@@ -156,11 +156,11 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 		}
 	}
 
-	w.purchases = &activities.Transactions{
+	w.purchases = &activities.Activities{
 		Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted, Log: log,
 	}
 
-	w.monitor = &activities.TonMonitor{
+	w.monitor = &activities.Monitor{
 		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
 		Metrics: counted, Log: log,
 		Start: w.client.Start,
@@ -420,6 +420,6 @@ func (l *logs) String() string {
 }
 
 // failures is what settings say to failures.
-func failures(s activities.TransactionSettings) service.FailurePolicy {
+func failures(s activities.Settings) service.FailurePolicy {
 	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: s.RetryPause}
 }

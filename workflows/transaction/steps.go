@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
@@ -40,7 +40,7 @@ const (
 
 // next says what to do, from where the record stands. A signed payment comes before all else: whoever asks for
 // whatever, the chain decides first.
-func next(at activities.Position, s situation) step {
+func next(at activities.Snapshot, s situation) step {
 	switch {
 	case stateOf(at.Purchase) == store.PaymentSigned:
 		return stepProve
@@ -55,7 +55,7 @@ func next(at activities.Position, s situation) step {
 	}
 }
 
-func nextPurchase(at activities.Position, s situation) step {
+func nextPurchase(at activities.Snapshot, s situation) step {
 	switch {
 	case at.NeedsReview:
 		return stepAwaitReview
@@ -80,7 +80,7 @@ func nextPurchase(at activities.Position, s situation) step {
 	}
 }
 
-func nextFailed(at activities.Position, s situation) step {
+func nextFailed(at activities.Snapshot, s situation) step {
 	switch {
 	case stateOf(at.Refund) == store.PaymentPaid && !at.Refund.Kept:
 		return stepSettleRefund
@@ -145,7 +145,7 @@ func (t *transaction) quote(ctx workflow.Context) error {
 		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
 	})
 
-	var position activities.Position
+	var position activities.Snapshot
 	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &position)
 	switch {
 	case ctx.Err() != nil:
@@ -177,7 +177,7 @@ func (t *transaction) verify(ctx workflow.Context) error {
 		Summary: "ask a second source for the deposit",
 	})
 
-	var position activities.Position
+	var position activities.Snapshot
 	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &position)
 	switch {
 	case ctx.Err() != nil:
@@ -208,7 +208,7 @@ func failureIn(err error) string {
 func (t *transaction) fail(ctx workflow.Context, message string) error {
 	return ask(
 		ctx, t, transactions.FailTransaction,
-		activities.TransactionFailure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
+		activities.Failure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
 	)
 }
 
@@ -316,7 +316,7 @@ func (t *transaction) execute(
 
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
-		err = t.learn(ctx, outcome.Position)
+		err = t.learn(ctx, outcome.Snapshot)
 	}
 	return outcome, err
 }
@@ -371,7 +371,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 	if err := workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
 		return false, err
 	}
-	return outcome.Over, t.learn(ctx, outcome.Position)
+	return outcome.Over, t.learn(ctx, outcome.Snapshot)
 }
 
 // confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
@@ -387,9 +387,9 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 		Summary: "wait for the Stars",
 	})
 
-	var position activities.Position
+	var position activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
-		return ask(ctx, t, transactions.ReviewTransaction, activities.TransactionReview{
+		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
 		})
 	}
@@ -406,7 +406,7 @@ func (t *transaction) settleRefund(ctx workflow.Context) error {
 		Summary:     "see the refund arrive",
 	})
 
-	var position activities.Position
+	var position activities.Snapshot
 	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &position); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
 )
@@ -34,7 +34,7 @@ func (t *transaction) retryLater(ctx workflow.Context) error {
 
 	err = ask(
 		ctx, t, transactions.RetryTransaction,
-		activities.TransactionRequest{Hash: t.hash, Attempt: t.at.Attempt, System: true},
+		activities.Request{Hash: t.hash, Attempt: t.at.Attempt, System: true},
 	)
 	if temporalio.RefusalIn(err) == nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -18,10 +18,10 @@ func (b *book) unpaidUntil(at time.Time) {
 	b.pay = func(activities.Order) (activities.Payment, error) {
 		if b.Now().Before(at) {
 			b.at.Turn = nil
-			return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+			return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 		}
 		b.purchase(store.PaymentPaid)
-		return activities.Payment{Position: b.at}, nil
+		return activities.Payment{Snapshot: b.at}, nil
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -27,7 +27,7 @@ func TestNext(t *testing.T) {
 				for _, refund := range payments {
 					for _, turn := range turns {
 						for bits := range 4096 {
-							at := activities.Position{TransactionSnapshot: store.TransactionSnapshot{
+							at := activities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
 								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
 							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
@@ -71,7 +71,7 @@ func TestNext(t *testing.T) {
 }
 
 // wrong says what must not be about a step; empty: nothing.
-func wrong(at activities.Position, s situation, got step) string {
+func wrong(at activities.Snapshot, s situation, got step) string {
 	signed := stateOf(at.Purchase) == store.PaymentSigned || stateOf(at.Refund) == store.PaymentSigned
 	paid := stateOf(at.Purchase) == store.PaymentPaid
 	proves := got == stepProve || got == stepProveRefund

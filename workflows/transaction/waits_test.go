@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -51,11 +51,11 @@ var waitsIn = map[step]struct {
 	stepRest: {lifecycle.TransactionTurnSignal, func(b *book) {
 		b.pay = func(activities.Order) (activities.Payment, error) {
 			b.at.Turn = nil
-			return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: true}, nil
+			return activities.Payment{Snapshot: b.at, Failure: "Failed to fetch: Network error", Retry: true}, nil
 		}
 	}},
 	stepAwaitReview: {lifecycle.TransactionSettledSignal, func(b *book) {
-		b.quote = func() (activities.Position, error) { b.at.NeedsReview = true; return b.at, nil }
+		b.quote = func() (activities.Snapshot, error) { b.at.NeedsReview = true; return b.at, nil }
 	}},
 	stepAwaitRetry: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.process(1)
@@ -122,7 +122,7 @@ func TestNextRunGoesOn(t *testing.T) {
 	b.pay = func(o activities.Order) (activities.Payment, error) {
 		order, paid = o, b.Now()
 		b.purchase(store.PaymentPaid)
-		return activities.Payment{Position: b.at}, nil
+		return activities.Payment{Snapshot: b.at}, nil
 	}
 
 	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
@@ -144,18 +144,18 @@ func TestOlderPosition(t *testing.T) {
 	b := newBook(t)
 	b.process(1)
 	b.at.Quoted, b.at.NeedsReview, b.at.Revision = true, false, 5
-	b.quote = func() (activities.Position, error) { return b.at, nil }
+	b.quote = func() (activities.Snapshot, error) { return b.at, nil }
 	older := b.at
 	older.Turn = &store.Turn{Kind: store.Purchase, Granted: true}
 	pays := 0
 	b.pay = func(activities.Order) (activities.Payment, error) {
 		if pays++; pays > 1 {
-			return activities.Payment{Position: b.at}, nil
+			return activities.Payment{Snapshot: b.at}, nil
 		}
 		b.at.State, b.at.Revision = lifecycle.TransactionProcessed, 9
 		b.at.Turn = nil
 		older.Revision = 4
-		return activities.Payment{Position: older}, nil
+		return activities.Payment{Snapshot: older}, nil
 	}
 
 	if err := b.run(t, "lock queue pay look"); err != nil {

@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
@@ -38,7 +38,7 @@ type Workflow struct{ Settings Settings }
 
 // Activities by name only: the worker has the real ones.
 var (
-	transactions *activities.Transactions
+	transactions *activities.Activities
 	payments     *activities.PaymentActivities
 )
 
@@ -47,7 +47,7 @@ var (
 type transaction struct {
 	settings Settings
 	hash     string
-	at       activities.Position // without a status: not read yet
+	at       activities.Snapshot // without a status: not read yet
 	since    time.Time           // when the status was entered, for people
 	looks    int                 // how often the record was read
 	before   *Carried            // what the run before has handed over, until the record is read
@@ -134,7 +134,7 @@ func (t *transaction) ending() error {
 // ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of
 // what they tell.
 func ask[In any](
-	ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Position, error), in In,
+	ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
@@ -150,7 +150,7 @@ func ask[In any](
 
 // learn takes over what an activity that ran beside requests tells of the record. A position older than the one known
 // is ignored: then the record is asked, for it may have been set back.
-func (t *transaction) learn(ctx workflow.Context, position activities.Position) error {
+func (t *transaction) learn(ctx workflow.Context, position activities.Snapshot) error {
 	if position.Revision == 0 || position.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		t.take(ctx, position)
@@ -160,7 +160,7 @@ func (t *transaction) learn(ctx workflow.Context, position activities.Position) 
 }
 
 // take takes over where the record stands.
-func (t *transaction) take(ctx workflow.Context, position activities.Position) {
+func (t *transaction) take(ctx workflow.Context, position activities.Snapshot) {
 	before, carried := t.at, t.before
 	t.at, t.before = position, nil
 	t.looks++

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities"
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -32,7 +32,7 @@ var hash = strings.Repeat("ab", 32)
 // book is a record of one transaction, as far as its workflow can see.
 type book struct {
 	*testsuite.TestWorkflowEnvironment
-	at        activities.Position
+	at        activities.Snapshot
 	taken     bool     // others have the turn
 	messages  []string // of failures
 	failedAt  time.Time
@@ -41,9 +41,9 @@ type book struct {
 	attention []bool
 	stages    []string
 
-	quote   func() (activities.Position, error)
+	quote   func() (activities.Snapshot, error)
 	pay     func(activities.Order) (activities.Payment, error)
-	confirm func() (activities.Position, error)
+	confirm func() (activities.Snapshot, error)
 
 	mu    sync.Mutex // a worker may do several activities at once
 	calls []string
@@ -67,14 +67,14 @@ func newBook(t *testing.T) *book {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
-	b.at = activities.Position{
+	b.at = activities.Snapshot{
 		TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true,
 	}
 
 	b.RegisterWorkflowWithOptions(
 		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
 	)
-	b.RegisterActivity(&activities.Transactions{})
+	b.RegisterActivity(&activities.Activities{})
 	b.RegisterActivity(&activities.PaymentActivities{})
 	b.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
 		attributes := args.Get(0).(temporal.SearchAttributes)
@@ -86,8 +86,8 @@ func newBook(t *testing.T) *book {
 		}
 	}).Return(nil).Maybe()
 
-	answer := func(what string, change func()) func(context.Context, string) (activities.Position, error) {
-		return func(context.Context, string) (activities.Position, error) {
+	answer := func(what string, change func()) func(context.Context, string) (activities.Snapshot, error) {
+		return func(context.Context, string) (activities.Snapshot, error) {
 			b.did(what)
 			change()
 			return b.at, nil
@@ -109,13 +109,13 @@ func newBook(t *testing.T) *book {
 		}
 	})).Maybe()
 
-	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Position, error) {
+	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Snapshot, error) {
 		b.did("queue")
 		b.at.Turn = &store.Turn{Kind: p.Kind, Granted: !b.taken}
 		return b.at, nil
 	}).Maybe()
 
-	b.OnActivity(transactions.FailTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, f activities.TransactionFailure) (activities.Position, error) {
+	b.OnActivity(transactions.FailTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, f activities.Failure) (activities.Snapshot, error) {
 		b.did("fail")
 		class := lifecycle.Retryable
 		if strings.HasPrefix(f.Message, "Invalid") {
@@ -125,27 +125,27 @@ func newBook(t *testing.T) *book {
 		return b.at, nil
 	}).Maybe()
 
-	b.OnActivity(transactions.ReviewTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionReview) (activities.Position, error) {
+	b.OnActivity(transactions.ReviewTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Review) (activities.Snapshot, error) {
 		b.did("review")
 		b.reasons = append(b.reasons, r.Reason)
 		b.at.NeedsReview, b.at.Turn = true, nil
 		return b.at, nil
 	}).Maybe()
 
-	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
+	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (activities.Snapshot, error) {
 		if r.System {
 			b.did("retry-by-system")
 		} else {
 			b.did("retry")
 		}
 		if r.Actor == 13 {
-			return activities.Position{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
+			return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
 		}
 		b.process(r.Attempt + 1)
 		return b.at, nil
 	}).Maybe()
 
-	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.TransactionRequest) (activities.Position, error) {
+	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (activities.Snapshot, error) {
 		b.did("resolve")
 		b.at.NeedsReview, b.at.State = false, r.Outcome
 		if r.Outcome == lifecycle.TransactionFailed {
@@ -154,21 +154,24 @@ func newBook(t *testing.T) *book {
 		return b.at, nil
 	}).Maybe()
 
-	b.quote = func() (activities.Position, error) { b.at.Quoted = true; return b.at, nil }
+	b.quote = func() (activities.Snapshot, error) { b.at.Quoted = true; return b.at, nil }
 	b.pay = func(activities.Order) (activities.Payment, error) {
 		b.purchase(store.PaymentSigned)
-		return activities.Payment{Position: b.at}, nil
+		return activities.Payment{Snapshot: b.at}, nil
 	}
 
-	b.confirm = func() (activities.Position, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
-	b.OnActivity(payments.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+	b.confirm = func() (activities.Snapshot, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
+	b.OnActivity(payments.QuoteOrder, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Snapshot, error) {
 		b.did("quote")
 		return b.quote()
 	}).Maybe()
-	pay := func(_ context.Context, o activities.Order) (activities.Payment, error) { b.did("pay"); return b.pay(o) }
+	pay := func(_ context.Context, o activities.Order) (activities.Payment, error) {
+		b.did("pay")
+		return b.pay(o)
+	}
 	b.OnActivity(payments.PayOrder, mock.Anything, mock.Anything).Return(pay).Maybe()
 	b.OnActivity(payments.PayRefund, mock.Anything, mock.Anything).Return(pay).Maybe()
-	b.OnActivity(payments.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Position, error) {
+	b.OnActivity(payments.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Snapshot, error) {
 		b.did("confirm")
 		return b.confirm()
 	}).Maybe()
@@ -177,7 +180,7 @@ func newBook(t *testing.T) *book {
 	).Return(answer("prove", func() { b.at.Refund.Kept = true })).Maybe()
 	b.OnActivity(payments.BroadcastPayment, mock.Anything, mock.Anything).Return(func(context.Context, activities.PaymentOf) (activities.BroadcastOutcome, error) {
 		b.did("broadcast")
-		return activities.BroadcastOutcome{Position: b.at, Over: strings.Count(b.done(), "broadcast") >= 3}, nil
+		return activities.BroadcastOutcome{Snapshot: b.at, Over: strings.Count(b.done(), "broadcast") >= 3}, nil
 	}).Maybe()
 	return b
 }
@@ -307,7 +310,7 @@ func TestWorkflowQuoteFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			b.quote = func() (activities.Position, error) { return activities.Position{}, c.err }
+			b.quote = func() (activities.Snapshot, error) { return activities.Snapshot{}, c.err }
 			start := b.Now()
 			b.later(time.Hour, b.CancelWorkflow)
 			b.ExecuteWorkflow(lifecycle.TransactionType, hash)
@@ -329,7 +332,7 @@ func TestWorkflowQuoteFails(t *testing.T) {
 func TestWorkflowUnquoted(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.quote = func() (activities.Position, error) { return b.at, nil }
+	b.quote = func() (activities.Snapshot, error) { return b.at, nil }
 	b.settles(time.Second, store.PaymentPaid)
 	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
 		t.Error(err)
@@ -348,10 +351,10 @@ func TestWorkflowPayFails(t *testing.T) {
 		tries, at = append(tries, o.Try), append(at, b.Now().Sub(start).Round(time.Second))
 		if len(tries) == 2 { // held: back in line
 			b.at.Turn.Granted = false
-			return activities.Payment{Position: b.at}, nil
+			return activities.Payment{Snapshot: b.at}, nil
 		}
 		b.at.Turn = nil
-		return activities.Payment{Position: b.at, Failure: "Failed to fetch: Network error", Retry: o.Try < 3}, nil
+		return activities.Payment{Snapshot: b.at, Failure: "Failed to fetch: Network error", Retry: o.Try < 3}, nil
 	}
 
 	b.later(10*time.Minute, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
@@ -377,10 +380,10 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			tries := 0
-			b.confirm = func() (activities.Position, error) {
+			b.confirm = func() (activities.Snapshot, error) {
 				tries++
 				b.calls = b.calls[:len(b.calls)-1]
-				return activities.Position{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
+				return activities.Snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
 			}
 
 			b.settles(time.Second, store.PaymentPaid)
@@ -437,9 +440,9 @@ func TestWorkflowRetried(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			good := b.quote
-			b.quote = func() (activities.Position, error) {
+			b.quote = func() (activities.Snapshot, error) {
 				b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{}) // too early: means nothing
-				return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
+				return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 			}
 
 			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
@@ -551,10 +554,10 @@ func TestWorkflowRefunds(t *testing.T) {
 	b.pay = func(o activities.Order) (activities.Payment, error) {
 		if tries++; tries < 3 {
 			b.at.Turn = nil
-			return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+			return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 		}
 		b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}, 0
-		return activities.Payment{Position: b.at}, nil
+		return activities.Payment{Snapshot: b.at}, nil
 	}
 
 	b.later(5*time.Minute, func() { // dead: owed again
@@ -603,8 +606,8 @@ func TestWorkflowState(t *testing.T) {
 func TestWorkflowContinues(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.quote = func() (activities.Position, error) {
-		return activities.Position{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
+	b.quote = func() (activities.Snapshot, error) {
+		return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
 	}
 
 	b.later(
@@ -632,9 +635,9 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 				b.at.Turn = nil
 				if tries++; tries == 60 { // hours after the history is long
 					b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid, Kept: true}, 0
-					return activities.Payment{Position: b.at}, nil
+					return activities.Payment{Snapshot: b.at}, nil
 				}
-				return activities.Payment{Position: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
+				return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 			}
 
 			if cancelled {
@@ -657,7 +660,7 @@ func TestMonitorContinues(t *testing.T) {
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions(Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
-	env.RegisterActivity(&activities.TonMonitor{})
+	env.RegisterActivity(&activities.Monitor{})
 	env.OnActivity(monitor.WatchWallet, mock.Anything, "0:abc").Return(nil).Once()
 	env.ExecuteWorkflow(lifecycle.TonMonitorType, "0:abc")
 	if next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError()); !ok || next.WorkflowType.Name != lifecycle.TonMonitorType {

@@ -28,6 +28,10 @@ func (h hungTemporal) ListWorkflow(
 	return &workflowservice.ListWorkflowExecutionsResponse{}, h.Call(ctx)
 }
 
+func (h hungTemporal) SignalWorkflow(ctx context.Context, _, _, _ string, _ any) error {
+	return h.Call(ctx)
+}
+
 // TestHungReconciler lets the reconciler wait for an answer that never comes.
 func TestHungReconciler(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,133 @@
+package delivery
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// pipe is a file on its way: Telegram's request body pulls from it, it pulls from the storage, nothing is kept. It
+// knows whose turn it is, so that a stall is blamed on the right side, and it holds the last bytes back until the
+// record knows that from now on the file may have arrived.
+type pipe struct {
+	name   string
+	size   int64 // bytes, as the storage declared
+	source io.Reader
+	// onPass is called with the first bytes (first) and with the last ones (last) before they are let go; a small
+	// file's first bytes are its last. An error stops the upload.
+	onPass func(first, last bool) error
+	// abandon ends a read of the source that blocks.
+	abandon func()
+
+	sent  atomic.Int64 // bytes let go
+	turn  atomic.Int32
+	since atomic.Int64 // of this turn, Unix nanoseconds
+}
+
+// Whose turn it is to make progress.
+const (
+	turnTelegram int32 = iota // to take the next bytes
+	turnStorage               // to give the next bytes
+	turnOurs                  // to write the record
+)
+
+func newPipe(name string, size int64, source io.Reader, onPass func(first, last bool) error) *pipe {
+	p := &pipe{name: name, size: size, source: source, onPass: onPass, abandon: func() {}}
+	p.pass(turnTelegram)
+	return p
+}
+
+// Name is the file's name for the recipient.
+func (p *pipe) Name() string { return p.name }
+
+// Size is how many bytes the file has.
+func (p *pipe) Size() int64 { return p.size }
+
+// Read implements io.Reader for one consumer.
+func (p *pipe) Read(into []byte) (int, error) {
+	left := p.size - p.sent.Load()
+	if left == 0 {
+		return 0, io.EOF
+	}
+
+	p.pass(turnStorage)
+	defer p.pass(turnTelegram)
+
+	n, err := p.source.Read(into[:min(int64(len(into)), left)])
+	if n == 0 && err == io.EOF {
+		return 0, fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
+	}
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+
+	first, last := left == p.size, int64(n) == left
+	if last {
+		if err := p.endOfSource(); err != nil {
+			return 0, err
+		}
+	}
+
+	if first && n > 0 || last {
+		p.pass(turnOurs)
+		if err := p.onPass(first, last); err != nil {
+			return 0, err
+		}
+	}
+
+	p.sent.Add(int64(n))
+	return n, nil
+}
+
+// endOfSource makes sure that the storage has no more bytes than it declared: a file that changes under way must not
+// arrive cut.
+func (p *pipe) endOfSource() error {
+	var extra [1]byte
+	n, err := io.ReadFull(p.source, extra[:])
+	if n > 0 {
+		return fault.New(fault.FileChanged, "the storage sent more bytes than the file has").Retry()
+	}
+	if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+func (p *pipe) pass(turn int32) {
+	p.turn.Store(turn)
+	p.since.Store(time.Now().UnixNano())
+}
+
+// patience is how long each side may make no progress.
+type patience struct {
+	storage, sendInit, chunk time.Duration
+}
+
+// watch stops the transfer when a side makes no progress for too long; it returns when ctx ends. After the last byte
+// only the job's own deadline counts.
+func (p *pipe) watch(ctx context.Context, limits patience, stop context.CancelCauseFunc) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+
+		idle := time.Since(time.Unix(0, p.since.Load()))
+		sent := p.sent.Load()
+		switch turn := p.turn.Load(); {
+		case turn == turnStorage && idle > limits.storage:
+			stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limits.storage).Retry())
+		case turn == turnTelegram && sent == 0 && idle > limits.sendInit:
+			stop(fault.New(fault.TelegramTimeout, "Telegram took no byte for %s", limits.sendInit).Retry())
+		case turn == turnTelegram && sent > 0 && sent < p.size && idle > limits.chunk:
+			stop(fault.New(fault.TelegramTimeout, "Telegram took no byte for %s", limits.chunk).Retry())
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mymmrac/telego"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/temporalio"
+	"stagecoach/internal/yandex"
+)
+
+// Spool keeps files for the length of a try, for storages too slow to stream from: the Bot API server cuts a request
+// after 500 s, a file on disk is sent faster than that. Its total size is bounded.
+type Spool struct {
+	dir      string
+	shared   bool // the Bot API server reads the files itself
+	maxBytes int64
+	room     *semaphore.Weighted
+	usage    prometheus.Gauge
+}
+
+// NewSpool makes a spool of up to maxBytes in dir, or in sharedDir when the Bot API server shares that folder. What a
+// killed worker left there is removed once it is older than stale.
+func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage prometheus.Gauge) (*Spool, error) {
+	s := &Spool{dir: dir, maxBytes: maxBytes, room: semaphore.NewWeighted(maxBytes), usage: usage}
+	if sharedDir != "" {
+		s.dir, s.shared = sharedDir, true
+	}
+
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the spool folder cannot be made: %w", err)
+	}
+
+	leftovers, err := filepath.Glob(filepath.Join(s.dir, spoolPrefix+"*"))
+	if err != nil {
+		return nil, err
+	}
+
+	for _, path := range leftovers {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > stale {
+			if err := os.RemoveAll(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	return s, nil
+}
+
+const spoolPrefix = "stagecoach-job-"
+
+// spooled is a temporary file. A shared one has its proper name in a folder of its own; any other has no name at all,
+// so that it goes with the process whatever happens.
+type spooled struct {
+	*os.File
+	spool *Spool
+	size  int64
+	dir   string
+}
+
+// take makes a temporary file, waiting until there is room for size bytes.
+func (s *Spool) take(ctx context.Context, name string, size int64) (*spooled, error) {
+	if size > s.maxBytes {
+		return nil, fault.New(fault.SpoolFull, "the file is larger than all room for temporary files")
+	}
+	if err := s.room.Acquire(ctx, size); err != nil {
+		return nil, err
+	}
+
+	s.usage.Add(float64(size))
+	file := &spooled{spool: s, size: size}
+	if err := file.create(name); err != nil {
+		file.release()
+		return nil, fault.New(fault.SpoolFull, "a temporary file cannot be made").Retry().WithCause(err)
+	}
+
+	return file, nil
+}
+
+func (f *spooled) create(name string) (err error) {
+	if f.dir, err = os.MkdirTemp(f.spool.dir, spoolPrefix); err != nil {
+		return err
+	}
+
+	if f.spool.shared {
+		if err = os.Chmod(f.dir, 0o755); err != nil { // the server may run as another user
+			return err
+		}
+	}
+
+	name = strings.ReplaceAll(name, "/", "_")
+	if f.File, err = os.Create(filepath.Join(f.dir, name)); err != nil || f.spool.shared {
+		return err
+	}
+	return os.RemoveAll(f.dir)
+}
+
+func (f *spooled) release() {
+	if f.File != nil {
+		_ = f.File.Close() // it goes with its folder, or has no name
+	}
+	if f.dir != "" {
+		_ = os.RemoveAll(f.dir) // what stays is swept at the next start
+	}
+	f.spool.usage.Sub(float64(f.size))
+	f.spool.room.Release(f.size)
+}
+
+// sendSpooled fetches the whole file, then sends it.
+func (r *attempt) sendSpooled(
+	ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error,
+) (*telego.Message, error) {
+	file, err := r.Spool.take(ctx, item.Name, item.Size)
+	if err != nil {
+		return nil, err
+	}
+	defer file.release()
+
+	if err := r.fetch(ctx, item, file); err != nil {
+		return nil, err
+	}
+	if r.Spool.shared {
+		if err := onPass(true, true); err != nil {
+			return nil, err
+		}
+		uri := url.URL{Scheme: "file", Path: file.Name()}
+		return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil)
+	}
+
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+
+	pipe := newPipe(item.Name, item.Size, file, onPass)
+	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
+}
+
+// fetch downloads the file, going on where it was cut as long as each go brings some bytes.
+func (r *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
+	for have := int64(0); have < item.Size; {
+		n, err := r.fetchFrom(ctx, item, file, have)
+		if errors.Is(err, yandex.ErrNoResume) && have > 0 {
+			n, err = -have, nil
+			_, err = file.Seek(0, io.SeekStart)
+		}
+
+		have += n
+		if err != nil && (n == 0 || ctx.Err() != nil || !temporalio.FaultOf(err).Retryable) {
+			return err
+		}
+		if have > item.Size {
+			return fault.New(fault.FileChanged, "the storage sent more bytes than the file has").Retry()
+		}
+	}
+
+	return nil
+}
+
+func (r *attempt) fetchFrom(
+	ctx context.Context, item yandex.Item, file io.Writer, offset int64,
+) (int64, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+
+	body, err := r.open(ctx, item, offset)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+
+	limit := r.Settings.StorageTimeout
+	idle := time.AfterFunc(limit, func() {
+		stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limit).Retry())
+	})
+	defer idle.Stop()
+
+	n, err := io.Copy(file, io.LimitReader(readFunc(func(into []byte) (int, error) {
+		idle.Reset(limit)
+		return body.Read(into)
+	}), item.Size-offset+1))
+	if err == nil && offset+n < item.Size {
+		err = fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
+	}
+
+	return n, interruption(ctx, err)
+}
+
+type readFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readFunc) Read(into []byte) (int, error) { return f(into) }

@@ -1,0 +1,89 @@
+package download
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+)
+
+// wantAlerts compares what the administrators have not been told yet.
+func (s *rig) wantAlerts(when string, want ...store.Alert) {
+	s.t.Helper()
+	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
+	s.must(err)
+	for i := range got {
+		got[i].ID = 0
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("%s: alerts %+v, want %+v", when, got, want)
+	}
+}
+
+// TestLongOutageIsTold waits before it alarms anybody, and tells when it is over, also after a restart of the worker.
+func TestLongOutageIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
+	w.look()
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+	w.look()
+	w.wantAlerts("a moment")
+	w.failed = w.failed.Add(-2 * time.Hour)
+	for range 2 {
+		w.look()
+	}
+
+	w.wantAlerts("for long", store.Alert{Kind: store.AlertDownloadsAway, Begun: true})
+	w.Sync = &Sync{
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
+		Log: slog.New(slog.DiscardHandler), Settings: w.Sync.Settings,
+	}
+
+	w.qb.ClearFaults()
+	w.look()
+	w.wantAlerts("it answers", store.Alert{Kind: store.AlertDownloadsAway, Over: true})
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+	w.look()
+	w.wantAlerts("another moment")
+}
+
+// TestRefusedLoginIsTold alarms at once, whoever meets it, and tells when it is over.
+func TestRefusedLoginIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	w.look()
+	job := w.job(magnet(1))
+	refused := store.Alert{Kind: store.AlertDownloadsLogin}
+
+	for _, meet := range []func() error{
+		func() error { return w.add(job) },
+		func() error { poll, _ := w.look(); return poll.Err },
+	} {
+		w.qb.AddFault(sim.Fault{Kind: "401"})
+		if err := meet(); err == nil {
+			t.Error("it was let in")
+		}
+		refused.Begun, refused.Over = true, false
+		w.wantAlerts("refused", refused)
+		w.qb.ClearFaults()
+		w.must(meet())
+		refused.Begun, refused.Over = false, true
+		w.wantAlerts("let in", refused)
+	}
+}
+
+// TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the
+// setting.
+func TestNoRoomIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
+	w.must(w.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace))
+	w.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	w.look()
+	w.wantAlerts("a worker begins", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
+}

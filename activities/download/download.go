@@ -1,0 +1,99 @@
+// Package download is what the workflows of downloads do to the world: qBittorrent, .torrent files and the record.
+package download
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// Activities does for the workflows of downloads what touches qBittorrent and the record.
+type Activities struct {
+	Store    *store.Store
+	Jobs     *service.Downloads
+	Torrents *qbittorrent.Client
+	Fetcher  *fetch.Fetcher
+	Log      *slog.Logger
+	Settings Settings
+
+	welcome atomic.Bool // qBittorrent let us in when it was last asked to take a torrent
+}
+
+// Settings are the limits of downloads.
+type Settings struct {
+	SavePath        string        // in qBittorrent's file system, a folder per job below; empty: its default folder
+	MinFree         int64         // bytes that must be free before a torrent is added; 0: no matter
+	EnqueuePatience time.Duration // for qBittorrent, or a source, that cannot be reached
+	Grace           time.Duration // for a torrent that is not found
+	PollGap         time.Duration // a longer pause between two polls counts as an outage
+}
+
+// MoveDownload writes a transition. A repeated or late call changes nothing: the answer tells what the record has.
+func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
+	job, err := d.Jobs.Move(ctx, move)
+	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, problem.Retry()) // the next poll writes where it is
+	}
+	if err != nil {
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+	}
+	return recordOf(job), nil
+}
+
+// recordOf is a job as its workflow knows it.
+func recordOf(job store.Download) lifecycle.DownloadRecord {
+	record := lifecycle.DownloadRecord{
+		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
+	}
+	if job.FailureReason != nil {
+		record.Reason = fault.Code(*job.FailureReason)
+	}
+	return record
+}
+
+// Note is a fact about a job that moves it nowhere: one of the store's types of events.
+type Note struct {
+	JobID int64  `json:"job_id"`
+	Type  string `json:"type"`
+}
+
+// NoteDownload writes a fact. A repeated or late call changes nothing.
+func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
+	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(walk *store.DownloadWalk) error {
+		if !walk.Terminal() && applies(walk.Row, note.Type) {
+			walk.Note(note.Type)
+		}
+		return nil
+	})
+	if err != nil {
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+	}
+	return recordOf(job), nil
+}
+
+// applies makes a note's change to the job, and says whether it was one.
+func applies(job *store.Download, note string) bool {
+	switch {
+	case note == lifecycle.DownloadWentMissing && job.FirstNotFoundAt == nil:
+		job.FirstNotFoundAt = &job.Now
+	case note == lifecycle.DownloadFoundAgain && job.FirstNotFoundAt != nil:
+		job.FirstNotFoundAt = nil
+	case note == lifecycle.DownloadStalled && job.Attention == "":
+		job.Attention = string(fault.Stalled)
+	case note == lifecycle.DownloadRecovered && job.Attention != "":
+		job.Attention = ""
+	default:
+		return false
+	}
+
+	return true
+}

@@ -1,0 +1,95 @@
+package download
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+	"stagecoach/internal/torrent"
+)
+
+// LoadDownload gives a job as the record has it, and says whether its .torrent file is to be fetched.
+func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
+	job, err := d.Store.DownloadByID(ctx, jobID)
+	if err != nil {
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+	}
+	record := recordOf(job)
+	source, err := torrent.ParseSource(job.SourceURL)
+	record.NeedsFile = err == nil && !source.Magnet
+	return record, nil
+}
+
+// FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that.
+// Temporal counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is
+// enqueue_failed.
+func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
+	defer temporalio.SendHeartbeats(ctx)()
+	var job store.Download
+	err = store.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
+		job, err = d.Store.DownloadByID(ctx, jobID)
+		return err
+	})
+	if err != nil {
+		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+	}
+	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
+		return recordOf(job), nil
+	}
+	if _, _, err := d.file(ctx, job); err != nil {
+		return lifecycle.DownloadRecord{}, d.notFetched(ctx, job, err)
+	}
+
+	return recordOf(job), nil
+}
+
+// file gives a job's .torrent file, which is fetched once.
+func (d *Activities) file(ctx context.Context, job store.Download) (file []byte, identity torrent.Identity, err error) {
+	err = store.RetryWhileUnavailable(ctx, func() (err error) {
+		file, err = d.Store.DownloadFile(ctx, job.ID)
+		return err
+	})
+	if err != nil {
+		return nil, identity, err
+	}
+	if file != nil {
+		identity, err = torrent.Identify(file)
+		return file, identity, err
+	}
+
+	if file, err = d.Fetcher.Fetch(ctx, job.SourceURL); err != nil {
+		return nil, identity, err
+	}
+	if identity, err = torrent.Identify(file); err != nil {
+		return nil, identity, err
+	}
+
+	return file, identity, store.RetryWhileUnavailable(ctx, func() error {
+		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
+	})
+}
+
+// notFetched records why a job has no file, and tells Temporal whether to try again.
+func (d *Activities) notFetched(ctx context.Context, job store.Download, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+
+	problem := temporalio.FaultOf(err)
+	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
+	noteErr := store.RetryWhileUnavailable(ctx, func() error {
+		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
+		return err
+	})
+
+	switch {
+	case noteErr != nil:
+		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr).Retry())
+	case problem.Retryable || problem.Code == fault.Internal:
+		return temporalio.ActivityError(ctx, problem.Retry())
+	default:
+		return temporalio.ToTemporal(fault.New(fault.EnqueueFailed, "the download was not begun: %s", problem.Code))
+	}
+}

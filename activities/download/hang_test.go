@@ -1,0 +1,32 @@
+package download
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/testtemporal"
+)
+
+// hungTemporal is a Temporal whose first answer never comes.
+type hungTemporal struct {
+	client.Client
+	*testtemporal.Hang
+}
+
+func (h hungTemporal) SignalWorkflow(ctx context.Context, _, _, _ string, _ any) error {
+	return h.Call(ctx)
+}
+
+// TestHungDownloadSync lets the watcher of downloads wait for an answer that never comes.
+func TestHungDownloadSync(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
+	h := testtemporal.NewHang()
+	w.added(magnet(1))
+	w.Sync.Temporal = hungTemporal{Hang: h}
+	h.WantTakeover(t, w.SyncDownloads)
+}

@@ -1,0 +1,200 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
+type rig struct {
+	*Activities
+	t    *testing.T
+	url  string
+	qb   *torrentsim.QBittorrent
+	seed *torrentsim.WebSeed
+	book store.Book
+	env  *testsuite.TestActivityEnvironment
+}
+
+func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
+	t.Helper()
+	s := &rig{t: t, url: testdb.URL(t)}
+	record, err := store.Open(t.Context(), s.url, testdb.Key)
+	s.must(err)
+	t.Cleanup(record.Close)
+	s.qb, err = torrentsim.NewQBittorrent(o)
+	s.must(err)
+	server := httptest.NewServer(s.qb)
+	t.Cleanup(func() { _ = s.qb.Close(); server.Close() })
+	s.seed, err = torrentsim.StartWebSeed("127.0.0.1:0")
+	s.must(err)
+	t.Cleanup(func() { _ = s.seed.Close() })
+	s.Activities = &Activities{
+		Store: record, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
+		Torrents: qbittorrent.New(qbittorrent.Options{
+			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
+			DoneCategory: "done",
+		}),
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: true, MaxSize: 1 << 20}),
+		Settings: Settings{
+			SavePath: "/books/", EnqueuePatience: time.Hour, Grace: time.Minute, PollGap: time.Minute,
+		},
+	}
+
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s.env = suite.NewTestActivityEnvironment()
+	s.env.RegisterActivity(s.Activities)
+	owner := s.user()
+	s.book, err = record.CreateBook(t.Context(), "A book", "", store.Request{UserID: owner.ID})
+	s.must(err)
+	return s
+}
+
+func (s *rig) must(err error) {
+	s.t.Helper()
+	if f := fault.As(err); f != nil {
+		s.t.Fatal(f, f.Cause)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *rig) user() store.User {
+	s.t.Helper()
+	user, err := s.Store.CreateUser(s.t.Context(), store.User{Status: store.UserActive}, store.NewToken())
+	s.must(err)
+	return user
+}
+
+func (s *rig) exec(sql string, args ...any) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.url)
+	s.must(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(s.t.Context(), sql, args...)
+	s.must(err)
+}
+
+// job records a download for a reader of its own.
+func (s *rig) job(link string) store.Download {
+	s.t.Helper()
+	job, _, err := s.Store.CreateDownload(s.t.Context(), store.Download{
+		UserID: s.user().ID, BookID: s.book.ID, MediaType: "text", Source: "test", SourceURL: link,
+	}, store.Event{Type: "enqueued", To: "queued"})
+	s.must(err)
+	return job
+}
+
+// added is a job whose torrent qBittorrent has.
+func (s *rig) added(link string) store.Download {
+	s.t.Helper()
+	job := s.job(link)
+	s.must(s.add(job))
+	return s.reload(job)
+}
+
+func (s *rig) reload(job store.Download) store.Download {
+	s.t.Helper()
+	job, err := s.Store.DownloadByID(s.t.Context(), job.ID)
+	s.must(err)
+	return job
+}
+
+func (s *rig) add(job store.Download) error {
+	_, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
+	return err
+}
+
+func (s *rig) remove(job store.Download) error {
+	_, err := s.env.ExecuteActivity(s.RemoveTorrent, job.ID)
+	return err
+}
+
+func (s *rig) look(job store.Download) (look Look) {
+	s.t.Helper()
+	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
+	s.must(err)
+	s.must(value.Get(&look))
+	return look
+}
+
+// move makes a transition as the workflow does.
+func (s *rig) move(
+	job store.Download, action lifecycle.DownloadAction, reason fault.Code,
+) (record lifecycle.DownloadRecord) {
+	s.t.Helper()
+	value, err := s.env.ExecuteActivity(
+		s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason},
+	)
+	s.must(err)
+	s.must(value.Get(&record))
+	return record
+}
+
+// end brings a job to an end, whatever its torrent does.
+func (s *rig) end(job store.Download, action lifecycle.DownloadAction) {
+	s.t.Helper()
+	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
+	s.move(job, action, fault.ProviderError)
+}
+
+// wantFailure looks at the error of an activity: its type, and whether Temporal is to try again.
+func (s *rig) wantFailure(err error, code fault.Code, retry bool) {
+	s.t.Helper()
+	failure, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failure.Type() != string(code) || failure.NonRetryable() == retry {
+		s.t.Errorf("got %v, want %s, to be tried again %v", err, code, retry)
+	}
+	if ok && (strings.Contains(failure.Error(), "://") || strings.Contains(failure.Error(), "magnet")) {
+		s.t.Errorf("a link is told: %v", failure)
+	}
+}
+
+// torrent gives the only torrent with a tag.
+func (s *rig) torrent(tag string) *torrentsim.Torrent {
+	for _, t := range s.qb.Torrents() {
+		for _, other := range t.Tags {
+			if other == tag {
+				return &t
+			}
+		}
+	}
+	return nil
+}
+
+// magnet is a link to a made-up torrent.
+func magnet(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
+
+// within runs something in the context of an activity.
+func (s *rig) within(do func(ctx context.Context)) {
+	s.t.Helper()
+	name := fmt.Sprintf("within-%d", time.Now().UnixNano())
+	s.env.RegisterActivityWithOptions(
+		func(ctx context.Context) error { do(ctx); return nil }, activity.RegisterOptions{Name: name},
+	)
+	_, err := s.env.ExecuteActivity(name)
+	s.must(err)
+}

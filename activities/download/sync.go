@@ -1,0 +1,273 @@
+package download
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// Sync watches over all active downloads: it polls qBittorrent with one request whatever their number, writes
+// their progress into the record, and signals those workflows whose torrent has changed state.
+type Sync struct {
+	Store    *store.Store
+	Torrents *qbittorrent.Client
+	Temporal client.Client
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
+	Settings SyncSettings
+	OnPoll   func(Poll) // when set, is told how each poll went
+
+	// Of the one loop that holds the lock; another one of this process may be about to end.
+	looping  sync.Mutex
+	sessions int64
+	failing  bool
+	failed   time.Time // the first poll without an answer since the last one with
+	polled   time.Time
+	present  map[int64]bool // the active jobs, and whether this run of qBittorrent has shown their torrent
+	tagsLeft bool           // where tidy does not meet them
+}
+
+// SyncSettings are the watcher's.
+type SyncSettings struct {
+	Every         time.Duration // between two polls
+	PollGap       time.Duration // a longer pause between two polls counts as an outage
+	StalledAfter  time.Duration // without progress; 0: never
+	StalledCancel bool          // what stalls is cancelled
+	AlertAfter    time.Duration // without an answer
+}
+
+// Poll is what one poll has come to.
+type Poll struct {
+	Jobs     int           // active ones
+	Torrents int           // in the active category
+	Written  int64         // rows
+	Told     int           // workflows
+	Took     time.Duration // all of it
+	Err      error         // qBittorrent, or the record, could not be reached: no job was touched
+}
+
+const (
+	watchPage   = 1000 // jobs read at a time
+	watchBatch  = 100  // jobs written at a time
+	tellAtOnce  = 8
+	tidyDeletes = 10 // torrents that one poll may remove
+)
+
+// SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
+// keeps two workers from polling at once, whatever Temporal thinks of them.
+func (s *Sync) SyncDownloads(ctx context.Context) error {
+	ctx, stop := temporalio.WithWatchdog(ctx)
+	defer stop()
+
+	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * s.Settings.Every)
+	for time.Now().Before(deadline) {
+		_, err := s.Store.OnlySync(ctx, func(held context.Context) error { return s.loop(held, deadline) })
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("downloads are not watched", "error", err)
+		}
+		if !temporalio.LoopWait(ctx, time.After(s.Settings.Every)) { // the lock is another's, or was lost
+			return temporalio.LoopOutcome(ctx)
+		}
+	}
+
+	return nil
+}
+
+// loop polls while the lock is held.
+func (s *Sync) loop(ctx context.Context, deadline time.Time) error {
+	s.looping.Lock()
+	defer s.looping.Unlock()
+
+	temporalio.Progressed(ctx)
+	ticker := time.NewTicker(s.Settings.Every)
+	defer ticker.Stop()
+
+	for time.Now().Before(deadline) {
+		began := time.Now()
+		poll := s.poll(ctx)
+		poll.Took = time.Since(began)
+		if poll.Err == nil {
+			s.sweepTags(ctx)
+		}
+		s.report(ctx, poll)
+		if !temporalio.LoopWait(ctx, ticker.C) {
+			return nil
+		}
+	}
+
+	return nil
+}
+
+func (s *Sync) report(ctx context.Context, poll Poll) {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case poll.Err != nil:
+		s.Metrics.DownloadPollErrors.Inc()
+	default:
+		s.Metrics.DownloadPoll.Observe(poll.Took.Seconds())
+		s.Metrics.DownloadsWatched.Set(float64(poll.Jobs))
+	}
+
+	if s.OnPoll != nil {
+		s.OnPoll(poll)
+	}
+}
+
+// poll looks once at everything. The jobs are read before the torrents: one that is read as handed over was in
+// qBittorrent before it was asked, so that a torrent which is not in the answer is missing indeed.
+func (s *Sync) poll(ctx context.Context) (poll Poll) {
+	var jobs []store.WatchedDownload
+	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
+		s.Log.Warn("downloads cannot be read", "error", poll.Err)
+		return poll
+	}
+
+	var torrents []qbittorrent.Torrent
+	err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
+		torrents, err = s.Torrents.List(ctx)
+		return err
+	})
+	if poll.Err = s.noteAnswer(ctx, err); poll.Err != nil {
+		return poll
+	}
+
+	temporalio.Progressed(ctx)
+	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
+	watched := newWatch(torrents)
+	present := make(map[int64]bool, len(jobs))
+
+	for len(jobs) > 0 {
+		batch := jobs[:min(len(jobs), watchBatch)]
+		jobs = jobs[len(batch):]
+		for _, job := range batch {
+			present[job.ID] = s.present[job.ID] || watched.of(job) != nil
+		}
+		written, told := s.batch(ctx, watched, batch)
+		temporalio.Progressed(ctx)
+		poll.Written += written
+		poll.Told += told
+	}
+
+	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, watched)
+	s.present = present
+	s.tidy(ctx, torrents)
+	return poll
+}
+
+// jobs reads all active jobs that qBittorrent has taken.
+func (s *Sync) jobs(ctx context.Context) (jobs []store.WatchedDownload, err error) {
+	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
+		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
+		temporalio.Progressed(ctx)
+		if jobs = append(jobs, page...); err != nil || len(page) < watchPage {
+			return jobs, err
+		}
+	}
+}
+
+// noteAnswer records whether qBittorrent has answered, and forgets what an earlier run of it has shown.
+func (s *Sync) noteAnswer(ctx context.Context, err error) error {
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+
+		problem := temporalio.FaultOf(err)
+		if !s.failing {
+			s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
+			s.failing, s.failed = true, time.Now()
+		}
+
+		kind, atOnce := alerts[problem.Code]
+		if !atOnce {
+			kind = store.AlertDownloadsAway
+		}
+
+		if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
+			_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
+		}
+
+		if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
+			s.Log.Warn("poll not recorded", "error", err)
+		}
+		return err
+	}
+
+	sessions := s.Torrents.Sessions()
+	restarted := s.sessions != 0 && sessions != s.sessions
+	if restarted || s.failing || time.Since(s.polled) > s.Settings.PollGap {
+		s.present = nil
+	}
+
+	if s.failing {
+		s.Log.Info("qBittorrent answers again")
+	}
+
+	// another process may have raised them; who waits for room yet asks for it within a minute
+	if s.failing || s.polled.IsZero() {
+		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin, store.AlertDownloadsSpace} {
+			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
+				return err
+			}
+		}
+	}
+
+	if err := s.Store.NotePoll(ctx, restarted, s.Settings.PollGap); err != nil {
+		return err
+	}
+
+	s.sessions, s.failing, s.polled = sessions, false, time.Now()
+	return nil
+}
+
+// batch writes what was seen of some jobs, and tells their workflows. What cannot be written or told now is seen again
+// by the next poll.
+func (s *Sync) batch(
+	ctx context.Context, watched *watch, jobs []store.WatchedDownload,
+) (written int64, told int) {
+	var seen []store.DownloadProgress
+	var untold []news
+	for _, job := range jobs {
+		torrent := watched.of(job)
+		if progress, changed := progressOf(job, torrent); changed {
+			seen = append(seen, progress)
+		}
+		if observation, isNews := s.observe(job, torrent); isNews {
+			untold = append(untold, news{job, observation})
+		}
+	}
+
+	if len(seen) > 0 {
+		written = s.save(ctx, seen)
+		temporalio.Progressed(ctx)
+	}
+	return written, s.tell(ctx, untold)
+}
+
+// save writes a batch; when it is refused, row by row, so that one bad job never stops the others.
+func (s *Sync) save(ctx context.Context, seen []store.DownloadProgress) (written int64) {
+	written, err := s.Store.SaveDownloadProgress(ctx, seen)
+	if err == nil || ctx.Err() != nil || len(seen) == 1 || fault.CodeOf(err) == fault.StoreUnavailable {
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("progress not written", "download", seen[0].ID, "jobs", len(seen), "error", err)
+		}
+		return written
+	}
+
+	for i := range seen {
+		written += s.save(ctx, seen[i:i+1])
+		temporalio.Progressed(ctx)
+	}
+	return written
+}

@@ -1,0 +1,548 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+)
+
+// ears hear what workflows are told.
+type ears struct {
+	client.Client
+	mu    sync.Mutex
+	heard []lifecycle.Observation
+	deaf  func(workflowID string) error
+}
+
+func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.deaf != nil {
+		if err := e.deaf(workflowID); err != nil {
+			return err
+		}
+	}
+
+	if name != "observed" {
+		return fmt.Errorf("signal %s", name)
+	}
+
+	e.heard = append(e.heard, arg.(lifecycle.Observation))
+	return nil
+}
+
+// watcher polls when it is told to.
+type watcher struct {
+	*rig
+	*Sync
+	ears *ears
+}
+
+func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
+	t.Helper()
+	w := &watcher{rig: newRig(t, o), ears: &ears{}}
+	w.Sync = &Sync{
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
+		Log: slog.New(slog.DiscardHandler),
+		Settings: SyncSettings{
+			Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour,
+		},
+	}
+	return w
+}
+
+// look polls once, and gives what workflows were told by that.
+func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
+	w.t.Helper()
+	w.ears.heard = nil
+	w.within(func(ctx context.Context) { poll = w.poll(ctx) })
+	slices.SortFunc(w.ears.heard, func(a, b lifecycle.Observation) int { return int(a.JobID - b.JobID) })
+	return poll, w.ears.heard
+}
+
+// wantHeard polls, and compares the states told, job by job.
+func (w *watcher) wantHeard(when string, want ...string) Poll {
+	w.t.Helper()
+	poll, heard := w.look()
+	w.must(poll.Err)
+	got := []string{}
+
+	for _, o := range heard {
+		text := o.State
+		for _, mark := range []struct {
+			text string
+			set  bool
+		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" cancel", o.Cancel}} {
+			if mark.set {
+				text += mark.text
+			}
+		}
+		got = append(got, text)
+	}
+
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		w.t.Errorf("%s: told %q, want %q", when, got, want)
+	}
+	return poll
+}
+
+func (w *watcher) change(job store.Download, c torrentsim.TorrentChange) {
+	w.t.Helper()
+	w.must(w.qb.Change(job.Tag(), c))
+}
+
+func state(s string) torrentsim.TorrentChange { return torrentsim.TorrentChange{State: &s} }
+
+// TestTold follows one torrent: workflows hear of changes, and of nothing else.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never}})
+	job := w.added(magnet(1))
+	w.wantHeard("metadata")
+
+	for _, step := range []struct {
+		state string
+		told  []string
+	}{
+		{"queuedDL", nil},
+		{"downloading", []string{"downloading"}},
+		{"stalledDL", nil},
+		{"queuedDL", nil},
+		{"pausedDL", nil},
+		{"forcedDL", nil},
+		{"checkingUP", nil},
+		{"moving", nil},
+		{"unknown", nil},
+		{"stalledUP", []string{"complete"}},
+		{"uploading", nil},
+		{"missingFiles", []string{"lost"}},
+	} {
+		w.change(job, state(step.state))
+		for range 2 {
+			w.wantHeard(step.state, step.told...)
+			step.told = nil
+		}
+	}
+
+	got := w.reload(job)
+	if got.ContentPath == "" || got.Progress != 1 || *got.ExternalJobID != magnet(1)[20:] || got.InfohashV1 != magnet(1)[20:] {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMissingAndBack tells of torrents that go and come, and whether a restart may be to blame.
+func TestMissingAndBack(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	byHand, never := w.added(magnet(1)), w.added(magnet(2))
+	w.must(w.qb.Remove(never.Tag()))
+	w.wantHeard("one never seen", "downloading", "absent restarted")
+	w.must(w.qb.Remove(byHand.Tag()))
+	w.wantHeard("one removed", "absent")
+	w.wantHeard("again")
+	w.must(w.add(byHand))
+	w.change(byHand, state("queuedDL"))
+	w.wantHeard("back", "present")
+	w.change(byHand, state("downloading"))
+	w.wantHeard("and active", "downloading")
+	w.must(w.Store.MarkDownloadFound(t.Context(), byHand.ID))
+	w.must(w.qb.Remove(byHand.Tag()))
+	w.wantHeard("removed again", "absent")
+
+	lost := w.added(magnet(3))
+	w.wantHeard("a third one", "downloading")
+	w.must(w.qb.Restart(1))
+	w.wantHeard("lost in a restart", "absent restarted")
+	if got := w.reload(lost); got.Speed != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestOutage touches no job while qBittorrent is away; what is missing afterwards may have been lost on the way.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	ctx, job := t.Context(), w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
+	before := w.reload(job)
+	w.must(w.qb.Remove(job.Tag()))
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+
+	for range 3 {
+		poll, heard := w.look()
+		if fault.CodeOf(poll.Err) != fault.ProviderUnavailable || len(heard) > 0 || poll.Written+int64(poll.Told) > 0 {
+			t.Errorf("%+v, told %+v", poll, heard)
+		}
+	}
+
+	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != string(fault.ProviderUnavailable) {
+		t.Errorf("%+v, %v", sync, err)
+	}
+	if after := w.reload(job); !after.UpdatedAt.Equal(before.UpdatedAt) || after.Observed != before.Observed {
+		t.Errorf("touched: %+v", after)
+	}
+
+	w.qb.ClearFaults()
+	w.wantHeard("afterwards", "absent restarted")
+	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != "" {
+		t.Errorf("%+v, %v", sync, err)
+	}
+
+	// A refused login is told to the administrators, once.
+	w.qb.AddFault(sim.Fault{Kind: "401"})
+	w.look()
+	w.look()
+	alerts, err := w.Store.TakeUnsentAlerts(ctx, 0)
+	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsLogin {
+		t.Errorf("%+v, %v", alerts, err)
+	}
+}
+
+// TestBroken tells of an error once, and of another one after the torrent was told to go on, but not before it could.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	job := w.added(magnet(1))
+	w.change(job, state("error"))
+	w.wantHeard("an error", "broken")
+	w.wantHeard("still")
+	_, err := w.env.ExecuteActivity(w.ResumeTorrent, job.ID)
+	w.must(err)
+	w.change(job, state("error"))
+	w.wantHeard("just told to go on")
+	w.exec(`UPDATE download_jobs SET resumed_at = now() - interval '6 seconds'`)
+	w.wantHeard("another error", "broken resumed")
+	w.wantHeard("still")
+
+	// One that is not ours any more is left alone, and missing.
+	w.must(w.qb.Remove(job.Tag()))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()},
+	}))
+	_, err = w.env.ExecuteActivity(w.ResumeTorrent, job.ID)
+	w.must(err)
+	w.wantHeard("moved away", "absent")
+
+	// What was told just before a torrent was told to go on must not hide the next error.
+	other := w.added(magnet(2))
+	w.change(other, state("error"))
+	w.ears.deaf = func(string) error {
+		return w.Store.MarkDownloadResumed(context.Background(), other.ID) // the workflow is quick
+	}
+
+	w.wantHeard("a quick workflow", "broken")
+	w.ears.deaf = nil
+	w.exec(`UPDATE download_jobs SET resumed_at = now() - interval '6 seconds'`)
+	w.wantHeard("the next error", "broken resumed")
+}
+
+// TestStalled tells of a torrent without progress, and of progress.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	w := newWatcher(
+		t,
+		torrentsim.QBittorrentOptions{
+			Plan: torrentsim.TorrentPlan{Duration: time.Hour, Size: 1 << 20}, Now: func() time.Time { return began },
+		},
+	)
+
+	job := w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
+	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '61 minutes'`)
+	w.wantHeard("an hour without", "downloading stalled")
+	w.wantHeard("longer")
+	w.must(w.qb.Advance(10 * time.Minute))
+	w.wantHeard("progress", "downloading")
+	w.wantHeard("no more of it")
+	if got := w.reload(job); got.Progress < 0.1 || got.Speed == 0 || got.ETA == nil || got.Size != 1<<20 {
+		t.Errorf("%+v", got)
+	}
+
+	w.Settings().StalledCancel = true
+	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours'`)
+	w.change(job, state("stalledDL"))
+	w.look()
+	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours', observed = 'downloading'`)
+	w.wantHeard("to be cancelled", "downloading stalled cancel")
+	w.Settings().StalledAfter = 0
+	w.wantHeard("never mind", "downloading")
+}
+
+// TestOutageIsNoStandstill does not hold against a torrent the hours in which nobody could look at it.
+func TestOutageIsNoStandstill(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	w.Settings().StalledCancel = true
+	w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
+	outage := func() {
+		w.qb.AddFault(sim.Fault{Kind: "503"})
+		w.look()
+		w.qb.ClearFaults()
+		w.exec(`UPDATE download_sync SET polled_at = polled_at - interval '2 hours'`)
+		w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '2 hours'`)
+	}
+
+	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '30 minutes'`)
+	outage()
+	w.wantHeard("two hours later")
+	w.wantHeard("and then")
+	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '31 minutes'`) // with the 30 before the outage
+	w.wantHeard("an hour of polls that were answered", "downloading stalled cancel")
+	outage()
+	w.wantHeard("it stands still as before")
+	w.wantHeard("and does so yet")
+}
+
+// Settings are the watcher's, not the shelf's.
+func (w *watcher) Settings() *SyncSettings { return &w.Sync.Settings }
+
+// TestUntold tells again what could not be told, and leaves those alone that have no workflow.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	first, second, third := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
+	w.ears.deaf = func(id string) error {
+		switch id {
+		case first.WorkflowID():
+			return errors.New("Temporal is away")
+		case second.WorkflowID():
+			return serviceerror.NewNotFound("no workflow")
+		}
+		return nil
+	}
+
+	if poll, heard := w.look(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Told != 1 {
+		t.Errorf("%+v, %+v", poll, heard)
+	}
+
+	w.ears.deaf = nil
+	if _, heard := w.look(); len(heard) != 2 || heard[0].JobID != first.ID || heard[1].JobID != second.ID {
+		t.Errorf("%+v", heard)
+	}
+
+	w.wantHeard("at last")
+}
+
+// TestMatching finds torrents whose mark is gone, by each of their hashes, and two jobs on one torrent.
+func TestMatching(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(
+		t,
+		torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{
+			Meta: time.Minute, Duration: torrentsim.Never, Hybrid: true,
+		}},
+	)
+
+	hybrid, twin := w.added(magnet(1)), w.added(magnet(1))
+	w.wantHeard("metadata")
+	before := *w.reload(hybrid).ExternalJobID
+	w.must(w.qb.Advance(time.Hour))
+	w.wantHeard("the id has changed", "downloading", "downloading")
+	got := w.reload(hybrid)
+	if *got.ExternalJobID == before || got.InfohashV2 == "" || got.InfohashV1 == "" || *w.reload(twin).ExternalJobID != *got.ExternalJobID {
+		t.Errorf("%+v", got)
+	}
+
+	w.must(w.rig.Torrents.DeleteTags(t.Context(), hybrid.Tag(), twin.Tag()))
+	w.wantHeard("without marks")
+}
+
+// TestOnePoll watches 1,050 jobs: one request, rows in batches, everybody every time, and one bad job stops nobody.
+func TestOnePoll(t *testing.T) {
+	t.Parallel()
+	const jobs = 1050
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
+	w.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, added_at)
+		SELECT 1, 1000 + n, 'text', 'test', 'magnet:' || n, now() FROM generate_series(1, $1::int) AS n`, jobs)
+	var torrents []torrentsim.Torrent
+
+	for i := range jobs {
+		torrents = append(torrents, torrentsim.Torrent{
+			Name: fmt.Sprint("t", i), InfohashV1: magnet(i)[20:], Size: 1 << 30, Category: "active",
+			Tags: []string{fmt.Sprint("job-", i+1)},
+			Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
+		})
+	}
+
+	w.must(w.qb.Put(torrents...))
+	requests := func() (n int) {
+		for _, r := range w.qb.Requests() {
+			if !strings.HasSuffix(r.Path, "/login") {
+				n++
+			}
+		}
+		return n
+	}
+
+	first, heard := w.look()
+	if first.Err != nil || first.Jobs != jobs || first.Torrents != jobs || first.Written != jobs || first.Told != jobs || len(heard) != jobs || requests() != 1 {
+		t.Errorf("%+v, %d told, %d requests", first, len(heard), requests())
+	}
+
+	w.must(w.qb.Advance(time.Hour))
+	second, heard := w.look()
+	if second.Written != jobs || len(heard) != 0 || requests() != 2 {
+		t.Errorf("%+v, %d told, %d requests", second, len(heard), requests())
+	}
+
+	// Job 17 cannot be written: the others of its batch are, and the job is told of all the same.
+	w.exec(`ALTER TABLE download_jobs ADD CHECK (id <> 17 OR progress < 0.15)`)
+	w.must(w.qb.Advance(time.Hour))
+	third, _ := w.look()
+	if third.Written != jobs-1 || third.Err != nil {
+		t.Errorf("%+v", third)
+	}
+	if bad, good := w.reload(store.Download{ID: 17}), w.reload(store.Download{ID: 18}); bad.Progress > 0.15 || good.Progress < 0.2 {
+		t.Errorf("%v, %v", bad.Progress, good.Progress)
+	}
+
+	w.must(w.qb.Advance(24 * time.Hour))
+	last, heard := w.look()
+	if len(heard) != jobs || last.Told != jobs || requests() != 4 {
+		t.Errorf("%+v, %d told, %d requests", last, len(heard), requests())
+	}
+}
+
+// TestTidy looks at torrents whose jobs are over.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	ctx := t.Context()
+	jobs := map[string]store.Download{}
+	for i, name := range []string{"active", "completed", "failed", "canceled", "kept"} {
+		jobs[name] = w.added(magnet(i))
+	}
+
+	// failed beside an active one, canceled beside a completed one
+	shared, sharedDone := w.added(magnet(0)), w.added(magnet(1))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
+	}))
+	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
+	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
+	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
+	for _, job := range []store.Download{jobs["failed"], shared} {
+		w.end(job, lifecycle.DownloadActionFail)
+	}
+
+	for _, job := range []store.Download{jobs["canceled"], jobs["kept"], sharedDone} {
+		w.end(job, lifecycle.DownloadActionCancel)
+	}
+
+	for range 2 {
+		poll, _ := w.look()
+		w.must(poll.Err)
+	}
+
+	at := map[string]string{}
+	for _, torrent := range w.qb.Torrents() {
+		at[torrent.InfohashV1[39:]] = fmt.Sprint(torrent.Category, " ", torrent.State, " ", torrent.Tags)
+	}
+
+	want := map[string]string{
+		"0": fmt.Sprintf("active stalledDL [%s %s]", jobs["active"].Tag(), shared.Tag()),
+		"1": fmt.Sprintf("done stalledDL [%s]", jobs["completed"].Tag()),
+		"2": "done pausedDL []", "8": "active downloading [job-999]", "9": "active downloading []",
+	}
+
+	for hash, where := range want {
+		if at[hash] != where && !strings.HasPrefix(hash, "8") && !strings.HasPrefix(hash, "9") {
+			t.Errorf("torrent %s: %s, want %s", hash, at[hash], where)
+		}
+	}
+
+	if len(at) != len(want) {
+		t.Errorf("%v", at)
+	}
+
+	for _, deletion := range w.qb.Deletions() {
+		if deletion.Files != (deletion.Hash == magnet(3)[20:]) {
+			t.Errorf("%+v", deletion)
+		}
+	}
+}
+
+// TestTagsLeft removes torrents by hand while their jobs end: their tags go, and nobody else's. Where nothing ends
+// unseen, nothing is asked.
+func TestTagsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	sweep := func() (asked int) {
+		before := len(w.qb.Requests())
+		w.within(w.sweepTags)
+		return len(w.qb.Requests()) - before
+	}
+
+	live, done, failed := w.added(magnet(1)), w.added(magnet(2)), w.added(magnet(3))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(4)[20:], Name: "films", Size: 5, Category: "films", Tags: []string{"films", "job-998"},
+	}))
+	w.must(w.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(5)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
+	}))
+	w.must(w.qb.Remove("unknown"))
+	w.must(w.qb.Remove(magnet(1)[20:]))
+	want := func(when string, jobs ...store.Download) {
+		t.Helper()
+		tags := []string{"films", "job-998", "job-999"}
+		for _, job := range jobs {
+			tags = append(tags, job.Tag())
+		}
+		slices.Sort(tags)
+		if got := w.qb.Tags(); !slices.Equal(got, tags) {
+			t.Errorf("%s: %v, want %v", when, got, tags)
+		}
+	}
+
+	w.look()
+	if sweep() == 0 || sweep() != 0 { // who begins to watch does not know what was missed
+		t.Error("a watcher that begins looks once")
+	}
+
+	want("at first", live, done, failed)
+	w.end(done, lifecycle.DownloadActionComplete)
+	w.end(failed, lifecycle.DownloadActionFail)
+	w.must(w.qb.Remove(magnet(3)[20:]))
+	w.look()
+	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
+	sweep()
+	want("while it cannot be asked", live, done, failed)
+	sweep()
+	want("an end that nobody saw", live, done)
+
+	halfway := w.added(magnet(6))
+	w.look()
+	w.end(halfway, lifecycle.DownloadActionFail)
+	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
+	w.look()
+	if got := w.torrent(halfway.Tag()); got == nil || got.Category != "done" {
+		t.Errorf("%+v, want its tag on a torrent that is tidied up", got)
+	}
+
+	w.look()
+	sweep()
+	want("a tag that stayed on", live, done)
+	w.look()
+	if asked := sweep(); asked != 0 {
+		t.Errorf("nothing has ended, and %d requests are made", asked)
+	}
+}

@@ -1,0 +1,469 @@
+package download
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store"
+)
+
+// TestHandOver adds a magnet link and a .torrent file, which is fetched once however often it is added.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	byLink := s.added(magnet(1))
+	got := s.torrent(byLink.Tag())
+	if got == nil || got.Category != "active" || got.SavePath != "/books/"+byLink.Tag() || byLink.AddedAt == nil || byLink.SavePath != got.SavePath {
+		t.Fatalf("%+v, %+v", got, byLink)
+	}
+
+	content, err := s.seed.Add(torrentsim.TorrentSpec{Name: "a.bin", Size: 50_000, Kind: torrentsim.TorrentHybrid})
+	s.must(err)
+	byFile := s.job(content.URL)
+	for range 3 {
+		s.must(s.add(byFile))
+		s.must(s.qb.Remove(byFile.Tag()))
+	}
+
+	fetched := 0
+	for _, r := range s.seed.Requests() {
+		if strings.HasSuffix(r.Path, ".torrent") {
+			fetched++
+		}
+	}
+
+	byFile = s.reload(byFile)
+	if byFile.InfohashV1 != content.InfohashV1 || byFile.InfohashV2 != content.InfohashV2 || fetched != 1 {
+		t.Errorf("%+v, fetched %d times", byFile, fetched)
+	}
+}
+
+// TestHandOverFails has a line for each way it can go wrong at once, or after some tries.
+func TestHandOverFails(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/page":
+			fmt.Fprint(w, "<html>please log in")
+		case "/big":
+			_, _ = w.Write(make([]byte, 2<<20))
+		case "/busy":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+
+	t.Cleanup(site.Close)
+	for name, c := range map[string]struct {
+		link   string
+		set    func(*rig)
+		codes  []fault.Code // of one try after the other; those but the last are tried again
+		detail fault.Code
+	}{
+		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceRefused},
+		"a page":            {site.URL + "/page", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
+		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceTooBig},
+		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}, fault.SourceUnavailable},
+		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
+		"busy for long": {site.URL + "/busy", func(s *rig) {
+			s.Settings.EnqueuePatience = -1
+		}, []fault.Code{fault.EnqueueFailed}, fault.SourceUnavailable},
+		"refused": {magnet(1), func(s *rig) {
+			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails"})
+		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, fault.EnqueueFailed}, fault.ProviderRejected},
+		"refused while it starts": {magnet(1), func(s *rig) {
+			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails", Times: 2})
+		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, ""}, ""},
+		"away": {magnet(1), func(s *rig) {
+			s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
+		}, []fault.Code{fault.ProviderUnavailable, fault.ProviderUnavailable, ""}, ""},
+		"away for long": {magnet(1), func(s *rig) {
+			s.Settings.EnqueuePatience = -1
+			s.qb.AddFault(sim.Fault{Kind: "503"})
+		}, []fault.Code{fault.EnqueueUnavailable}, fault.ProviderUnavailable},
+		"the answer is lost": {magnet(1), func(s *rig) {
+			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "lost_answer", Times: 1})
+		}, []fault.Code{fault.ProviderUnavailable, ""}, ""},
+		"there, but not ours": {magnet(1), func(s *rig) {
+			s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
+		}, []fault.Code{fault.EnqueueFailed}, fault.ProviderRejected},
+		"the book is gone": {magnet(1), func(s *rig) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}, fault.BookGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newRig(t, torrentsim.QBittorrentOptions{})
+			job := s.job(c.link)
+			if c.set != nil {
+				c.set(s)
+			}
+
+			for i, code := range c.codes {
+				err := s.add(job)
+				if code == "" {
+					s.must(err)
+					continue
+				}
+
+				s.wantFailure(
+					err, code, code == fault.ProviderRejected || code == fault.ProviderUnavailable || code == fault.SourceUnavailable,
+				)
+				if s.reload(job).AddedAt != nil {
+					t.Errorf("added by try %d", i)
+				}
+			}
+
+			if got := s.reload(job).LastError; got != string(c.detail) {
+				t.Errorf("the record says %q, want %q", got, c.detail)
+			}
+			if n := len(s.qb.Torrents()); c.detail == "" && n != 1 {
+				t.Errorf("%d torrents", n)
+			}
+		})
+	}
+}
+
+// TestNothingToHandOver leaves jobs alone that are over, or are to end.
+func TestNothingToHandOver(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	over, ending := s.job(magnet(1)), s.job(magnet(2))
+	s.end(over, lifecycle.DownloadActionFail)
+	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
+
+	for job, want := range map[*store.Download]lifecycle.DownloadRecord{
+		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
+	} {
+		value, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
+		s.must(err)
+		var got lifecycle.DownloadRecord
+		s.must(value.Get(&got))
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+
+	if len(s.qb.Torrents()) > 0 {
+		t.Errorf("%+v", s.qb.Torrents())
+	}
+
+	_, err := s.env.ExecuteActivity(s.AddTorrent, int64(99))
+	s.wantFailure(err, fault.DownloadNotFound, false)
+}
+
+// TestFullDisk lets new jobs wait, tells the administrators, and goes on when there is room.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
+	s.Settings.MinFree, s.Settings.EnqueuePatience = 5000, -1
+	job := s.job(magnet(1))
+	for range 3 {
+		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
+	}
+
+	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
+		t.Errorf("last error %q", got)
+	}
+
+	s.must(s.qb.SetFreeSpace(9000))
+	s.must(s.add(job))
+	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
+	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
+	s.must(s.add(s.job(magnet(2))))
+
+	// What was let in before has its place: it is not kept waiting when it has to be added once more.
+	s.must(s.qb.Remove(job.Tag()))
+	s.must(s.qb.SetFreeSpace(1000))
+	s.must(s.add(job))
+}
+
+// TestSharedTorrent lets jobs of three readers hold one torrent: each takes only its own mark away, the last one the
+// torrent.
+func TestSharedTorrent(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprint("keep files ", keep), func(t *testing.T) {
+			t.Parallel()
+			s := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+			first, second, third := s.added(magnet(1)), s.added(magnet(1)), s.added(magnet(1))
+			failed := s.added(magnet(1)) // holds nothing any more, although its mark is there
+			s.end(failed, lifecycle.DownloadActionFail)
+			if got := s.qb.Torrents(); len(got) != 1 || len(got[0].Tags) != 4 {
+				t.Fatalf("%+v", got)
+			}
+
+			for _, job := range []store.Download{first, second} {
+				s.must(s.remove(job))
+				s.must(s.remove(job))
+				s.end(job, lifecycle.DownloadActionCancel)
+				if got := s.torrent(third.Tag()); got == nil || slices.Contains(got.Tags, job.Tag()) || slices.Contains(s.qb.Tags(), job.Tag()) {
+					t.Fatalf("%+v", s.qb.Torrents())
+				}
+			}
+
+			s.must(s.Store.RequestDownloadCancel(t.Context(), third.ID, nil, keep))
+			s.must(s.remove(third))
+			deletions := s.qb.Deletions()
+			if len(s.qb.Torrents()) != 0 || len(deletions) != 1 || deletions[0].Files == keep || slices.Contains(s.qb.Tags(), third.Tag()) {
+				t.Errorf("%+v, %+v", s.qb.Torrents(), deletions)
+			}
+		})
+	}
+
+	t.Run("completed by another", func(t *testing.T) {
+		t.Parallel()
+		s := newRig(t, torrentsim.QBittorrentOptions{})
+		first := s.added(magnet(1))
+		s.end(first, lifecycle.DownloadActionComplete)
+		s.must(s.Torrents.Finish(t.Context(), s.active()))
+		second := s.added(magnet(1)) // back into the active category, else nobody would see it
+		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
+			t.Fatalf("%+v", got)
+		}
+
+		s.must(s.remove(second))
+		if got := s.torrent(first.Tag()); got == nil || len(s.qb.Deletions()) > 0 {
+			t.Error("what another has completed was deleted")
+		}
+	})
+}
+
+// TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until
+// they are there again. What somebody else has just completed is not looked at anew.
+func TestFilesGone(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
+	gone, full, long := true, 1.0, 2*time.Hour
+	rechecks := func() (n int) {
+		for _, r := range w.qb.Requests() {
+			if strings.HasSuffix(r.Path, "/recheck") {
+				n++
+			}
+		}
+		return n
+	}
+
+	first := w.added(magnet(1))
+	w.change(first, torrentsim.TorrentChange{Progress: &full})
+	w.wantHeard("complete", "complete")
+	twin := w.added(magnet(1))
+	w.wantHeard("of two", "complete")
+	if rechecks() != 0 {
+		t.Error("rechecked at once")
+	}
+
+	w.end(first, lifecycle.DownloadActionComplete)
+	w.end(twin, lifecycle.DownloadActionComplete)
+	w.wantHeard("tidied")
+	for _, lost := range []torrentsim.TorrentChange{{Gone: &gone}, state("missingFiles")} {
+		lost.Duration = &long
+		w.change(first, lost)
+		again := w.added(magnet(1))
+		w.wantHeard("files gone", "downloading")
+		w.change(again, torrentsim.TorrentChange{Progress: &full})
+		w.wantHeard("there again", "complete")
+		w.end(again, lifecycle.DownloadActionComplete)
+		w.wantHeard("tidied again")
+	}
+
+	if rechecks() != 2 {
+		t.Errorf("%d rechecks", rechecks())
+	}
+}
+
+// TestRemove looks at what is left of a torrent that is to go.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	job := s.added(magnet(1))
+	s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
+
+	for range 2 {
+		s.wantFailure(s.remove(job), fault.ProviderUnavailable, true)
+		if got := s.reload(job); got.CancelError != string(fault.ProviderUnavailable) || got.State != lifecycle.DownloadQueued {
+			t.Errorf("%+v", got)
+		}
+	}
+
+	s.must(s.remove(job))
+	if got := s.reload(job); got.CancelError != "" || got.CancelRequestedAt == nil || len(s.qb.Torrents()) != 0 {
+		t.Errorf("%+v, %+v", got, s.qb.Torrents())
+	}
+
+	s.qb.AddFault(sim.Fault{Match: "torrents/delete", Kind: "409", Times: 1})
+	other := s.added(magnet(2))
+	s.wantFailure(s.remove(other), fault.ProviderRejected, true) // there is no giving up
+	s.must(s.remove(other))
+
+	moved := s.added(magnet(3))
+	s.must(s.qb.Remove(moved.Tag()))
+	s.must(s.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(3)[20:], Name: "moved", Size: 5, Category: "films", Tags: []string{moved.Tag()},
+	}))
+	s.must(s.remove(moved))
+	if got := s.qb.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 {
+		t.Errorf("another's torrent: %+v", got)
+	}
+}
+
+// TestRemovalAndCompletion lets one come after the other: the first wins, whoever is late.
+func TestRemovalAndCompletion(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	completed, removed := s.added(magnet(1)), s.added(magnet(2))
+	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
+	s.move(completed, "complete", "")
+	value, err := s.env.ExecuteActivity(s.RemoveTorrent, completed.ID)
+	s.must(err)
+	var record lifecycle.DownloadRecord
+	s.must(value.Get(&record))
+	if record.Status != lifecycle.DownloadCompleted || s.torrent(completed.Tag()) == nil {
+		t.Errorf("%+v, %+v", record, s.qb.Torrents())
+	}
+
+	s.must(s.remove(removed))
+	if got := s.move(removed, "complete", ""); got.Status != lifecycle.DownloadQueued || !got.Removing {
+		t.Errorf("%+v", got)
+	}
+	if got := s.move(removed, "cancel", ""); got.Status != lifecycle.DownloadCanceled {
+		t.Errorf("%+v", got)
+	}
+}
+
+// active lists the active category.
+func (s *rig) active() (listed []qbittorrent.Torrent) {
+	s.t.Helper()
+	listed, err := s.Torrents.List(s.t.Context())
+	s.must(err)
+	return listed
+}
+
+// TestLook finds a torrent by its mark, by its hash, and in the done category, where it must not stay.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	ctx, job := t.Context(), s.added(magnet(1))
+	s.must(s.Store.NotePoll(ctx, false, time.Hour))
+	if look := s.look(job); !look.Found {
+		t.Errorf("%+v", look)
+	}
+
+	s.must(s.Torrents.Finish(ctx, s.active()))
+	if look := s.look(job); !look.Found || len(s.active()) != 1 {
+		t.Errorf("%+v, %+v", look, s.qb.Torrents())
+	}
+
+	s.must(s.qb.Remove(job.Tag()))
+	if look := s.look(job); look.Found || look.Wait == 0 || look.Wait > time.Minute {
+		t.Errorf("%+v", look)
+	}
+
+	s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '61 seconds'`)
+	s.exec(`UPDATE download_sync SET reachable_since = now() - interval '61 seconds'`)
+	if look := s.look(job); look != (Look{}) || len(s.qb.Tags()) != 0 {
+		t.Errorf("%+v, tags %v", look, s.qb.Tags())
+	}
+
+	s.must(s.qb.Put(torrentsim.Torrent{
+		InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()},
+	}))
+	if look := s.look(job); look.Found {
+		t.Error("found outside of our categories")
+	}
+
+	s.qb.AddFault(sim.Fault{Kind: "503", Times: 1})
+	_, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
+	s.wantFailure(err, fault.ProviderUnavailable, true)
+}
+
+// TestMoves writes transitions, each once, and completes by way of downloading.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	ctx, job := t.Context(), s.job(magnet(1))
+	_, err := s.env.ExecuteActivity(s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: "complete"})
+	s.wantFailure(err, fault.MediaNotReady, true)
+	s.exec(`UPDATE download_jobs SET content_path = '/x', speed = 5, eta_seconds = 5`)
+
+	for range 2 {
+		if got := s.move(job, "complete", ""); got.Status != lifecycle.DownloadCompleted {
+			t.Errorf("%+v", got)
+		}
+	}
+
+	if got := s.move(job, "cancel", ""); got.Status != lifecycle.DownloadCompleted {
+		t.Errorf("%+v", got)
+	}
+
+	events, err := s.Store.EventsOf(ctx, "download", fmt.Sprint(job.ID))
+	s.must(err)
+	var steps []string
+	for _, e := range events {
+		steps = append(steps, e.From+">"+e.To)
+	}
+
+	got := s.reload(job)
+	if fmt.Sprint(steps) != "[>queued queued>downloading downloading>completed]" || got.Progress != 1 || got.Speed != 0 || got.ETA != nil || got.CompletedAt == nil {
+		t.Errorf("%v, %+v", steps, got)
+	}
+
+	gone := s.job(magnet(2))
+	s.exec(`UPDATE download_jobs SET content_path = '/x'`)
+	s.exec(`DELETE FROM books`)
+	if got := s.move(gone, "complete", ""); got.Status != lifecycle.DownloadFailed || got.Reason != fault.BookGone {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNotes writes facts, each once.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	job := s.job(magnet(1))
+	for _, note := range []string{"found_again", "went_missing", "went_missing", "stalled", "stalled", "found_again", "recovered", "recovered", "nonsense"} {
+		_, err := s.env.ExecuteActivity(s.NoteDownload, Note{JobID: job.ID, Type: note})
+		s.must(err)
+		got := s.reload(job)
+		if (got.FirstNotFoundAt != nil) != (note == "went_missing" || note == "stalled") || (got.Attention != "") != (note == "stalled" || note == "found_again" && got.RowVersion > 1) {
+			t.Errorf("after %s: %+v", note, got)
+		}
+	}
+
+	if got := s.reload(job); got.RowVersion != 5 || got.State != lifecycle.DownloadQueued {
+		t.Errorf("%+v", got)
+	}
+
+	s.end(job, lifecycle.DownloadActionFail)
+	_, err := s.env.ExecuteActivity(s.NoteDownload, Note{JobID: job.ID, Type: "stalled"})
+	if err != nil || s.reload(job).Attention != "" {
+		t.Error("a job that is over stalls", err)
+	}
+}
+
+// TestCanceledHandOver stops while the source does not answer.
+func TestCanceledHandOver(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, torrentsim.QBittorrentOptions{})
+	s.qb.AddFault(sim.Fault{Kind: "timeout"})
+	job := s.job(magnet(1))
+	s.within(func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, err := s.AddTorrent(ctx, job.ID); err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+	})
+}

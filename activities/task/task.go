@@ -1,0 +1,138 @@
+// Package task is what the workflows of tasks do to the world: the record, and the workflows of dependent tasks.
+package task
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// Activities reads and writes the record for the workflows of tasks, and lets one tell others.
+type Activities struct {
+	Store    *store.Store
+	Temporal client.Client
+	Metrics  *metrics.Metrics
+}
+
+// failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what
+// a task does by itself is tried until it succeeds.
+func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
+	f := temporalio.FaultOf(err)
+	if f.Code == fault.Internal && !asked {
+		f = f.Retry()
+	}
+	return temporalio.ActivityError(ctx, f)
+}
+
+// Loaded is a task as its workflow begins with it.
+type Loaded struct {
+	State     store.TaskSnapshot `json:"state"`
+	Unblocked bool               `json:"unblocked,omitempty"` // every blocker is DONE
+}
+
+// LoadTask gives a task as the record has it.
+func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error) {
+	task, err := t.Store.TaskByID(ctx, 0, taskID)
+	if err != nil {
+		return Loaded{}, t.failed(ctx, err, false)
+	}
+	return Loaded{State: task.TaskSnapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
+}
+
+// Question asks about a user's standing towards a task.
+type Question struct {
+	TaskID int64 `json:"task_id"`
+	UserID int64 `json:"user_id"` // 0: the task itself asks
+}
+
+// TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
+func (t *Activities) TaskFacts(ctx context.Context, q Question) (store.TaskContext, error) {
+	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
+	if err != nil {
+		return facts, t.failed(ctx, err, q.UserID != 0)
+	}
+	return facts, nil
+}
+
+// Written is what a write has left in the record.
+type Written struct {
+	State store.TaskSnapshot `json:"state"`
+	// Tell says that others have waited for this task to be DONE.
+	Tell bool `json:"tell,omitempty"`
+}
+
+// WriteTask writes a transition. A repeated or late write changes nothing.
+func (t *Activities) WriteTask(ctx context.Context, w store.TaskWrite) (Written, error) {
+	state, err := t.Store.WriteTask(ctx, w)
+	if err != nil {
+		return Written{}, t.failed(ctx, err, w.Event.ActorID != nil)
+	}
+
+	t.count(w, state)
+	written := Written{State: state}
+	if state.State == lifecycle.TaskDone {
+		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
+		if err != nil {
+			return Written{}, t.failed(ctx, err, false)
+		}
+		written.Tell = len(waiting) > 0
+	}
+
+	return written, nil
+}
+
+// count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost
+// counts twice.
+func (t *Activities) count(w store.TaskWrite, state store.TaskSnapshot) {
+	if state.Version != w.Version || state.RequestID != w.RequestID {
+		return // somebody else's, later
+	}
+	t.Metrics.TaskTransitions.WithLabelValues(string(w.Action)).Inc()
+	if state.FinishedAt != nil {
+		t.Metrics.TasksEnded.WithLabelValues(string(state.State)).Inc()
+	}
+}
+
+// Clock says which task's deadline begins, and when.
+type Clock struct {
+	TaskID    int64     `json:"task_id"`
+	Version   int64     `json:"version"` // the one that this write makes
+	RequestID string    `json:"request_id"`
+	At        time.Time `json:"at"`
+}
+
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers. A repeated or late write changes
+// nothing.
+func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (Written, error) {
+	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.Version, c.RequestID, c.At)
+	if err != nil {
+		return Written{}, t.failed(ctx, err, false)
+	}
+	return Written{State: state}, nil
+}
+
+// TellDependents tells the tasks that waited for this one alone that it is DONE. One whose workflow does not run looks
+// for itself when it starts.
+func (t *Activities) TellDependents(ctx context.Context, taskID int64) error {
+	waiting, err := t.Store.WaitingDependents(ctx, taskID)
+	if err != nil {
+		return t.failed(ctx, err, false)
+	}
+
+	for _, task := range waiting {
+		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", lifecycle.TaskUnblockedSignal, nil)
+		if _, absent := errors.AsType[*serviceerror.NotFound](err); err != nil && !absent {
+			return err // whoever was told already is told again, which changes nothing
+		}
+	}
+	return nil
+}

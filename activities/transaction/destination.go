@@ -1,0 +1,38 @@
+package transaction
+
+import (
+	"context"
+
+	"stagecoach/internal/store"
+	"stagecoach/internal/toncenter"
+)
+
+// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
+// refund is the setting.
+func settleDestination(
+	ctx context.Context, chain *toncenter.Client, record *store.Store, payment store.Payment, refund bool,
+) (store.PaymentRef, error) {
+	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
+		return payment.Ref(), nil
+	}
+
+	caused, err := chain.TransactionsByMessage(ctx, payment.OutHash)
+	if err != nil {
+		return payment.Ref(), err
+	}
+
+	for _, t := range caused {
+		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
+			continue
+		}
+		destination := store.Destination{Kept: !t.SentBack(), Refund: refund}
+		for _, out := range t.Out {
+			if out.Bounced {
+				destination.ReturnedNano = int64(out.Value)
+			}
+		}
+		return record.SettleDestination(ctx, payment.ID, destination)
+	}
+
+	return payment.Ref(), nil
+}

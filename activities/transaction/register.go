@@ -1,0 +1,28 @@
+package transaction
+
+import (
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+)
+
+// RegisterQuotes adds what quotes orders to the worker of the queue where they wait for that.
+func RegisterQuotes(w worker.ActivityRegistry, payments *PaymentActivities) {
+	w.RegisterActivityWithOptions(payments.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
+}
+
+// RegisterPayments adds what needs the wallet's key or the shop's session to a worker. A nil monitor stands for one
+// without a wallet, which gives its work back.
+func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
+	if monitor == nil {
+		monitor = &Monitor{}
+	}
+	w.RegisterActivity(payments)
+	w.RegisterActivity(monitor)
+}
+
+// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments
+// alone. Everything else on that queue is for processes that have what it takes, such as qBittorrent.
+func RegisterLeftPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
+	RegisterPayments(w, payments, monitor)
+	w.RegisterDynamicActivity(leaveToOthers, activity.DynamicRegisterOptions{})
+}

@@ -1,0 +1,158 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// SecondSource is a toncenter of another operator than the first one, who is asked for large deposits. A nil one is
+// asked for none.
+type SecondSource struct {
+	Chain *toncenter.Client
+	Wait  time.Duration // how much further than a deposit this source is when it counts as one that does not know it
+	Note  func(error)   // is told how each question ended; nil: nobody is
+
+	asking atomic.Int32
+}
+
+// askedAtOnce is how many orders of a process ask the second source at a time: one that does not answer keeps no more
+// slots than these.
+const askedAtOnce = 4
+
+// VerifyDeposit asks the second source for the very transfer that made a transaction, unless somebody has answered for
+// it. It ends when the two agree, which is written down, or disagree: then a person has to look. A source that cannot
+// tell is asked again, by the retry policy.
+func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapshot, error) {
+	if c.Wallet == nil {
+		return Snapshot{}, refuseHere(ctx)
+	}
+	defer sendHeartbeats(ctx)()
+
+	position, err := c.look(ctx, o.Hash)
+	if err != nil || !position.Unconfirmed {
+		return position, err
+	}
+
+	if position.Turn != nil { // from before there was a second source: nobody waits for this order meanwhile
+		if err := c.Store.LeaveQueue(ctx, o.Hash, position.Turn.Kind); isRefusal(err, fault.PaymentUndecided) {
+			return c.look(ctx, o.Hash)
+		} else if err != nil {
+			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+		}
+	}
+
+	agrees := false
+	deposit, err := c.Store.DepositOf(ctx, o.Hash)
+	if err == nil {
+		agrees, err = c.Second.agrees(ctx, deposit)
+	}
+
+	if err != nil {
+		c.Log.Warn("the second source cannot tell", "transaction", o.Hash, "error", err, "cause", errors.Unwrap(err))
+		return Snapshot{}, later(ctx, err)
+	}
+	if agrees {
+		standing, err := c.Store.ConfirmDeposit(ctx, o.Hash)
+		return c.positionOf(ctx, standing, err)
+	}
+
+	c.Log.Error("the two sources disagree about a deposit: a person has to look", "transaction", o.Hash)
+	if err := c.Store.RaiseAlert(ctx, store.AlertDeposit); err != nil {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	}
+
+	standing, err := c.Store.DisputeDeposit(ctx, o.Hash)
+	return c.positionOf(ctx, standing, err)
+}
+
+// leaveUnconfirmed takes an order out of the line that got its turn without being checked, as the setting came
+// meanwhile. The workflow is told a moment later: one of 0.1.0, which does not know the check, must not ask again at
+// once.
+func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind store.PaymentKind) error {
+	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+		return temporalio.RetryUntilSeen(ctx, err)
+	}
+	return giveBack("the deposit is not confirmed", giveBackAfter)
+}
+
+func (c *PaymentActivities) positionOf(
+	ctx context.Context, standing store.TransactionSnapshot, err error,
+) (Snapshot, error) {
+	if err != nil {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	}
+	return c.Settings.position(standing), nil
+}
+
+// later is again for an error of the second source. Whatever it is, time or an operator may repair it, and the order
+// waits.
+func later(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f := temporalio.FaultOf(err)
+	return temporal.NewApplicationErrorWithOptions(
+		f.Message, string(f.Code), temporal.ApplicationErrorOptions{NextRetryDelay: f.RetryAfter},
+	)
+}
+
+// agrees says whether this source tells a deposit as the first one did.
+func (s *SecondSource) agrees(ctx context.Context, deposit store.Deposit) (bool, error) {
+	defer s.asking.Add(-1)
+	if s.asking.Add(1) > askedAtOnce {
+		return false, notYet
+	}
+
+	agrees, err := s.ask(ctx, deposit)
+	if s.Note != nil && ctx.Err() == nil {
+		s.Note(err)
+	}
+	return agrees, err
+}
+
+// ask looks at the head before the history: what is not there by then, for long enough, is not on the chain that this
+// source follows.
+func (s *SecondSource) ask(ctx context.Context, deposit store.Deposit) (bool, error) {
+	wallet, _, err := ton.ParseAddress(deposit.Wallet)
+	if err != nil {
+		return false, err
+	}
+
+	head, err := s.Chain.Head(ctx)
+	if err != nil {
+		return false, err
+	}
+
+	lt := uint64(deposit.LT)
+	found, err := s.Chain.Transactions(ctx, toncenter.Page{Account: wallet, FromLT: lt, ToLT: lt, Limit: 1})
+	switch {
+	case err != nil:
+		return false, err
+	case len(found) == 1 && found[0].Finality == toncenter.Finalized:
+		return same(found[0], deposit), nil
+	case head.At.Before(deposit.At.Add(s.Wait)):
+		return false, fault.New(fault.ChainUnavailable, "the second source does not know the deposit yet").Retry()
+	default:
+		return false, nil
+	}
+}
+
+// same compares a transaction with a deposit in all that an order depends on.
+func same(t toncenter.Transaction, deposit store.Deposit) bool {
+	comment := ""
+	if t.In != nil && t.In.Comment != nil {
+		comment = *t.In.Comment
+	}
+	return t.IsDeposit() && t.Hash == deposit.Hash && raw(t.In.Source) == deposit.Sender && int64(t.In.Value) == deposit.AmountNano &&
+		deposit.SameComment(comment)
+}

@@ -1,0 +1,243 @@
+// Package transaction is what the workflows of transactions do to the world: the wallet, the chain, Fragment and the
+// record.
+package transaction
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/service"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store"
+	"stagecoach/internal/temporalio"
+)
+
+// Activities reads and writes the record for the workflows of transactions. Every method answers where the record
+// stands then: a repeated or late call changes nothing and tells the same.
+type Activities struct {
+	Store    *store.Store
+	Settings Settings
+	Orders   *service.Transactions
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
+}
+
+// Settings are the limits of the workload. Amounts are nanoTON.
+type Settings struct {
+	Attempts       int           // purchases signed, and tries to sign one, before a transaction is failed
+	MaxStars       int64         // in one purchase
+	Reserve        int64         // kept back of each transfer for gas, and left in the wallet
+	Slippage       int64         // in parts of 10,000
+	Limits         store.Limits  // of payments
+	PaymentTTL     time.Duration // how long a signed payment can be carried out
+	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
+	HoldRetry      time.Duration // after a hold began, when one purchase may try; the pauses grow
+	// how long an order waits while Fragment is away, and how long a failed one is tried again by itself
+	RetryFor     time.Duration
+	RetryPause   time.Duration // before a failed order is tried again by itself; doubled for each time after
+	PollInterval time.Duration // between two looks at the chain
+	MinDeposit   int64         // a smaller transfer is no order
+	WholeHistory bool          // transfers from before the first start are orders too
+	Refund       bool          // non-retryable failures give the money back
+	RefundLeast  int64         // a refund that would bring the sender less is not made
+	SecondSource bool          // a second source is asked for deposits
+	SecondFrom   int64         // … of so much, or more
+}
+
+// Snapshot is where the record stands with a transaction, and what the settings say to that.
+type Snapshot struct {
+	store.TransactionSnapshot
+	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
+	// Unconfirmed: nothing is paid for it before a second source agrees about the deposit, or a person answers for it.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
+}
+
+func (t *Activities) position(ctx context.Context, s store.TransactionSnapshot, err error) (Snapshot, error) {
+	if err != nil {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	}
+	return t.Settings.position(s), nil
+}
+
+func (s Settings) position(standing store.TransactionSnapshot) Snapshot {
+	due := standing.State == lifecycle.TransactionProcessing || standing.RefundDue > 0
+	return Snapshot{
+		TransactionSnapshot: standing, Again: standing.Signed < s.Attempts,
+		Unconfirmed: s.SecondSource && due && standing.DepositNano >= s.SecondFrom && !standing.DepositConfirmed,
+	}
+}
+
+// LockTransaction takes a pending transaction into processing.
+func (t *Activities) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	standing, err := t.Store.LockTransaction(ctx, hash)
+	return t.position(ctx, standing, err)
+}
+
+// LookAtTransaction changes nothing.
+func (t *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
+	return t.position(ctx, standing, err)
+}
+
+// PaymentOf names a payment of a transaction, made or to be made.
+type PaymentOf struct {
+	Hash string            `json:"hash"`
+	Kind store.PaymentKind `json:"kind"`
+}
+
+// QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
+func (t *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
+	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
+		return t.position(ctx, store.TransactionSnapshot{}, err)
+	}
+	return t.LookAtTransaction(ctx, p.Hash)
+}
+
+// Failure says why a try to buy has ended.
+type Failure struct {
+	Hash    string `json:"hash"`
+	Attempt int    `json:"attempt"`
+	Message string `json:"message"` // as the table of failures spells it
+}
+
+// FailTransaction ends a try to buy, unless a purchase is signed or paid.
+func (t *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
+	standing, err := t.Orders.Fail(ctx, f.Hash, f.Attempt, stars.Named(f.Message))
+	return t.position(ctx, standing, err)
+}
+
+// WriteOffRefund gives up what is owed to the sender, or refuses.
+func (t *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(ctx, store.TransactionSnapshot{}, err)
+	}
+	standing, err := t.Store.WriteOffRefund(ctx, request)
+	return t.position(ctx, standing, err)
+}
+
+// countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
+// counts twice.
+func countEnd(m *metrics.Metrics, s store.TransactionSnapshot, err error) {
+	if err == nil && s.Ended() {
+		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
+	}
+}
+
+// CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
+func (t *Activities) CancelTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	standing, err := t.Orders.Stop(ctx, hash, stars.Cancelled)
+	return t.position(ctx, standing, err)
+}
+
+// Review says why an operator has to look.
+type Review struct {
+	Hash    string `json:"hash"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// ReviewTransaction asks for an operator.
+func (t *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
+	if err := t.Store.RaiseAlert(ctx, store.AlertTransactionReview); err != nil {
+		return t.position(ctx, store.TransactionSnapshot{}, err)
+	}
+	standing, err := t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
+	return t.position(ctx, standing, err)
+}
+
+// AlertStuck tells the administrators of a transaction that is in processing for too long.
+func (t *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
+	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
+	if err != nil {
+		return t.position(ctx, standing, err)
+	}
+	stuck, err := t.Store.MarkStuck(ctx, hash, standing.Attempt)
+	if err == nil && stuck {
+		err = t.Store.RaiseAlert(ctx, store.AlertTransactionStuck)
+	}
+	return t.position(ctx, standing, err)
+}
+
+// Request is what a person wants of a transaction.
+type Request struct {
+	Hash    string                     `json:"hash"`
+	Attempt int                        `json:"attempt"`         // that the request is about
+	Actor   int64                      `json:"actor,omitempty"` // 0: an operator at the temporal CLI
+	Outcome lifecycle.TransactionState `json:"outcome,omitempty"`
+	Comment string                     `json:"comment,omitempty"`
+	Payment string                     `json:"payment,omitempty"` // that was lost, by its hash on the chain
+	// RequestID is the update's: the answer is kept under its key.
+	RequestID string `json:"request_id,omitempty"`
+	System    bool   `json:"system,omitempty"` // nobody asks: the time of a planned retry has come
+}
+
+// RetryTransaction takes a failed transaction back into processing, or refuses.
+func (t *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(ctx, store.TransactionSnapshot{}, err)
+	}
+	standing, err := t.Store.RetryTransaction(ctx, request)
+	return t.position(ctx, standing, err)
+}
+
+// ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
+func (t *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := t.admit(ctx, r)
+	if err != nil {
+		return t.position(ctx, store.TransactionSnapshot{}, err)
+	}
+
+	if r.Payment != "" {
+		if err := t.saveOrder(ctx, r); err != nil {
+			return t.position(ctx, store.TransactionSnapshot{}, err)
+		}
+	}
+
+	request.Refund = t.Settings.Refund
+	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+	countEnd(t.Metrics, standing, err)
+	return t.position(ctx, standing, err)
+}
+
+// saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
+func (t *Activities) saveOrder(ctx context.Context, r Request) error {
+	transaction, err := t.Store.TransactionByHash(ctx, r.Hash)
+	if err != nil || transaction.Username != "" {
+		return err
+	}
+
+	order, err := stars.Parse(transaction.Comment, t.Settings.MaxStars)
+	if err != nil {
+		return nil // it was bought all the same, as the operator has found out
+	}
+
+	_, err = t.Store.SaveQuote(
+		ctx, store.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars},
+	)
+	return err
+}
+
+// admit lets administrators through, and operators who are none of our users.
+func (t *Activities) admit(ctx context.Context, r Request) (store.TransactionRequest, error) {
+	request := store.TransactionRequest{
+		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
+	}
+
+	if r.Actor == 0 {
+		return request, nil
+	}
+
+	user, err := t.Store.UserByID(ctx, r.Actor)
+	if err == nil && !user.IsAdmin() {
+		err = fault.New(fault.InsufficientAccess, "this is for administrators")
+	}
+
+	request.ActorID = &r.Actor
+	return request, err
+}
