@@ -2,9 +2,6 @@ package bot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"html"
 	"slices"
 	"strconv"
@@ -12,43 +9,24 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
-// person finds the user behind a Telegram account. Who comes for the first time is added, and the administrators are
-// told when they have something to decide. RATE_LIMITED: there are too many newcomers.
+// person finds the user behind a Telegram account, and brings its name and language up to date. A new one is added, and
+// the administrators are asked to approve it. It returns RATE_LIMITED when there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) {
-	named := slices.Contains(b.adminIDs, from.ID)
-	newcomer := store.User{
-		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending,
-	}
-
-	if b.activateAtOnce {
-		newcomer.Status = store.UserActive
-	}
-
-	if named {
-		newcomer.Role, newcomer.Status = store.RoleAdmin, store.UserActive
-	}
-
 	user, err := b.store.UserByTelegram(ctx, from.ID)
-	created := false
 	if fault.CodeOf(err) == fault.UserNotFound {
-		if err = b.admitNewcomer(ctx); err == nil || named {
-			user, created, err = b.store.EnsureTelegramUser(ctx, newcomer)
-		}
+		user, err = b.addPerson(ctx, from)
 	}
-
 	if err != nil {
 		return user, err
 	}
 
-	if created && user.Status == store.UserPending {
-		b.announce(ctx, user)
-	}
-
-	if username := strings.ToLower(from.Username); username != user.Username { // who pays for Stars is known by it
+	// Payers of Stars are recognised by the username.
+	if username := strings.ToLower(from.Username); username != user.Username {
 		if err := b.store.SaveUsername(ctx, user.ID, username); err != nil {
 			return user, err
 		}
@@ -59,68 +37,81 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 	if language := languageOf(from); language != "" && language != user.Language {
 		change.Language = language
 	}
-
-	if named && user.Status != store.UserBlocked && !user.IsAdmin() {
+	if b.isNamedAdmin(from) && user.Status != store.UserBlocked && !user.IsAdmin() {
 		change.Role, change.Status = store.RoleAdmin, store.UserActive
 	}
-
 	if change == (store.UserChange{}) {
 		return user, nil
 	}
 	return b.store.ChangeUser(ctx, user.ID, change)
 }
 
+// isNamedAdmin says whether the settings name the account as an administrator's.
+func (b *Bot) isNamedAdmin(from telego.User) bool { return slices.Contains(b.o.AdminIDs, from.ID) }
+
+// addPerson adds the user of a Telegram account that is new.
+func (b *Bot) addPerson(ctx context.Context, from telego.User) (store.User, error) {
+	newcomer := store.User{
+		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending,
+	}
+	if b.o.ActivateAtOnce {
+		newcomer.Status = store.UserActive
+	}
+	if b.isNamedAdmin(from) {
+		newcomer.Role, newcomer.Status = store.RoleAdmin, store.UserActive
+	}
+
+	// Administrators use up the newcomers' rate too, but are never refused.
+	if err := b.admitNewcomer(ctx); err != nil && !b.isNamedAdmin(from) {
+		return store.User{}, err
+	}
+
+	user, created, err := b.store.EnsureTelegramUser(ctx, newcomer)
+	if created && user.Status == store.UserPending {
+		b.announce(ctx, user)
+	}
+	return user, err
+}
+
 // announce asks the administrators to decide about a newcomer.
 func (b *Bot) announce(ctx context.Context, user store.User) {
-	b.tellAdmins(ctx, func(admin store.User) view {
-		return view{
-			text: textNewcomer.in(admin.Language, html.EscapeString(user.Name), user.ID),
-			rows: rows(decisionButtons(admin.Language, user)),
+	b.notifyAdmins(ctx, func(admin store.User) chat.View {
+		return chat.View{
+			Text: textNewcomer.In(admin.Language, html.EscapeString(user.Name), user.ID),
+			Rows: chat.Rows(decisionButtons(admin.Language, user)),
 		}
 	})
 }
 
 // refusalOf says why a person may not use a command.
-func refusalOf(user store.User, c command) (why text, refused bool) {
+func refusalOf(user store.User, c chat.Command) (why chat.Text, refused bool) {
 	switch {
 	case user.Status == store.UserBlocked:
-		return textBlocked, true
-	case c.open:
-		return text{}, false
+		return chat.TextBlocked, true
+	case c.Open:
+		return chat.Text{}, false
 	case user.Status != store.UserActive:
 		return textPending, true
-	case c.admin && !user.IsAdmin():
-		return textAdminsOnly, true
+	case c.Admin && !user.IsAdmin():
+		return chat.TextAdminsOnly, true
 	default:
-		return text{}, false
+		return chat.Text{}, false
 	}
 }
 
-// start greets, and tells newcomers what happens next.
-func (b *Bot) start(ctx context.Context, r *request) error {
-	if r.user.Status != store.UserActive {
-		b.post(ctx, r.chat, view{text: r.say(textWelcomePending)})
-		return nil
-	}
-	b.show(ctx, r, welcome(r.user.Language, textWelcome))
-	return nil
+// welcome is a greeting with a button to the files.
+func welcome(language string, greeting chat.Text) chat.View {
+	files := chat.Press(chat.LabelFiles.In(language), "f", 0, 0)
+	return chat.View{Text: greeting.In(language), Rows: chat.Rows(files)}
 }
 
-// welcome is a greeting with the way to the files.
-func welcome(language string, greeting text) view {
-	return view{
-		text: greeting.in(language),
-		rows: rows(press(labelFiles.in(language), "f", 0, 0)),
+// refuseGroup answers commands and presses in groups. Other messages there are not meant for the bot.
+func (b *Bot) refuseGroup(ctx context.Context, in chat.Incoming) {
+	r := &chat.Request{Incoming: in, User: store.User{Language: languageOf(in.From)}}
+	if in.Click != "" || strings.HasPrefix(in.Words, "/") {
+		b.Tell(ctx, r, r.Say(textPrivateOnly))
 	}
-}
-
-// turnDown answers in groups, to commands only: the rest of the talk there is not for the bot.
-func (b *Bot) turnDown(ctx context.Context, in incoming) {
-	r := &request{incoming: in, user: store.User{Language: languageOf(in.from)}}
-	if in.click != "" || strings.HasPrefix(in.words, "/") {
-		b.tell(ctx, r, r.say(textPrivateOnly))
-	}
-	b.answerClick(ctx, r)
+	b.AnswerClick(ctx, r)
 }
 
 // languageOf gives the language to speak; "" when Telegram does not say which one the person uses.
@@ -129,9 +120,9 @@ func languageOf(from telego.User) string {
 	case from.LanguageCode == "":
 		return ""
 	case strings.HasPrefix(from.LanguageCode, "ru"):
-		return russian
+		return chat.Russian
 	default:
-		return english
+		return chat.English
 	}
 }
 
@@ -141,13 +132,7 @@ func nameOf(from telego.User) string {
 	if from.Username != "" {
 		name += " (@" + from.Username + ")"
 	}
-	return shorten(clean(name), 100)
-}
-
-// who names a person in the log without naming them.
-func who(telegramID int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "telegram/%d", telegramID))
-	return hex.EncodeToString(sum[:4])
+	return chat.Shorten(chat.Clean(name), 100)
 }
 
 // subjectOf names a user in the audit log.

@@ -3,11 +3,9 @@ package bot
 import (
 	"context"
 	"html"
-	"strconv"
 	"strings"
 
-	"github.com/mymmrac/telego"
-
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
@@ -15,120 +13,105 @@ import (
 // pendingShown is how many people who wait /approve lists at a time.
 const pendingShown = 10
 
-func (b *Bot) adminCommands() []command {
-	return []command{
-		{name: "status", about: aboutStatus, admin: true, run: b.showStatus},
-		{name: "approve", about: aboutApprove, admin: true, run: b.approve},
-		{name: "block", about: aboutBlock, admin: true, run: b.block},
+// administration gives the commands of administrators.
+func (b *Bot) administration() chat.Part {
+	return chat.Part{
+		Commands: []chat.Command{
+			{Name: "status", About: aboutStatus, Admin: true, Run: b.showStatus},
+			{Name: "approve", About: aboutApprove, Admin: true, Run: b.approve},
+			{Name: "block", About: aboutBlock, Admin: true, Run: b.block},
+		},
+		Buttons: []chat.Button{
+			{Prefix: "ap", Command: "approve", Run: b.approve}, // ap:<user>
+			{Prefix: "bl", Command: "block", Run: b.block},     // bl:<user>
+		},
 	}
 }
 
-func (b *Bot) adminButtons() []button {
-	return []button{
-		{prefix: "ap", command: "approve", run: b.decision(store.UserActive)}, // ap:<user>
-		{prefix: "bl", command: "block", run: b.decision(store.UserBlocked)},  // bl:<user>
-	}
-}
-
-// approve is /approve <user>; without one it lists who waits.
-func (b *Bot) approve(ctx context.Context, r *request) error {
-	if r.args == "" {
+// approve is /approve <user>, and its button. Without a user it lists the people who wait.
+func (b *Bot) approve(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if r.Args == "" && len(args) == 0 {
 		return b.listPending(ctx, r)
 	}
-	return b.decideNamed(ctx, r, store.UserActive)
+	return b.decide(ctx, r, args, store.UserActive)
 }
 
-func (b *Bot) block(ctx context.Context, r *request) error {
-	return b.decideNamed(ctx, r, store.UserBlocked)
+// block is /block <user>, and its button.
+func (b *Bot) block(ctx context.Context, r *chat.Request, args chat.Args) error {
+	return b.decide(ctx, r, args, store.UserBlocked)
 }
 
-func (b *Bot) decideNamed(ctx context.Context, r *request, status string) error {
-	id, err := strconv.ParseInt(strings.TrimPrefix(r.args, "#"), 10, 64)
-	if err != nil {
-		return hint{text: textUserUsage}
+// decide lets a user in or keeps them out. A user who is approved is notified once, a blocked one is not.
+func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, status string) error {
+	id := args.Number(0)
+	if len(args) == 0 {
+		var ok bool
+		if id, ok = chat.ReadNumber(r.Args); !ok {
+			return chat.Hint{Text: textUserUsage}
+		}
 	}
-	return b.decide(ctx, r, id, status)
-}
-
-func (b *Bot) decision(status string) func(context.Context, *request, []string) error {
-	return func(ctx context.Context, r *request, args []string) error {
-		return b.decide(ctx, r, number(args, 0), status)
-	}
-}
-
-func (b *Bot) listPending(ctx context.Context, r *request) error {
-	users, err := b.store.Users(ctx, store.UserPending, 0, pendingShown)
-	if err != nil {
-		return err
-	}
-
-	lines := []string{r.say(textPendingUsers)}
-	var buttons [][]telego.InlineKeyboardButton
-	for _, user := range users {
-		lines = append(lines, r.say(textPendingUser, user.ID, html.EscapeString(user.Name)))
-		buttons = append(buttons, decisionButtons(r.user.Language, user))
-	}
-
-	if len(users) == 0 {
-		lines = []string{r.say(textNobodyWaits)}
-	}
-
-	b.post(ctx, r.chat, view{text: strings.Join(lines, "\n"), rows: buttons})
-	return nil
-}
-
-// decisionButtons offers what can be decided about a user.
-func decisionButtons(language string, user store.User) []telego.InlineKeyboardButton {
-	var row []telego.InlineKeyboardButton
-	if user.Status != store.UserActive {
-		row = append(row, press(labelApprove.in(language, user.ID), "ap", user.ID)...)
-	}
-	if user.Status != store.UserBlocked {
-		row = append(row, press(labelBlock.in(language, user.ID), "bl", user.ID)...)
-	}
-	return row
-}
-
-// decide lets a user in or keeps them out. An approved one is told, once; a blocked one finds out.
-func (b *Bot) decide(ctx context.Context, r *request, id int64, status string) error {
-	if id == r.user.ID {
+	if id == r.User.ID {
 		return fault.New(fault.OwnAccess, "administrators do not decide about themselves")
 	}
 
-	user, err := b.store.UserByID(ctx, id)
+	user, changed, err := b.setStatus(ctx, id, status)
 	if err != nil {
 		return err
 	}
 
-	changed := user.Status != status
-	if changed {
-		if user, err = b.store.ChangeUser(ctx, id, store.UserChange{Status: status}); err != nil {
-			return err
-		}
-	}
-
-	r.subject = subjectOf(id)
+	r.Subject = subjectOf(id)
 	if changed && status == store.UserActive && user.TelegramID != nil {
-		b.post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
+		b.Post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
 	}
 
 	said := textUserActive
 	if status == store.UserBlocked {
 		said = textUserBlocked
 	}
-
-	v := view{
-		text: r.say(said, user.ID, html.EscapeString(user.Name)),
-		rows: rows(decisionButtons(r.user.Language, user)),
-	}
-
-	if r.click == "" {
-		b.post(ctx, r.chat, v)
-		return nil
-	}
-
-	if outcome, err := b.answer(ctx, true, func() error { return b.edit(ctx, r.chat, r.message, v) }); outcome != done {
-		b.log.Info("bot: the question is not redrawn", "user", who(r.chat), "error", err)
-	}
+	b.Reply(ctx, r, chat.View{
+		Text: r.Say(said, user.ID, html.EscapeString(user.Name)),
+		Rows: chat.Rows(decisionButtons(r.User.Language, user)),
+	})
 	return nil
+}
+
+func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user store.User, changed bool, err error) {
+	user, err = b.store.UserByID(ctx, id)
+	if err != nil || user.Status == status {
+		return user, false, err
+	}
+	user, err = b.store.ChangeUser(ctx, id, store.UserChange{Status: status})
+	return user, true, err
+}
+
+func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {
+	users, err := b.store.Users(ctx, store.UserPending, 0, pendingShown)
+	if err != nil {
+		return err
+	}
+
+	lines := []string{r.Say(textPendingUsers)}
+	var buttons []chat.Row
+	for _, user := range users {
+		lines = append(lines, r.Say(textPendingUser, user.ID, html.EscapeString(user.Name)))
+		buttons = append(buttons, decisionButtons(r.User.Language, user))
+	}
+	if len(users) == 0 {
+		lines = []string{r.Say(textNobodyWaits)}
+	}
+
+	b.Post(ctx, r.Chat, chat.View{Text: strings.Join(lines, "\n"), Rows: buttons})
+	return nil
+}
+
+// decisionButtons offers what can be decided about a user.
+func decisionButtons(language string, user store.User) chat.Row {
+	var row chat.Row
+	if user.Status != store.UserActive {
+		row = append(row, chat.Press(labelApprove.In(language, user.ID), "ap", user.ID)...)
+	}
+	if user.Status != store.UserBlocked {
+		row = append(row, chat.Press(labelBlock.In(language, user.ID), "bl", user.ID)...)
+	}
+	return row
 }

@@ -41,7 +41,7 @@ func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	w.presses(anna, "tg:"+number64(space.ID))
 	w.notes(anna, "You have agreed")
 
-	w.does(boris, given, stepComment, "looks good")
+	w.does(boris, given, "comment", "looks good")
 	w.sees(anna, "#"+number64(w.user(boris).ID), "<i>looks good</i>")
 	w.writes(boris, "ru", "/task 1")
 	w.sees(boris, "Исполнитель: Anna Arkadyevna")

@@ -1,41 +1,35 @@
-// Package bot is the Telegram door: people browse the shared folder, ask for files and watch their jobs, and
-// administrators let people in; agents share tasks and are told of what happens to them; readers have books downloaded.
+// Package bot is the Telegram bot: people browse the shared folder, ask for files and watch their jobs, and administrators
+// let people in; agents share tasks and are notified of what happens to them; readers have books downloaded.
 //
-//	getUpdates → read (updates.go) → who is it, may they (access.go) → command or button (dispatch.go) → handler
-//	boards: what changed → drawn → one message per entity, edited (board.go)
+//	getUpdates → read (updates.go) → who is it, may they (access.go) → command, button or words (dispatch.go) → handler
+//	live messages: what changed → drawn → one message per entity, edited (live_messages.go)
 //	notices: what happened to an entity → one new message to each whom it concerns (notices.go)
 //
-// A workload adds a file with its commands and buttons, one that draws its board, and one that draws its news; all are
-// listed in New.
+// A workload has a package below with its commands, buttons, live messages, notices and texts: a chat.Part, which New
+// lists.
 package bot
 
 import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/api/bot/chat"
+	"stagecoach/api/bot/deliveries"
+	"stagecoach/api/bot/downloads"
+	"stagecoach/api/bot/tasks"
+	"stagecoach/api/bot/transactions"
 	"stagecoach/internal/allowance"
-	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 )
-
-// Catalog shows the shared folder.
-type Catalog interface {
-	// FolderByID lists a part of a folder; id 0 is the top.
-	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
-	// File finds a file.
-	File(ctx context.Context, id int64) (store.File, error)
-	// Search finds entries by words in their names; indexing: not everything is known yet, more may be found soon.
-	Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error)
-}
 
 // StatusSource tells how the service is doing.
 type StatusSource interface {
@@ -52,7 +46,7 @@ type Options struct {
 	Tasks          *service.Tasks
 	Downloads      *service.Downloads
 	Transactions   *service.Transactions
-	Catalog        Catalog
+	Catalog        deliveries.Catalog
 	Status         StatusSource
 	Log            *slog.Logger
 	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
@@ -63,34 +57,20 @@ type Options struct {
 	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
 	AlertCalm      time.Duration    // how long an incident has to be over before that is told; 0: store.AlertCalm
-	PollTimeout    time.Duration    // how long Telegram may wait for news, whole seconds; 0: 50 s
+	PollTimeout    time.Duration    // how long Telegram may wait for updates, whole seconds; 0: 50 s
 }
 
-// Bot is the Telegram door.
+// Bot is the Telegram bot.
 type Bot struct {
-	telegram       *telego.Bot
-	store          *store.Store
-	deliveries     *service.Deliveries
-	tasks          *service.Tasks
-	downloads      *service.Downloads
-	transactions   *service.Transactions
-	catalog        Catalog
-	status         StatusSource
-	log            *slog.Logger
-	requests       *allowance.Users
-	onRefused      func(string)
-	strangers      int
-	activateAtOnce bool
-	adminIDs       []int64
-	editEvery      time.Duration
-	gatherNotices  time.Duration
-	alertCalm      time.Duration
-	pollTimeout    time.Duration
+	*chat.Sender
+	o     Options
+	store *store.Store
 
-	commands     []command
-	buttons      []button
-	liveMessages map[string]liveMessageKind // by workload
-	notices      map[string]noticeKind      // by workload
+	commands     []chat.Command
+	buttons      []chat.Button
+	words        []chat.Words
+	liveMessages map[string]chat.LiveMessage // by workload
+	notices      map[string]chat.FindNotice  // by workload
 	pace         *pace
 
 	databaseAway time.Time // since when; zero: it is there
@@ -103,38 +83,34 @@ const (
 
 // New makes the bot; Run lets it work.
 func New(o Options) *Bot {
+	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
+	o.EditEvery = cmp.Or(o.EditEvery, 3*time.Second)
+	o.GatherNotices = cmp.Or(o.GatherNotices, 3*time.Second)
+	o.AlertCalm = cmp.Or(o.AlertCalm, store.AlertCalm)
+	o.PollTimeout = cmp.Or(o.PollTimeout, 50*time.Second)
+
+	sender := &chat.Sender{Telegram: o.Telegram, Log: o.Log, Store: o.Store}
 	b := &Bot{
-		telegram: o.Telegram, store: o.Store, deliveries: o.Deliveries, tasks: o.Tasks, downloads: o.Downloads,
-		transactions: o.Transactions,
-		catalog:      o.Catalog, status: o.Status, log: o.Log,
-		requests: cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0)), strangers: o.Strangers, onRefused: o.OnRefused,
-		activateAtOnce: o.ActivateAtOnce, adminIDs: o.AdminIDs,
-		editEvery:     cmp.Or(o.EditEvery, 3*time.Second),
-		gatherNotices: cmp.Or(o.GatherNotices, 3*time.Second),
-		alertCalm:     cmp.Or(o.AlertCalm, store.AlertCalm),
-		pollTimeout:   cmp.Or(o.PollTimeout, 50*time.Second),
+		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
+		liveMessages: map[string]chat.LiveMessage{}, notices: map[string]chat.FindNotice{},
 	}
 
-	b.commands = slices.Concat(
-		b.helpCommands(), b.fileCommands(), b.jobCommands(), b.taskCommands(), b.downloadCommands(), b.starsCommands(),
-		b.adminCommands(),
-	)
-
-	b.buttons = slices.Concat(
-		b.fileButtons(), b.jobButtons(), b.taskButtons(), b.downloadButtons(), b.starsButtons(), b.adminButtons(),
-	)
-
-	b.liveMessages = map[string]liveMessageKind{
-		store.DeliveryLiveMessages: b.deliveryLiveMessage(), store.DownloadLiveMessages: b.downloadLiveMessage(),
-	}
-
-	b.notices = map[string]noticeKind{
-		store.TaskNotices: b.taskNews, store.DownloadNotices: b.downloadNews, store.TransactionNotices: b.transactionNews,
-		store.SmallTransferNotices: b.smallTransferNews,
-	}
-
-	b.pace = newPace(b.editEvery)
+	b.add(b.help())
+	b.add(deliveries.New(sender, o.Deliveries, o.Catalog, o.Store))
+	b.add(tasks.New(sender, o.Tasks, o.Store))
+	b.add(downloads.New(sender, o.Downloads, o.Store))
+	b.add(transactions.New(sender, o.Transactions))
+	b.add(b.administration())
 	return b
+}
+
+// add adds a part. /help and the menu list commands in the order of the parts.
+func (b *Bot) add(part chat.Part) {
+	b.commands = append(b.commands, part.Commands...)
+	b.buttons = append(b.buttons, part.Buttons...)
+	b.words = append(b.words, part.Words...)
+	maps.Copy(b.liveMessages, part.LiveMessages)
+	maps.Copy(b.notices, part.Notices)
 }
 
 // Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.
@@ -142,7 +118,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		served, err := b.store.OnlyBot(ctx, b.serve)
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("bot: standing by", "error", err)
+			b.Log.Warn("bot: standing by", "error", err)
 		}
 
 		switch {
@@ -152,7 +128,7 @@ func (b *Bot) Run(ctx context.Context) error {
 			b.databaseAway = time.Time{} // the process that serves tells of it
 		}
 
-		sleep(ctx, standBy)
+		chat.Sleep(ctx, standBy)
 	}
 
 	return nil
@@ -161,35 +137,30 @@ func (b *Bot) Run(ctx context.Context) error {
 // serve works while this process is the only one; it ends with ctx.
 func (b *Bot) serve(ctx context.Context) error {
 	b.databaseIsBack(ctx)
+
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){b.publishCommands, b.pollUpdates, b.keepLiveMessages, b.keepNotices, b.sendAlerts, b.watch} {
+	for _, loop := range []func(context.Context){
+		b.publishCommands, b.pollUpdates, b.keepLiveMessages, b.keepNotices, b.sendAlerts, b.watch,
+	} {
 		loops.Go(func() { loop(ctx) })
 	}
-	<-ctx.Done() // as when PostgreSQL goes: what was begun takes seconds to finish, and the outage does not wait for that
+
+	// ctx ends when PostgreSQL goes too. An outage begins now, not after the seconds that the loops take to finish.
+	<-ctx.Done()
 	b.databaseIsAway()
 	loops.Wait()
 	return ctx.Err()
 }
 
-// withGrace gives a context that outlives ctx by the grace: what was begun is finished, not cut in the middle.
+// withGrace gives a context that outlives ctx by the grace, so that what was begun is finished.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		sleep(work, grace)
+		chat.Sleep(work, grace)
 		cancel()
 	})
 	return work, func() {
 		stop()
 		cancel()
-	}
-}
-
-// sleep waits for d; false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

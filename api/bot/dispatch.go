@@ -3,125 +3,56 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/mymmrac/telego"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
-// command is what a person can ask for by name. Buttons and plain words stand for a command too, so that the right to
-// use something is told in one place.
-type command struct {
-	name  string // without the slash
-	about text   // a line for the menu and for /help
-	open  bool   // also for people who are not approved yet
-	admin bool   // for administrators only, and audited
-	run   func(context.Context, *request) error
-}
-
-// button is what the data of an inline button means: "<prefix>:<argument>:…", at most 64 bytes.
-type button struct {
-	prefix  string
-	command string // whose right it needs
-	run     func(ctx context.Context, r *request, args []string) error
-}
-
-// incoming is what somebody did: wrote a message or pressed a button.
-type incoming struct {
-	update  int64
-	from    telego.User
-	chat    int64
-	private bool
-	words   string // the message
-	date    int64  // when it was written, in Unix seconds
-	click   string // id of the press; empty for a message
-	data    string // of the button
-	message int64  // the one to draw on, where there is one: the button's
-}
-
-// request is what a person did, on its way through a handler.
-type request struct {
-	incoming
-	args    string // what stands behind a command
-	user    store.User
-	conv    store.Conversation // saved when the request is done
-	note    string             // shown to who pressed the button
-	alert   bool               // … in a window that must be closed
-	subject string             // for the audit: on whom or what an administrator's right was used
-	forget  bool               // nothing of it is saved
-}
-
-// key is the request's own: the same however often the update comes. Telegram numbers its updates anew now and then.
-func (in incoming) key() string { return fmt.Sprintf("bot/%d/%d", in.date, in.update) }
-
-// say gives a text in the person's language.
-func (r *request) say(t text, args ...any) string { return t.in(r.user.Language, args...) }
-
-// read takes from an update what the bot understands; false: nothing.
-func read(update telego.Update) (incoming, bool) {
-	in := incoming{update: int64(update.UpdateID)}
-	switch message, click := update.Message, update.CallbackQuery; {
-	case message != nil && message.From != nil && !message.From.IsBot:
-		in.from, in.words, in.date = *message.From, strings.TrimSpace(message.Text), message.Date
-		in.chat, in.private = message.Chat.ID, message.Chat.Type == telego.ChatTypePrivate
-	case click != nil && click.Message != nil:
-		chat := click.Message.GetChat()
-		in.from, in.click, in.data, in.message = click.From, click.ID, click.Data, int64(click.Message.GetMessageID())
-		in.chat, in.private = chat.ID, chat.Type == telego.ChatTypePrivate
-	default:
-		return in, false
-	}
-
-	return in, true
-}
-
 // respond finds out who asks for what, whether they may, and does it.
-func (b *Bot) respond(ctx context.Context, r *request) (err error) {
-	r.user, err = b.person(ctx, r.from)
+func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
+	r.User, err = b.person(ctx, r.From)
 	if fault.CodeOf(err) == fault.RateLimited {
-		return b.turnAway(ctx, r)
+		return b.refuseNewcomer(ctx, r)
 	}
 	if err != nil {
 		return err
 	}
 
-	name, run := b.route(r)
-	asked := b.commandNamed(name)
-	if refusal, refused := refusalOf(r.user, asked); refused {
+	asked, run := b.route(r)
+	if refusal, refused := refusalOf(r.User, asked); refused {
 		return b.refuse(ctx, r, asked, refusal)
 	}
-	if mayGoOn, err := b.takeRequest(ctx, r); !mayGoOn {
+	if allowed, err := b.takeRequest(ctx, r); !allowed {
 		return err
 	}
 
-	if r.user.IsAdmin() {
+	if r.User.IsAdmin() {
 		ctx = store.Reserved(ctx) // administrators do not queue behind users
 	}
-
-	if err := traced(ctx, "bot /"+name, r, run); err != nil {
+	if err := traced(ctx, "bot /"+asked.Name, run); err != nil {
 		return err
 	}
-	if asked.admin || r.subject != "" {
-		// What is done is not done again because the audit log is away for a moment.
-		return store.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
-	}
 
-	return nil
+	if !asked.Admin && r.Subject == "" {
+		return nil
+	}
+	// The handler's work is done and must not be repeated because the audit log is away for a moment.
+	return store.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
 }
 
 // traced runs what was asked for as the beginning of a trace.
-func traced(ctx context.Context, name string, r *request, run func(context.Context, *request) error) error {
+func traced(ctx context.Context, name string, run func(context.Context) error) error {
 	ctx, span := otel.Tracer("stagecoach/bot").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
-	err := run(ctx, r)
+
+	err := run(ctx)
 	if err != nil {
 		span.SetStatus(codes.Error, "")
 	}
@@ -129,68 +60,63 @@ func traced(ctx context.Context, name string, r *request, run func(context.Conte
 }
 
 // route gives the command that a request stands for, and what to do.
-func (b *Bot) route(r *request) (name string, run func(context.Context, *request) error) {
-	if r.click != "" {
-		args := strings.Split(r.data, ":")
+func (b *Bot) route(r *chat.Request) (asked chat.Command, run func(context.Context) error) {
+	name, handler, args := b.handlerOf(r)
+	return b.commandNamed(name), func(ctx context.Context) error { return handler(ctx, r, args) }
+}
+
+// handlerOf gives the name of the command that a request stands for, and the handler with its arguments.
+func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, args chat.Args) {
+	if r.Click != "" {
+		data := strings.Split(r.Data, ":")
 		for _, button := range b.buttons {
-			if button.prefix == args[0] {
-				return button.command, func(ctx context.Context, r *request) error { return button.run(ctx, r, args[1:]) }
+			if button.Prefix == data[0] {
+				return button.Command, button.Run, data[1:]
 			}
 		}
-		return "help", func(context.Context, *request) error { return hint{text: textStaleButton} }
+		return "help", saying(chat.TextStaleButton), nil
 	}
 
-	typed, isCommand := strings.CutPrefix(r.words, "/")
-	switch {
-	case isCommand:
-	case asksForComment(r.conv.Ask):
-		return "task", b.takeComment
-	case asksForWish(r.conv.Ask), hasLink(r.words):
-		return "download", b.takeWish
-	default:
-		return "files", b.searchWords
+	if typed, isCommand := strings.CutPrefix(r.Words, "/"); isCommand {
+		name, r.Args = chat.FirstWord(strings.TrimSpace(typed))
+		name, _, _ = strings.Cut(strings.ToLower(name), "@") // Telegram may add the bot's name
+		if known := b.commandNamed(name); known.Run != nil {
+			return name, known.Run, nil
+		}
+		return "help", saying(textUnknownCommand), nil
 	}
 
-	if fields := strings.Fields(typed); len(fields) > 0 {
-		name = fields[0]
+	for _, words := range slices.Backward(b.words) { // the first part, deliveries, searches for whatever is left
+		if words.Match(r) {
+			return words.Command, words.Run, nil
+		}
 	}
-
-	r.args = strings.TrimSpace(strings.TrimPrefix(typed, name))
-	name, _, _ = strings.Cut(strings.ToLower(name), "@") // Telegram may add the bot's name
-	if known := b.commandNamed(name); known.run != nil {
-		return name, known.run
-	}
-
-	return "help", func(context.Context, *request) error { return hint{text: textUnknownCommand} }
+	return "help", saying(chat.TextOnlyWords), nil
 }
 
-// commandNamed finds a command; one that does not exist cannot be run.
-func (b *Bot) commandNamed(name string) command {
-	if i := slices.IndexFunc(b.commands, func(c command) bool { return c.name == name }); i >= 0 {
+// saying makes a handler that only says a text.
+func saying(text chat.Text) chat.Handler {
+	return func(context.Context, *chat.Request, chat.Args) error { return chat.Hint{Text: text} }
+}
+
+// commandNamed finds a command. One that does not exist cannot be run.
+func (b *Bot) commandNamed(name string) chat.Command {
+	if i := slices.IndexFunc(b.commands, func(c chat.Command) bool { return c.Name == name }); i >= 0 {
 		return b.commands[i]
 	}
-	return command{name: name}
+	return chat.Command{Name: name}
 }
 
-func (b *Bot) audit(ctx context.Context, r *request, c command, outcome string) error {
+func (b *Bot) audit(ctx context.Context, r *chat.Request, c chat.Command, outcome string) error {
 	return b.store.Audit(ctx, store.AuditEntry{
-		ActorID: &r.user.ID, Action: "bot:/" + c.name, Subject: r.subject, Outcome: outcome, Door: store.DoorBot,
+		ActorID: &r.User.ID, Action: "bot:/" + c.Name, Subject: r.Subject, Outcome: outcome, Door: store.DoorBot,
 	})
 }
 
-// hint is an error that is nothing but a sentence for the person.
-type hint struct {
-	text text
-	args []any
-}
-
-// Error implements error.
-func (h hint) Error() string { return h.text.in("en", h.args...) }
-
-// explain tells the person in plain words why it did not work, and the log the rest.
-func (b *Bot) explain(ctx context.Context, r *request, err error) {
-	if h, ok := errors.AsType[hint](err); ok {
-		b.tell(ctx, r, r.say(h.text, h.args...))
+// explain tells the person in plain words why a request failed, and the log the details.
+func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
+	if hint, ok := errors.AsType[chat.Hint](err); ok {
+		b.Tell(ctx, r, r.Say(hint.Text, hint.Args...))
 		return
 	}
 
@@ -200,28 +126,16 @@ func (b *Bot) explain(ctx context.Context, r *request, err error) {
 		problem = fault.New(fault.Internal, "unexpected").WithCause(err)
 	}
 
+	log := b.Log.With("user", chat.Pseudonym(r.From.ID), "update", r.Update)
 	if problem.Code == fault.Internal {
-		b.log.Error("bot: request failed", "user", who(r.from.ID), "update", r.update, "error", problem.Cause)
+		log.Error("bot: request failed", "error", problem.Cause)
 	} else {
-		b.log.Info("bot: request refused", "user", who(r.from.ID), "update", r.update, "code", problem.Code)
+		log.Info("bot: request refused", "code", problem.Code)
 	}
 
-	if t, ok := quotaText(problem); ok && problem.Code == fault.QuotaExceeded {
-		b.tell(ctx, r, r.say(t, problem.Details["maximum"]))
+	if quota, ok := quotaText(problem); ok && problem.Code == fault.QuotaExceeded {
+		b.Tell(ctx, r, r.Say(quota, problem.Details["maximum"]))
 		return
 	}
-
-	b.tell(ctx, r, r.say(faultText(problem.Code)))
-}
-
-// number reads an argument of a button; -1, the id of nothing, when it is missing or no number.
-func number(args []string, i int) int64 {
-	if i >= len(args) {
-		return -1
-	}
-	n, err := strconv.ParseInt(args[i], 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
+	b.Tell(ctx, r, r.Say(chat.FaultText(problem.Code)))
 }

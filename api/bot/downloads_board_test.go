@@ -262,15 +262,3 @@ func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
 		t.Errorf("%+v", w.messages(boss))
 	}
 }
-
-func TestTimesForPeople(t *testing.T) {
-	t.Parallel()
-	for seconds, want := range map[int64]string{
-		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min",
-		86400: "1 d 0 h", 172799: "2 d 0 h",
-	} {
-		if got := durationIn(english, seconds); got != want {
-			t.Errorf("%d s: %q, want %q", seconds, got, want)
-		}
-	}
-}

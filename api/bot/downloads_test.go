@@ -282,7 +282,7 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()
-	b.downloads.CancelPatience = 10e9
+	b.o.Downloads.CancelPatience = 10e9
 	w.run(b)
 	w.known(anna, "en")
 	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
@@ -348,7 +348,7 @@ func TestWhereThereAreNoDownloads(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()
-	b.downloads.Off = true
+	b.o.Downloads.Off = true
 	w.run(b)
 	w.known(anna, "en")
 	w.addsBook(anna, "Wheels", "")

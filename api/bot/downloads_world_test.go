@@ -29,7 +29,7 @@ func (w *rig) hearCancels() {
 // addsBook lets a person add a book through another door.
 func (w *rig) addsBook(person int64, title, author string) store.Book {
 	w.t.Helper()
-	book, err := w.bot().downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
+	book, err := w.bot().o.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (w *rig) addsBook(person int64, title, author string) store.Book {
 // starts lets a person start a download through another door.
 func (w *rig) starts(person int64, book store.Book) store.Download {
 	w.t.Helper()
-	job, _, err := w.bot().downloads.Start(
+	job, _, err := w.bot().o.Downloads.Start(
 		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet},
 	)
 	if err != nil {

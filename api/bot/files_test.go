@@ -116,33 +116,6 @@ func TestNamesOfAllKinds(t *testing.T) {
 	}
 }
 
-func TestShorten(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"short.txt": "short.txt",
-		"a very long name of a document, part 2.pdf": "a very long…rt 2.pdf",
-		strings.Repeat("я", 30) + ".jpeg":            "яяяяяяяяяя…яяяя.jpeg",
-		strings.Repeat("🚀", 21):                      "🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀…🚀🚀🚀🚀",
-		"." + strings.Repeat("e", 40):                ".eeeeeeee…eeeeeeeeee",
-	} {
-		if got := shorten(name, 20); got != want {
-			t.Errorf("shorten(%q) = %q, not %q", name, got, want)
-		}
-	}
-}
-
-func TestSizes(t *testing.T) {
-	t.Parallel()
-	for bytes, want := range map[int64][2]string{
-		0: {"0 B", "0 Б"}, 1023: {"1023 B", "1023 Б"}, 1024: {"1.0 KB", "1,0 КБ"}, 1536: {"1.5 KB", "1,5 КБ"},
-		1<<20 - 1: {"1.0 MB", "1,0 МБ"}, 2_097_152_000: {"2.0 GB", "2,0 ГБ"}, 500 << 20: {"500 MB", "500 МБ"},
-	} {
-		if got := [2]string{sizeIn(english, bytes), sizeIn(russian, bytes)}; got != want {
-			t.Errorf("%d bytes are %v, not %v", bytes, got, want)
-		}
-	}
-}
-
 func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

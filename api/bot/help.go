@@ -5,46 +5,60 @@ import (
 	"strings"
 
 	"github.com/mymmrac/telego"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store"
 )
 
-func (b *Bot) helpCommands() []command {
-	return []command{
-		{name: "start", about: aboutStart, open: true, run: b.start},
-		{name: "help", about: aboutHelp, open: true, run: b.help},
-	}
+// help gives the commands that people begin with.
+func (b *Bot) help() chat.Part {
+	return chat.Part{Commands: []chat.Command{
+		{Name: "start", About: aboutStart, Open: true, Run: b.start},
+		{Name: "help", About: aboutHelp, Open: true, Run: b.showHelp},
+	}}
 }
 
-// help lists what the person can do.
-func (b *Bot) help(ctx context.Context, r *request) error {
-	lines := []string{r.say(textHelp)}
+// start greets, and tells newcomers what happens next.
+func (b *Bot) start(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	if r.User.Status != store.UserActive {
+		b.Post(ctx, r.Chat, chat.View{Text: r.Say(textWelcomePending)})
+		return nil
+	}
+	b.Show(ctx, r, welcome(r.User.Language, textWelcome))
+	return nil
+}
+
+// showHelp lists the commands that the person may use.
+func (b *Bot) showHelp(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	lines := []string{r.Say(textHelp)}
 	for _, c := range b.commands {
-		if _, refused := refusalOf(r.user, c); !refused {
-			lines = append(lines, "/"+c.name+" — "+r.say(c.about))
+		if _, refused := refusalOf(r.User, c); !refused {
+			lines = append(lines, "/"+c.Name+" — "+r.Say(c.About))
 		}
 	}
-	b.post(ctx, r.chat, view{text: strings.Join(lines, "\n")})
+	b.Post(ctx, r.Chat, chat.View{Text: strings.Join(lines, "\n")})
 	return nil
 }
 
 // publishCommands fills the menu that Telegram shows beside the input field.
 func (b *Bot) publishCommands(ctx context.Context) {
-	for _, language := range []string{english, russian} {
+	for _, language := range []string{chat.English, chat.Russian} {
 		params := &telego.SetMyCommandsParams{}
-		if language != english { // English is for everybody who speaks neither
+		if language != chat.English { // English is for everybody who speaks neither
 			params.LanguageCode = language
 		}
 
 		for _, c := range b.commands {
-			if !c.admin {
-				params.Commands = append(params.Commands, telego.BotCommand{Command: c.name, Description: c.about.in(language)})
+			if !c.Admin {
+				params.Commands = append(params.Commands, telego.BotCommand{Command: c.Name, Description: c.About.In(language)})
 			}
 		}
 
-		patience, cancel := context.WithTimeout(ctx, requestTime)
-		err := b.telegram.SetMyCommands(patience, params)
+		limited, cancel := context.WithTimeout(ctx, chat.RequestTime)
+		err := b.Telegram.SetMyCommands(limited, params)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("bot: the menu of commands is not set", "language", language, "error", err)
+			b.Log.Warn("bot: the menu of commands is not set", "language", language, "error", err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func number64(n int64) string { return strconv.FormatInt(n, 10) }
 // remove deletes a message, as the person could.
 func (w *rig) remove(b *Bot, chat, message int64) {
 	w.t.Helper()
-	err := b.telegram.DeleteMessage(
+	err := b.Telegram.DeleteMessage(
 		w.t.Context(), &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: chat}, MessageID: int(message)},
 	)
 	if err != nil {

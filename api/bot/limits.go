@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -35,12 +36,12 @@ func (b *Bot) mayAnswer(ctx context.Context, stranger store.User) (bool, error) 
 // admitNewcomer refuses, with RATE_LIMITED, a Telegram account that is new when there have been too many of late: each
 // becomes a user, whom administrators are told of.
 func (b *Bot) admitNewcomer(ctx context.Context) error {
-	if b.strangers == 0 {
+	if b.o.Strangers == 0 {
 		return nil
 	}
 
 	_, err := b.store.Reserve(
-		ctx, "newcomers", store.Rate{PerSecond: float64(b.strangers) / 3600, Burst: b.strangers}, 1, 0,
+		ctx, "newcomers", store.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}, 1, 0,
 	)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		err = refusal.With("limit", allowance.LimitNewcomers)
@@ -52,31 +53,31 @@ func (b *Bot) admitNewcomer(ctx context.Context) error {
 
 // countRefused counts an error that says that a limit is reached.
 func (b *Bot) countRefused(err error) {
-	if limit := allowance.LimitOf(err); limit != "" && b.onRefused != nil {
-		b.onRefused(limit)
+	if limit := allowance.LimitOf(err); limit != "" && b.o.OnRefused != nil {
+		b.o.OnRefused(limit)
 	}
 }
 
-// turnAway answers a newcomer whom there is no room for, if there is time for that. Nothing is remembered of them.
-func (b *Bot) turnAway(ctx context.Context, r *request) error {
-	r.user, r.forget = store.User{Language: languageOf(r.from)}, true
+// refuseNewcomer answers a newcomer whom there is no room for, if there is time for that. Nothing is remembered of them.
+func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
+	r.User, r.Forget = store.User{Language: languageOf(r.From)}, true
 	answered, err := b.may(ctx, "newcomers/answers", turnedAway)
 	if answered {
-		b.tell(ctx, r, r.say(textManyNewcomers))
+		b.Tell(ctx, r, r.Say(textManyNewcomers))
 	}
 	return err
 }
 
 // refuse tells a person that they may not use a command, and the audit log. Of what a stranger writes both are a
 // sample.
-func (b *Bot) refuse(ctx context.Context, r *request, asked command, why text) error {
+func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) error {
 	audited, answered := true, true
-	if r.user.Status != store.UserActive {
+	if r.User.Status != store.UserActive {
 		var err error
-		if audited, err = b.may(ctx, fmt.Sprintf("strangers/audit/%d/%s", r.user.ID, asked.name), strangersAudit); err != nil {
+		if audited, err = b.may(ctx, fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name), strangersAudit); err != nil {
 			return err
 		}
-		if answered, err = b.mayAnswer(ctx, r.user); err != nil {
+		if answered, err = b.mayAnswer(ctx, r.User); err != nil {
 			return err
 		}
 	}
@@ -88,33 +89,33 @@ func (b *Bot) refuse(ctx context.Context, r *request, asked command, why text) e
 	}
 
 	if answered {
-		b.tell(ctx, r, r.say(why))
+		b.Tell(ctx, r, r.Say(why))
 	}
 	return nil
 }
 
 // takeRequest uses one request of a person's allowance, and says whether there was one. Who asks too often is told so
 // now and then, a stranger is not.
-func (b *Bot) takeRequest(ctx context.Context, r *request) (bool, error) {
-	if r.user.Status != store.UserActive {
-		return b.mayAnswer(ctx, r.user)
+func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
+	if r.User.Status != store.UserActive {
+		return b.mayAnswer(ctx, r.User)
 	}
 
-	err := b.requests.Take(ctx, r.user)
+	err := b.o.Requests.Take(ctx, r.User)
 	b.countRefused(err)
 	if fault.CodeOf(err) != fault.RateLimited {
 		return err == nil, err
 	}
 
-	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.user.ID), slowDown)
+	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.User.ID), slowDown)
 	if answered {
-		b.tell(ctx, r, r.say(faultText(fault.RateLimited)))
+		b.Tell(ctx, r, r.Say(chat.FaultText(fault.RateLimited)))
 	}
 	return false, err
 }
 
 // quotaText says which limit a person has reached.
-func quotaText(problem *fault.Error) (text, bool) {
+func quotaText(problem *fault.Error) (chat.Text, bool) {
 	name, _ := problem.Details["limit"].(string)
 	t, ok := quotaTexts[name]
 	return t, ok

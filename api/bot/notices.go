@@ -6,16 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
-
-// noticeKind is how news of the entities of one workload is told: it finds what a notice is about, as the viewer may
-// see it now, and gives what draws the news. An error that is no use to repeat: the viewer is not to be told any more.
-type noticeKind func(ctx context.Context, viewer store.User, n store.Notice) (drawNews, error)
-
-// drawNews draws events of an entity, the oldest first. By then the notice is taken: nothing may fail any more.
-type drawNews func(ctx context.Context, n store.Notice, events []store.StreamedEvent) view
 
 const (
 	noticeTick     = 500 * time.Millisecond
@@ -23,12 +17,12 @@ const (
 	eventsPerTick  = 500
 )
 
-// keepNotices tells people of what happens to what is theirs until ctx ends. Who is to hear of what is planned once, in
-// the record, with the event or with the place in the stream of events; a notice is marked before it is sent, so that
-// one whose fate is unknown, after a crash too, is never sent again.
+// keepNotices notifies people of changes until ctx ends. Each notice is planned once, in one database transaction with the
+// event or with the cursor behind it. It is marked before it is sent, so that a notice with an unknown outcome, after a
+// crash too, is never sent again.
 func (b *Bot) keepNotices(ctx context.Context) {
 	adopted := false
-	for sleep(ctx, noticeTick) {
+	for chat.Sleep(ctx, noticeTick) {
 		if b.pace.silent() {
 			continue
 		}
@@ -38,24 +32,21 @@ func (b *Bot) keepNotices(ctx context.Context) {
 			err = b.store.AdoptNotices(ctx)
 			adopted = err == nil
 		}
-
 		if err == nil {
 			err = b.planNotices(ctx)
 		}
-
 		if err == nil {
 			err = b.sendNotices(ctx)
 		}
 
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("bot: notices wait", "error", err)
-			sleep(ctx, firstPause)
+			b.Log.Warn("bot: notices wait", "error", err)
+			chat.Sleep(ctx, firstPause)
 		}
 	}
 }
 
-// planNotices plans notices of the tasks' events that nobody has looked at; other workloads' are planned with the
-// event.
+// planNotices plans the notices of new events of tasks. Those of other workloads are planned with the event.
 func (b *Bot) planNotices(ctx context.Context) error {
 	for {
 		cursor, err := b.store.NoticeCursor(ctx)
@@ -67,13 +58,15 @@ func (b *Bot) planNotices(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.store.PlanNotices(ctx, cursor, events, b.gatherNotices); err != nil || len(events) < eventsPerTick {
+
+		err = b.store.PlanNotices(ctx, cursor, events, b.o.GatherNotices)
+		if err != nil || len(events) < eventsPerTick {
 			return err
 		}
 	}
 }
 
-// sendNotices sends what is due, as far as the chats' turns have come.
+// sendNotices sends the notices that are due in chats whose turn has come.
 func (b *Bot) sendNotices(ctx context.Context) error {
 	due, err := b.store.DueNotices(ctx, slices.Collect(maps.Keys(b.notices)), noticesPerTick)
 	if err != nil {
@@ -95,7 +88,7 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 	return nil
 }
 
-// notify sends one notice, unless its time has not come or the person should not have it any more.
+// notify sends one notice, unless the chat's turn has not come or the person may not have it any more.
 func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 	viewer, err := b.store.UserByID(ctx, notice.UserID)
 	if err != nil {
@@ -104,8 +97,9 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 
 	draw, err := b.notices[notice.Workload](ctx, viewer, notice)
 	problem := fault.As(err)
+	unreachable := viewer.TelegramID == nil || viewer.Status != store.UserActive
 	switch {
-	case problem != nil && !problem.Retryable, err == nil && (viewer.TelegramID == nil || viewer.Status != store.UserActive):
+	case problem != nil && !problem.Retryable, err == nil && unreachable:
 		return b.store.SaveNotice(ctx, notice, store.NoticeLost, 0)
 	case err != nil:
 		return err
@@ -122,29 +116,32 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 		return err
 	}
 
-	_, err = b.send(ctx, *viewer.TelegramID, draw(ctx, notice, events))
+	_, err = b.Send(ctx, *viewer.TelegramID, draw(ctx, notice, events))
+	return b.settleNotice(ctx, *viewer.TelegramID, notice, err)
+}
+
+// settleNotice records what the request to send a notice led to.
+func (b *Bot) settleNotice(ctx context.Context, person int64, notice store.Notice, err error) error {
 	state, wait := noticeAfter(err)
 	if state != store.NoticeSent {
-		b.log.Info(
-			"bot: notice", "user", who(*viewer.TelegramID), "workload", notice.Workload, "entity", notice.EntityID, "state",
-			state, "wait", wait, "error", err,
+		b.Log.Info(
+			"bot: notice", "user", chat.Pseudonym(person), "workload", notice.Workload, "entity", notice.EntityID,
+			"state", state, "wait", wait, "error", err,
 		)
 	}
 
-	if wait >= longFlood {
-		b.pace.beSilent(wait)
-	}
+	b.pace.hold(wait)
 	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, notice, state, wait) })
 }
 
-// noticeAfter gives what has become of a notice by the outcome of the request.
+// noticeAfter gives the state of a notice by the outcome of the request.
 func noticeAfter(err error) (state string, wait time.Duration) {
-	switch outcome, wait := fateOf(err); outcome {
-	case done:
+	switch outcome, wait := chat.OutcomeOf(err); outcome {
+	case chat.Done:
 		return store.NoticeSent, 0
-	case later:
+	case chat.Later:
 		return store.NoticeDue, wait
-	case unknown:
+	case chat.Unknown:
 		return store.NoticeUnknown, 0
 	default:
 		return store.NoticeLost, 0

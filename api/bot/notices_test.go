@@ -45,7 +45,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 		t.Errorf("told without need: %+v", got)
 	}
 
-	w.does(boris, given, stepComment, "looks good")
+	w.does(boris, given, "comment", "looks good")
 	w.sees(boss, "💬 ", " wrote:", "<i>looks good</i>")
 	w.sees(anna, "<i>looks good</i>")
 	w.does(anna, given, "DONE", "that was it")
@@ -96,7 +96,7 @@ func TestChangesAreGathered(t *testing.T) {
 	w.does(anna, made, "claim", "mine")
 	w.does(anna, other, "claim", "mine too")
 	for range 9 {
-		w.does(anna, made, stepComment, "well")
+		w.does(anna, made, "comment", "well")
 	}
 
 	w.does(anna, made, "DONE", "done")
@@ -115,20 +115,20 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.sees(boss, "✋ ", "<i>one</i>")
 	w.told(boss, "")
 	stop()
-	w.does(anna, made, stepComment, "two") // nobody serves the bot
+	w.does(anna, made, "comment", "two") // nobody serves the bot
 	stop = w.run(w.bot())
 	w.sees(boss, "<i>two</i>")
 	w.told(boss, "")
 
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
-	w.does(anna, made, stepComment, "three")
+	w.does(anna, made, "comment", "three")
 	w.sees(boss, "<i>three</i>")
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
-	w.does(anna, made, stepComment, "four")
+	w.does(anna, made, "comment", "four")
 	w.sees(boss, "<i>four</i>")
 
 	stop()
-	w.does(anna, made, stepComment, "five")
+	w.does(anna, made, "comment", "five")
 	b := w.bot() // dies while it sends
 	var due []store.Notice
 	w.eventually("a notice to send", func() bool { // other tests' transactions may hold events up
@@ -144,7 +144,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	}
 
 	w.run(w.bot())
-	w.does(anna, made, stepComment, "six")
+	w.does(anna, made, "comment", "six")
 	w.sees(boss, "<i>six</i>")
 	for word, want := range map[string]int{"one": 1, "two": 1, "three": 1, "four": 1, "five": 0, "six": 1} {
 		if n := len(w.told(boss, "<i>"+word+"</i>")); n != want {
@@ -161,14 +161,14 @@ func TestWhoIsNotToldAnyMore(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	open := w.task(anna, space, store.NewTask{Title: "Open thing"})
-	w.does(boris, open, stepComment, "hm")
+	w.does(boris, open, "comment", "hm")
 	w.sees(anna, "<i>hm</i>")
 	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
-	w.does(boss, open, stepComment, "secret")
+	w.does(boss, open, "comment", "secret")
 	w.eventually("two lost notices", func() bool {
 		return strings.Join(w.noticeStates(), " ") == "sent lost lost"
 	})

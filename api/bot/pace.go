@@ -7,15 +7,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// liveMessageRequests is how many requests a second the boards make over all chats. Telegram lets a bot make about 30;
-// the rest is for people who wait for an answer.
-const liveMessageRequests = 25
+const (
+	// unaskedRequests is how many requests a second live messages and notices make over all chats. Telegram lets a bot
+	// make about 30; the rest is for people who wait for an answer.
+	unaskedRequests = 25
 
-// pace keeps the boards within what Telegram allows: so many requests a second in all, a pause in each chat, and
-// silence when it is asked for.
+	// longFlood is from which length a wait that Telegram asks for is meant for the whole bot.
+	longFlood = 20 * time.Second
+)
+
+// pace keeps live messages and notices within what Telegram allows: so many requests a second in all, a pause in each
+// chat, and silence when Telegram asks for it.
 type pace struct {
 	limiter *rate.Limiter
-	inChat  time.Duration // between two messages about live entities in one chat
+	inChat  time.Duration // between two messages in one chat
 
 	mu      sync.Mutex
 	silence time.Time           // nothing is sent before
@@ -24,22 +29,27 @@ type pace struct {
 
 func newPace(editEvery time.Duration) *pace {
 	return &pace{
-		limiter: rate.NewLimiter(liveMessageRequests, 1),
+		limiter: rate.NewLimiter(unaskedRequests, 1),
 		inChat:  min(time.Second, editEvery/3),
 		turns:   map[int64]time.Time{},
 	}
 }
 
-// beSilent stops all boards for a while.
-func (p *pace) beSilent(wait time.Duration) {
+// hold stops all live messages and notices for a wait that is meant for the whole bot.
+func (p *pace) hold(wait time.Duration) {
+	if wait < longFlood {
+		return
+	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if until := time.Now().Add(wait); until.After(p.silence) {
 		p.silence = until
 	}
 }
 
-// silent says whether all boards must wait.
+// silent says whether all live messages and notices must wait.
 func (p *pace) silent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,6 +60,7 @@ func (p *pace) silent() bool {
 func (p *pace) turn(chat int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	now := time.Now()
 	if now.Before(p.turns[chat]) {
 		return false

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/mocks"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
@@ -244,8 +245,8 @@ func (w *rig) job(person int64, name string) store.Job {
 	}
 
 	file := w.catalog.add(w.t, "/"+name, 1_000_000)
-	client := w.bot().deliveries
-	job, _, err := client.Request(w.t.Context(), user, file.ID, newNonce(), store.SourceBot)
+	client := w.bot().o.Deliveries
+	job, _, err := client.Request(w.t.Context(), user, file.ID, chat.Nonce(), store.SourceBot)
 	if err != nil {
 		w.t.Fatal(err)
 	}

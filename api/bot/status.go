@@ -7,71 +7,72 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store"
 )
 
 const (
-	alertTick  = 2 * time.Second
-	watchTick  = 15 * time.Second
-	stuckShown = 10
-
+	stuckShown  = 10
 	errorsShown = 5
-	// databaseGone is how long PostgreSQL has to be away to be worth a message.
-	databaseGone = 30 * time.Second
 )
 
 // showStatus is /status.
-func (b *Bot) showStatus(ctx context.Context, r *request) error {
-	now, err := b.status.Now(ctx)
+func (b *Bot) showStatus(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	now, err := b.o.Status.Now(ctx)
 	if err != nil {
 		return err
 	}
-	b.post(ctx, r.chat, view{text: statusText(r.user.Language, now)})
+	b.Post(ctx, r.Chat, chat.View{Text: statusText(r.User.Language, now)})
 	return nil
 }
 
 func statusText(language string, s status.Status) string {
 	lines := []string{
-		textStatus.in(language),
-		textQueueDepth.in(language, s.QueueDepth),
-		textHeartbeat.in(language, agoIn(language, s.WorkerHeartbeatAge)),
-		textToken.in(language, secondsIn(language, s.TokenExpiresIn)),
-		"", textInState.in(language) + " " + countsText(lifecycle.DeliveryStates, s.JobsInState),
-		textTasksIn.in(language) + " " + countsText(lifecycle.TaskStates, s.TasksInStatus),
-	}
-
-	downloads := textTorrents.in(language) + " " + countsText(lifecycle.DownloadStates, s.DownloadsInStatus)
-	if q := s.QBittorrent; q != nil {
-		downloads += "\n" + torrentServer(language, *q)
-	}
-
-	lines = append(
-		lines, downloads, textTransactionsIn.in(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus),
+		textStatus.In(language),
+		textQueueDepth.In(language, s.QueueDepth),
+		textHeartbeat.In(language, ago(language, s.WorkerHeartbeatAge)),
+		textToken.In(language, seconds(language, s.TokenExpiresIn)),
 		"",
-	)
-
+	}
+	lines = append(lines, workloadLines(language, s)...)
+	lines = append(lines, "")
 	lines = append(lines, overviewLines(language, s.Overview)...)
-	if len(s.Errors) > 0 {
-		lines = append(lines, "", textTopErrors.in(language))
-	}
-
-	for _, count := range s.Errors[:min(errorsShown, len(s.Errors))] {
-		lines = append(
-			lines, fmt.Sprintf("%s <code>%s</code>: %d", count.Workload, html.EscapeString(count.Code), count.Count),
-		)
-	}
+	lines = append(lines, errorLines(language, s)...)
 
 	if s.Stuck() {
 		stuck := make([]string, 0, stuckShown)
 		for _, id := range s.StuckJobs[:min(stuckShown, len(s.StuckJobs))] {
 			stuck = append(stuck, fmt.Sprintf("#%d", id))
 		}
-		lines = append(lines, "", textStuck.in(language, len(s.StuckJobs), strings.Join(stuck, ", ")))
+		lines = append(lines, "", textStuck.In(language, len(s.StuckJobs), strings.Join(stuck, ", ")))
 	}
-
 	return strings.Join(lines, "\n")
+}
+
+// workloadLines are about how many entities are in each state.
+func workloadLines(language string, s status.Status) []string {
+	lines := []string{
+		textDeliveries.In(language) + " " + countsText(lifecycle.DeliveryStates, s.JobsInState),
+		textTasks.In(language) + " " + countsText(lifecycle.TaskStates, s.TasksInStatus),
+		textDownloads.In(language) + " " + countsText(lifecycle.DownloadStates, s.DownloadsInStatus),
+	}
+	if s.QBittorrent != nil {
+		lines = append(lines, qbittorrentLine(language, *s.QBittorrent))
+	}
+	return append(lines, textStars.In(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus))
+}
+
+// errorLines are about the most frequent errors.
+func errorLines(language string, s status.Status) (lines []string) {
+	if len(s.Errors) > 0 {
+		lines = append(lines, "", textTopErrors.In(language))
+	}
+	for _, count := range s.Errors[:min(errorsShown, len(s.Errors))] {
+		code := html.EscapeString(count.Code)
+		lines = append(lines, fmt.Sprintf("%s <code>%s</code>: %d", count.Workload, code, count.Count))
+	}
+	return lines
 }
 
 // countsText writes how many there are in each state, in one line, without those in which there are none.
@@ -89,144 +90,76 @@ func countsText[S ~string](states []S, counts map[S]int64) string {
 }
 
 // overviewLines are about queues, workers, outside systems and what an administrator should look at.
-func overviewLines(language string, w status.Overview) []string {
+func overviewLines(language string, o status.Overview) []string {
 	var lines []string
-	if !w.TemporalAnswers {
-		lines = append(lines, textTemporalAway.in(language))
+	if !o.TemporalAnswers {
+		lines = append(lines, textTemporalAway.In(language))
 	}
-
-	for _, q := range w.Queues {
+	for _, q := range o.Queues {
 		if q.Depth > 0 {
-			lines = append(lines, textQueueLine.in(language, q.Name, q.Kind, q.Depth, secondsIn(language, &q.OldestAge)))
+			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, seconds(language, &q.OldestAge)))
 		}
 	}
 
 	working := 0
-	for _, worker := range w.Workers {
+	for _, worker := range o.Workers {
 		if len(worker.Queues) > 0 {
 			working++
 		}
 	}
+	lines = append(lines, textWorkers.In(language, working))
 
-	lines = append(lines, textWorkers.in(language, working))
-	for _, o := range w.Outside {
-		if o.FailingFor != nil {
-			lines = append(lines, textFails.in(language, o.Name, o.Error, secondsIn(language, o.FailingFor)))
+	for _, outside := range o.Outside {
+		if outside.FailingFor != nil {
+			since := seconds(language, outside.FailingFor)
+			lines = append(lines, textFails.In(language, outside.Name, outside.Error, since))
 		}
 	}
+	return append(lines, attentionLines(language, o)...)
+}
 
-	if w.NeedsReview > 0 {
-		lines = append(lines, textReviews.in(language, w.NeedsReview))
+// attentionLines are about what an administrator should look at.
+func attentionLines(language string, o status.Overview) (lines []string) {
+	if o.NeedsReview > 0 {
+		lines = append(lines, textReviews.In(language, o.NeedsReview))
 	}
-
-	for _, stop := range w.Stops {
-		lines = append(lines, textPaymentsStopped.in(language, stop.Name))
+	for _, stop := range o.Stops {
+		lines = append(lines, textPaymentsStopped.In(language, stop.Name))
 	}
-
-	if w.OpenFindings+w.RecentFindings > 0 {
-		lines = append(lines, textFindings.in(language, w.RecentFindings, w.OpenFindings))
+	if o.OpenFindings+o.RecentFindings > 0 {
+		lines = append(lines, textFindings.In(language, o.RecentFindings, o.OpenFindings))
 	}
-
-	for _, alert := range w.Alerts {
-		lines = append(
-			lines,
-			textAlertOpen.in(language, alert.Kind, durationIn(language, int64(max(0, time.Since(alert.OpenedAt).Seconds())))),
-		)
+	for _, alert := range o.Alerts {
+		age := time.Since(alert.OpenedAt).Seconds()
+		lines = append(lines, textAlertOpen.In(language, alert.Kind, seconds(language, &age)))
 	}
 	return lines
 }
 
-// torrentServer tells whether qBittorrent answers.
-func torrentServer(language string, q status.QBittorrent) string {
+// qbittorrentLine tells whether qBittorrent answers.
+func qbittorrentLine(language string, q status.QBittorrent) string {
 	if q.Answers {
-		return textAnswers.in(language)
+		return textAnswers.In(language)
 	}
-	line := textNoAnswer.in(language, agoIn(language, q.AnswerAge))
+	line := textNoAnswer.In(language, ago(language, q.AnswerAge))
 	if q.Error != "" {
 		line += " (<code>" + q.Error + "</code>)"
 	}
 	return line
 }
 
-func secondsIn(language string, seconds *float64) string {
-	if seconds == nil {
-		return textNotKnown.in(language)
+// seconds writes a duration for people.
+func seconds(language string, n *float64) string {
+	if n == nil {
+		return chat.TextNotKnown.In(language)
 	}
-	return durationIn(language, int64(max(0, *seconds)))
+	return chat.Duration(language, int64(max(0, *n)))
 }
 
-func agoIn(language string, seconds *float64) string {
-	if seconds == nil {
-		return textNotKnown.in(language)
+// ago writes how long ago something was for people.
+func ago(language string, n *float64) string {
+	if n == nil {
+		return chat.TextNotKnown.In(language)
 	}
-	return textAgo.in(language, secondsIn(language, seconds))
-}
-
-// sendAlerts tells the administrators of incidents until ctx ends, of each at most once.
-func (b *Bot) sendAlerts(ctx context.Context) {
-	for sleep(ctx, alertTick) {
-		alerts, err := b.store.TakeUnsentAlerts(ctx, b.alertCalm)
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn("bot: alerts wait", "error", err)
-		}
-
-		work, finished := withGrace(ctx)
-		for _, alert := range alerts {
-			told := b.tellAdmins(work, func(admin store.User) view {
-				return view{text: alertLines(admin.Language, alert)}
-			})
-			if !told {
-				b.log.Error("bot: no administrator could be told of an alert", "kind", alert.Kind)
-			}
-		}
-
-		finished()
-	}
-}
-
-// alertLines tells what of an incident was not told yet: that it began, that it is over, or both.
-func alertLines(language string, alert store.Alert) string {
-	var lines []string
-	if alert.Begun {
-		lines = append(lines, "🚨 "+alertText(alert.Kind).in(language))
-	}
-	if alert.Over {
-		lines = append(lines, "✅ "+alertOverText(alert.Kind).in(language))
-	}
-	return strings.Join(lines, "\n\n")
-}
-
-// watch looks after the alerts that no worker can raise, until ctx ends.
-func (b *Bot) watch(ctx context.Context) {
-	for sleep(ctx, watchTick) {
-		if err := b.status.WatchWorkers(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("bot: workers are not watched", "error", err)
-		}
-	}
-}
-
-// databaseIsAway remembers since when PostgreSQL is, or may be, away. Whom to tell stands in it: they are told when it
-// is back.
-func (b *Bot) databaseIsAway() {
-	if b.databaseAway.IsZero() {
-		b.databaseAway = time.Now()
-	}
-}
-
-// databaseIsBack tells of an outage that is over, unless it was a short one.
-func (b *Bot) databaseIsBack(ctx context.Context) {
-	away := b.databaseAway
-	b.databaseAway = time.Time{}
-	if away.IsZero() || time.Since(away) < databaseGone {
-		return
-	}
-
-	err := b.store.RaiseAlert(ctx, store.AlertDatabaseAway)
-	if err == nil {
-		err = b.store.ResolveAlert(ctx, store.AlertDatabaseAway)
-	}
-
-	if err != nil {
-		b.databaseAway = away // it is away again
-	}
+	return textAgo.In(language, seconds(language, n))
 }

@@ -118,7 +118,7 @@ func (w *rig) space(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	made := w.letIn(owner, members...)
 	for _, member := range members {
-		if _, err := w.bot().tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
+		if _, err := w.bot().o.Tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *rig) space(owner int64, members ...int64) store.Workspace {
 func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
-	tasks := w.bot().tasks
+	tasks := w.bot().o.Tasks
 	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
 	if err != nil {
 		w.t.Fatal(err)
@@ -145,7 +145,7 @@ func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
 
 func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) store.Task {
 	w.t.Helper()
-	made, err := w.bot().tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
+	made, err := w.bot().o.Tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) s
 // does lets a person act on a task through another door. What is a status there is one here.
 func (w *rig) does(person int64, t store.Task, step, comment string) {
 	w.t.Helper()
-	tasks, user, ctx := w.bot().tasks, w.user(person), w.t.Context()
+	tasks, user, ctx := w.bot().o.Tasks, w.user(person), w.t.Context()
 	var err error
 	switch step {
 	case "claim":
@@ -164,7 +164,7 @@ func (w *rig) does(person int64, t store.Task, step, comment string) {
 		_, err = tasks.Escalate(ctx, user, t.ID, comment, "")
 	case "takeover":
 		_, err = tasks.Takeover(ctx, user, t.ID, comment, "")
-	case stepComment:
+	case "comment":
 		_, err = tasks.Comment(ctx, user, t.ID, comment, "")
 	default:
 		_, err = tasks.Status(ctx, user, t.ID, lifecycle.TaskState(step), comment, "")

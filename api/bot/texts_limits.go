@@ -1,12 +1,14 @@
 package bot
 
-var textManyNewcomers = text{
+import "stagecoach/api/bot/chat"
+
+var textManyNewcomers = chat.Text{
 	"Many people are asking for access right now. Please write again in an hour.",
 	"Сейчас доступ просит очень много людей. Пожалуйста, напишите ещё раз через час.",
 }
 
 // quotaTexts say which limit is reached; each takes the limit.
-var quotaTexts = map[string]text{
+var quotaTexts = map[string]chat.Text{
 	"tasks": {
 		"You have made %d tasks that are not over, which is the limit. Finish or cancel some first.",
 		"Вы создали %d незавершённых задач, это предел. Сначала завершите или отмените часть из них.",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/internal/telegram"
@@ -21,12 +22,29 @@ const (
 	longestPause     = 10 * time.Second
 	chatsAtOnce      = 16
 	handlerTime      = 40 * time.Second // for one attempt to handle one update: longer than a slow folder takes
-	temporalPatience = 30 * time.Second // then the person is told: the others' updates cannot wait for long
-	sameBatch        = 1000             // ids of updates that may come again lie closer together than this
+	temporalPatience = 30 * time.Second // the updates of other chats wait meanwhile
+	sameBatch        = 1000             // ids of updates that may come again are closer together than this
 )
 
-// pollUpdates asks for updates and handles them until ctx ends. The offset moves only when all that it passes is
-// handled and that is recorded, so a crash or an outage loses nothing; what comes again is recognised.
+// readUpdate takes from an update what the bot understands; false: nothing.
+func readUpdate(update telego.Update) (chat.Incoming, bool) {
+	in := chat.Incoming{Update: int64(update.UpdateID)}
+	switch message, click := update.Message, update.CallbackQuery; {
+	case message != nil && message.From != nil && !message.From.IsBot:
+		in.From, in.Words, in.Date = *message.From, strings.TrimSpace(message.Text), message.Date
+		in.Chat, in.Private = message.Chat.ID, message.Chat.Type == telego.ChatTypePrivate
+	case click != nil && click.Message != nil:
+		on := click.Message.GetChat()
+		in.From, in.Click, in.Data, in.Message = click.From, click.ID, click.Data, int64(click.Message.GetMessageID())
+		in.Chat, in.Private = on.ID, on.Type == telego.ChatTypePrivate
+	default:
+		return in, false
+	}
+	return in, true
+}
+
+// pollUpdates asks for updates and handles them until ctx ends. The offset moves when all updates before it are recorded
+// as handled, so a crash or an outage loses none. Updates that come again are recognised.
 func (b *Bot) pollUpdates(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -40,8 +58,8 @@ func (b *Bot) pollUpdates(ctx context.Context) {
 		}
 
 		wait := max(pause, telegram.Classify(err).RetryAfter)
-		b.log.Warn("bot: no updates", "error", err, "again_in", wait)
-		sleep(ctx, wait)
+		b.Log.Warn("bot: no updates", "error", err, "again_in", wait)
+		chat.Sleep(ctx, wait)
 		pause = min(2*pause, longestPause)
 	}
 }
@@ -53,12 +71,12 @@ func (b *Bot) poll(ctx context.Context) error {
 		return err
 	}
 
-	patience, cancel := context.WithTimeout(ctx, b.pollTimeout+10*time.Second)
+	patience, cancel := context.WithTimeout(ctx, b.o.PollTimeout+10*time.Second)
 	defer cancel()
 
-	updates, err := b.telegram.GetUpdates(patience, &telego.GetUpdatesParams{
+	updates, err := b.Telegram.GetUpdates(patience, &telego.GetUpdatesParams{
 		Offset:         int(next),
-		Timeout:        max(1, int(b.pollTimeout/time.Second)),
+		Timeout:        max(1, int(b.o.PollTimeout/time.Second)),
 		AllowedUpdates: []string{telego.MessageUpdates, telego.CallbackQueryUpdates},
 	})
 	if err != nil || len(updates) == 0 {
@@ -75,8 +93,8 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 	byChat := map[int64][]telego.Update{}
 	var last int64
 	for _, update := range updates {
-		in, _ := read(update)
-		byChat[in.chat] = append(byChat[in.chat], update)
+		in, _ := readUpdate(update)
+		byChat[in.Chat] = append(byChat[in.Chat], update)
 		last = max(last, int64(update.UpdateID))
 	}
 
@@ -88,7 +106,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 			defer func() { <-slots }()
 			for _, update := range updates {
 				if err := b.handle(ctx, update); err != nil && ctx.Err() == nil {
-					b.log.Error("bot: update is not remembered as handled", "update", update.UpdateID, "error", err)
+					b.Log.Error("bot: update is not remembered as handled", "update", update.UpdateID, "error", err)
 				}
 			}
 		})
@@ -103,54 +121,54 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 
 // handle lets one update have its effect, once.
 func (b *Bot) handle(ctx context.Context, update telego.Update) error {
-	in, ok := read(update)
+	in, ok := readUpdate(update)
 	switch {
 	case !ok:
 		return nil
-	case !in.private:
-		b.turnDown(ctx, in)
+	case !in.Private:
+		b.refuseGroup(ctx, in)
 		return nil
 	}
 
-	r := &request{incoming: in}
-	err := b.insist(ctx, func() (err error) {
-		r.conv, err = b.store.Conversation(ctx, in.chat)
+	r := &chat.Request{Incoming: in}
+	err := b.retryWhileUnavailable(ctx, func() (err error) {
+		r.Conv, err = b.store.Conversation(ctx, in.Chat)
 		return err
 	})
-	if err != nil || r.handledBefore() {
+	if err != nil || handledBefore(r) {
 		return err
 	}
 
-	asked := r.conv.Ask
-	if err = b.insist(ctx, func() error { return b.attempt(ctx, r) }); err != nil {
+	asked := r.Conv.Ask
+	if err = b.retryWhileUnavailable(ctx, func() error { return b.attempt(ctx, r) }); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		b.explain(ctx, r, err)
 	}
 
-	if r.conv.Ask == asked && r.endsQuestion(err) {
-		r.conv.Ask = ""
+	if r.Conv.Ask == asked && endsQuestion(r, err) {
+		r.Conv.Ask = ""
 	}
 
-	b.answerClick(ctx, r)
-	if r.forget {
+	b.AnswerClick(ctx, r)
+	if r.Forget {
 		return nil
 	}
 
-	r.conv.UpdateID = in.update
-	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.conv) })
+	r.Conv.UpdateID = in.Update
+	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.Conv) })
 }
 
-// endsQuestion says whether the menu's question is over after a request that came to err: the person has turned to a
-// command, or has answered for good. A picture is no answer, and one that could not be taken now may come again.
-func (r *request) endsQuestion(err error) bool {
+// endsQuestion says whether the menu's question is over after a request that ended with err: the person has written a
+// command, or an answer that was refused for good. A picture is no answer.
+func endsQuestion(r *chat.Request, err error) bool {
 	failed := fault.As(err)
-	return strings.HasPrefix(r.words, "/") || r.words != "" && failed != nil && !failed.Retryable
+	return strings.HasPrefix(r.Words, "/") || r.Words != "" && failed != nil && !failed.Retryable
 }
 
 // attempt responds to a request in bounded time, and survives a handler that panics.
-func (b *Bot) attempt(ctx context.Context, r *request) (err error) {
+func (b *Bot) attempt(ctx context.Context, r *chat.Request) (err error) {
 	limited, cancel := context.WithTimeout(ctx, handlerTime)
 	defer cancel()
 	defer func() {
@@ -160,15 +178,15 @@ func (b *Bot) attempt(ctx context.Context, r *request) (err error) {
 	}()
 
 	err = b.respond(limited, r)
-	// whatever it looks like: another attempt would be no faster
+	// A time-out is not retried, whatever error it led to: another attempt would be no faster.
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fault.New(fault.Internal, "a handler took too long").WithCause(err)
 	}
 	return err
 }
 
-// insist repeats do while PostgreSQL is away, and for a while when Temporal is.
-func (b *Bot) insist(ctx context.Context, do func() error) error {
+// retryWhileUnavailable repeats do while PostgreSQL is unavailable, and for temporalPatience while Temporal is.
+func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error {
 	patience := time.Now().Add(temporalPatience)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do()
@@ -182,15 +200,15 @@ func (b *Bot) insist(ctx context.Context, do func() error) error {
 			return err
 		}
 
-		if !sleep(ctx, pause) {
+		if !chat.Sleep(ctx, pause) {
 			return errors.Join(err, ctx.Err())
 		}
 	}
 }
 
-// handledBefore says whether the update came again after a crash between its handling and the move of the offset.
-// Ids far below the chat's last one are of a new numbering, not old updates.
-func (r *request) handledBefore() bool {
-	behind := r.conv.UpdateID - r.update
+// handledBefore says whether the update came again after a crash between its handling and the move of the offset. Ids far
+// below the chat's last one belong to a new numbering of Telegram's, not to old updates.
+func handledBefore(r *chat.Request) bool {
+	behind := r.Conv.UpdateID - r.Update
 	return behind >= 0 && behind < sameBatch
 }

@@ -1,0 +1,103 @@
+package bot
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store"
+)
+
+const (
+	alertTick = 2 * time.Second
+	watchTick = 15 * time.Second
+	// databaseGone is how long PostgreSQL has to be unavailable to be worth a message.
+	databaseGone = 30 * time.Second
+)
+
+// sendAlerts notifies the administrators of incidents until ctx ends, of each at most once.
+func (b *Bot) sendAlerts(ctx context.Context) {
+	for chat.Sleep(ctx, alertTick) {
+		alerts, err := b.store.TakeUnsentAlerts(ctx, b.o.AlertCalm)
+		if err != nil && ctx.Err() == nil {
+			b.Log.Warn("bot: alerts wait", "error", err)
+		}
+
+		work, finished := withGrace(ctx)
+		for _, alert := range alerts {
+			notified := b.notifyAdmins(work, func(admin store.User) chat.View {
+				return chat.View{Text: alertLines(admin.Language, alert)}
+			})
+			if !notified {
+				b.Log.Error("bot: no administrator could be notified of an alert", "kind", alert.Kind)
+			}
+		}
+		finished()
+	}
+}
+
+// notifyAdmins sends each administrator who uses Telegram a message in their language, and says whether one got it.
+func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin store.User) chat.View) (notified bool) {
+	var admins []store.User
+	err := store.RetryWhileUnavailable(ctx, func() (err error) {
+		admins, err = b.store.Admins(ctx)
+		return err
+	})
+	if err != nil {
+		b.Log.Error("bot: administrators not notified", "error", err)
+	}
+
+	for _, admin := range admins {
+		if admin.TelegramID != nil && b.Post(ctx, *admin.TelegramID, draw(admin)) != 0 {
+			notified = true
+		}
+	}
+	return notified
+}
+
+// alertLines tells what administrators do not know of an incident yet: that it began, that it is over, or both.
+func alertLines(language string, alert store.Alert) string {
+	var lines []string
+	if alert.Begun {
+		lines = append(lines, "🚨 "+alertText(alert.Kind).In(language))
+	}
+	if alert.Over {
+		lines = append(lines, "✅ "+alertOverText(alert.Kind).In(language))
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// watch looks after the alerts that no worker can raise, until ctx ends.
+func (b *Bot) watch(ctx context.Context) {
+	for chat.Sleep(ctx, watchTick) {
+		if err := b.o.Status.WatchWorkers(ctx); err != nil && ctx.Err() == nil {
+			b.Log.Warn("bot: workers are not watched", "error", err)
+		}
+	}
+}
+
+// databaseIsAway remembers since when PostgreSQL is, or may be, unavailable. The administrators are known from it only, so
+// they are notified when it is back.
+func (b *Bot) databaseIsAway() {
+	if b.databaseAway.IsZero() {
+		b.databaseAway = time.Now()
+	}
+}
+
+// databaseIsBack tells of an outage that is over, unless it was a short one.
+func (b *Bot) databaseIsBack(ctx context.Context) {
+	away := b.databaseAway
+	b.databaseAway = time.Time{}
+	if away.IsZero() || time.Since(away) < databaseGone {
+		return
+	}
+
+	err := b.store.RaiseAlert(ctx, store.AlertDatabaseAway)
+	if err == nil {
+		err = b.store.ResolveAlert(ctx, store.AlertDatabaseAway)
+	}
+	if err != nil {
+		b.databaseAway = away // it is away again
+	}
+}

@@ -1,0 +1,45 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"short.txt": "short.txt",
+		"a very long name of a document, part 2.pdf": "a very long…rt 2.pdf",
+		strings.Repeat("я", 30) + ".jpeg":            "яяяяяяяяяя…яяяя.jpeg",
+		strings.Repeat("🚀", 21):                      "🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀…🚀🚀🚀🚀",
+		"." + strings.Repeat("e", 40):                ".eeeeeeee…eeeeeeeeee",
+	} {
+		if got := Shorten(name, 20); got != want {
+			t.Errorf("Shorten(%q) = %q, not %q", name, got, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64][2]string{
+		0: {"0 B", "0 Б"}, 1023: {"1023 B", "1023 Б"}, 1024: {"1.0 KB", "1,0 КБ"}, 1536: {"1.5 KB", "1,5 КБ"},
+		1<<20 - 1: {"1.0 MB", "1,0 МБ"}, 2_097_152_000: {"2.0 GB", "2,0 ГБ"}, 500 << 20: {"500 MB", "500 МБ"},
+	} {
+		if got := [2]string{Size(English, bytes), Size(Russian, bytes)}; got != want {
+			t.Errorf("%d bytes are %v, not %v", bytes, got, want)
+		}
+	}
+}
+
+func TestTimesForPeople(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int64]string{
+		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min",
+		86400: "1 d 0 h", 172799: "2 d 0 h",
+	} {
+		if got := Duration(English, seconds); got != want {
+			t.Errorf("%d s: %q, want %q", seconds, got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/telegram"
+)
+
+// Outcome is what became of a request to Telegram.
+type Outcome int
+
+// The outcomes of a request to Telegram.
+const (
+	Done    Outcome = iota
+	Later           // not done; it may be repeated after a pause
+	Unknown         // no answer came: it may have been done
+	Gone            // the message or the person cannot be reached any more
+	Refused         // it will never be done
+)
+
+// tokenWait is the pause after Telegram has refused the token: an operator has to replace it.
+const tokenWait = 30 * time.Second
+
+// OutcomeOf reads the outcome of a request, and how long to wait when it may be repeated.
+func OutcomeOf(err error) (Outcome, time.Duration) {
+	if err == nil || says(err, "message is not modified") {
+		return Done, 0
+	}
+
+	switch problem := telegram.Classify(err); {
+	case says(err, "message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"):
+		return Gone, 0
+	case problem.Code == fault.TelegramForbidden:
+		return Gone, 0
+	case problem.Code == fault.TelegramRateLimited:
+		return Later, max(problem.RetryAfter, time.Second)
+	case problem.Code == fault.TelegramUnauthorized:
+		return Later, tokenWait
+	case telegram.Unanswered(err):
+		return Unknown, time.Second
+	case problem.Retryable:
+		return Later, time.Second
+	default:
+		return Refused, 0
+	}
+}
+
+func says(err error, phrases ...string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(err.Error(), phrase) })
+}
+
+// attempt makes a request that a person waits for, with few and short repetitions. idempotent says that doing it twice
+// is the same as doing it once.
+func attempt(ctx context.Context, idempotent bool, do func() error) (Outcome, error) {
+	for try := 1; ; try++ {
+		err := do()
+		outcome, wait := OutcomeOf(err)
+		again := outcome == Later || outcome == Unknown && idempotent
+		if !again || wait > longestWait || try == answerTries || !Sleep(ctx, wait) {
+			return outcome, err
+		}
+	}
+}
+
+// Sleep waits for d; false when ctx ended before.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,109 @@
+package chat
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/mymmrac/telego"
+
+	"stagecoach/internal/store"
+)
+
+// Incoming is what somebody did: wrote a message or pressed a button.
+type Incoming struct {
+	Update  int64
+	From    telego.User
+	Chat    int64
+	Private bool
+	Words   string // the message
+	Date    int64  // when the message was written, in Unix seconds
+	Click   string // id of the press; empty for a message
+	Data    string // of the button
+	Message int64  // the message to draw on, where there is one: the button's
+}
+
+// Request is what a person did, on its way through a handler.
+type Request struct {
+	Incoming
+	Args    string // what stands behind a command
+	User    store.User
+	Conv    store.Conversation // saved when the request is done
+	Note    string             // shown to who pressed the button
+	Alert   bool               // … in a window that must be closed
+	Subject string             // for the audit: on whom or what an administrator's right was used
+	Forget  bool               // nothing of the request is saved
+}
+
+// Key is the idempotency key of the request, the same however often the update comes. Telegram restarts the numbers of
+// updates now and then, so the date is a part of it.
+func (in Incoming) Key() string { return fmt.Sprintf("bot/%d/%d", in.Date, in.Update) }
+
+// Say gives a text in the person's language.
+func (r *Request) Say(t Text, args ...any) string { return t.In(r.User.Language, args...) }
+
+// OnMenu says whether the request came from the menu's own message.
+func (r *Request) OnMenu() bool { return r.Message == r.Conv.MessageID }
+
+// Args are what stands behind the prefix in a button's data.
+type Args []string
+
+// Number reads an argument; -1, the id of nothing, when it is missing or no number.
+func (a Args) Number(i int) int64 {
+	if i >= len(a) {
+		return -1
+	}
+	n, err := strconv.ParseInt(a[i], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// Offset reads where in a list a page begins; 0, the beginning, when it is missing or no number.
+func (a Args) Offset(i int) int64 { return max(a.Number(i), 0) }
+
+// ReadNumber reads the number of something as people write it.
+func ReadNumber(word string) (int64, bool) {
+	id, err := strconv.ParseInt(strings.TrimLeft(word, "#№"), 10, 64)
+	return id, err == nil
+}
+
+// FirstWord cuts the first word off what stands behind a command.
+func FirstWord(args string) (word, rest string) {
+	if end := strings.IndexFunc(args, unicode.IsSpace); end >= 0 {
+		return args[:end], strings.TrimSpace(args[end:])
+	}
+	return args, ""
+}
+
+// OneLine replaces line breaks and runs of spaces with single spaces.
+func OneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
+
+// longestQuery is how many runes of a person's words are searched for: a name has 255 bytes at most.
+const longestQuery = 60
+
+// Query makes words fit for a search.
+func Query(words string) string {
+	runes := []rune(OneLine(words))
+	return string(runes[:min(longestQuery, len(runes))])
+}
+
+// Nonce tells one drawing of a button or a question from the next.
+func Nonce() string {
+	raw := make([]byte, 4)
+	rand.Read(raw)
+	return hex.EncodeToString(raw)
+}
+
+// Hint is an error that is nothing but a sentence for the person.
+type Hint struct {
+	Text Text
+	Args []any
+}
+
+// Error implements error.
+func (h Hint) Error() string { return h.Text.In(English, h.Args...) }

@@ -1,0 +1,164 @@
+package chat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mymmrac/telego"
+)
+
+const (
+	// RequestTime is the longest that one request to Telegram may take.
+	RequestTime = 10 * time.Second
+
+	longestWait = 5 * time.Second // that a person waits for an answer
+	answerTries = 3
+	noteLength  = 190 // Telegram takes 200 UTF-16 units
+)
+
+// Sender sends messages to people, edits them, and answers presses of buttons.
+type Sender struct {
+	Telegram *telego.Bot
+	Log      *slog.Logger
+	// Store makes live messages due at once.
+	Store interface {
+		HurryLiveMessage(ctx context.Context, workload string, entity int64) error
+	}
+}
+
+// Send makes one request to send a message.
+func (s *Sender) Send(ctx context.Context, chat int64, v View) (message int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTime)
+	defer cancel()
+
+	params := &telego.SendMessageParams{
+		ChatID: telego.ChatID{ID: chat}, Text: v.Text, ParseMode: telego.ModeHTML,
+		LinkPreviewOptions: &telego.LinkPreviewOptions{IsDisabled: true},
+	}
+	if len(v.Rows) > 0 {
+		params.ReplyMarkup = &telego.InlineKeyboardMarkup{InlineKeyboard: v.Rows}
+	}
+
+	sent, err := s.Telegram.SendMessage(ctx, params)
+	if err != nil {
+		return 0, err
+	}
+	return int64(sent.MessageID), nil
+}
+
+// Edit makes one request to change a message.
+func (s *Sender) Edit(ctx context.Context, chat, message int64, v View) error {
+	ctx, cancel := context.WithTimeout(ctx, RequestTime)
+	defer cancel()
+
+	params := &telego.EditMessageTextParams{
+		ChatID: telego.ChatID{ID: chat}, MessageID: int(message), Text: v.Text, ParseMode: telego.ModeHTML,
+		LinkPreviewOptions: &telego.LinkPreviewOptions{IsDisabled: true},
+	}
+	if len(v.Rows) > 0 {
+		params.ReplyMarkup = &telego.InlineKeyboardMarkup{InlineKeyboard: v.Rows}
+	}
+
+	_, err := s.Telegram.EditMessageText(ctx, params)
+	return err
+}
+
+// Post sends a message; 0 when that failed. A failure is logged: nothing more can be done about it.
+func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
+	_, err := attempt(ctx, false, func() (err error) {
+		message, err = s.Send(ctx, chat, v)
+		return err
+	})
+	if err != nil {
+		s.Log.Warn("bot: message not sent", "user", Pseudonym(chat), "error", err)
+	}
+	return message
+}
+
+// Reply draws on the message whose button was pressed, else sends a new message. A failure is logged.
+func (s *Sender) Reply(ctx context.Context, r *Request, v View) {
+	if r.Message == 0 {
+		s.Post(ctx, r.Chat, v)
+		return
+	}
+	s.redraw(ctx, r, v)
+}
+
+func (s *Sender) redraw(ctx context.Context, r *Request, v View) Outcome {
+	outcome, err := attempt(ctx, true, func() error { return s.Edit(ctx, r.Chat, r.Message, v) })
+	if outcome != Done {
+		s.Log.Warn("bot: message not redrawn", "user", Pseudonym(r.Chat), "error", err)
+	}
+	return outcome
+}
+
+// Show draws the menu: on the message the request came from, else as a new message that replaces the old menu. The
+// question that the menu asked before is over.
+func (s *Sender) Show(ctx context.Context, r *Request, v View) {
+	r.Conv.Ask = v.Ask
+	if r.Message != 0 && s.redraw(ctx, r, v) != Gone {
+		r.Conv.MessageID = r.Message
+		return
+	}
+
+	message := s.Post(ctx, r.Chat, v)
+	if message == 0 {
+		return
+	}
+
+	if old := r.Conv.MessageID; old != 0 {
+		// Best effort: Telegram deletes only messages of the last two days.
+		_ = s.Telegram.DeleteMessage(ctx, &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: r.Chat}, MessageID: int(old)})
+	}
+	r.Conv.MessageID, r.Message = message, message
+}
+
+// Tell says a sentence: over the button that was pressed, else as a message.
+func (s *Sender) Tell(ctx context.Context, r *Request, sentence string) {
+	if r.Click == "" {
+		s.Post(ctx, r.Chat, View{Text: sentence})
+		return
+	}
+	r.Note, r.Alert = sentence, true
+}
+
+// AnswerClick ends the waiting sign on the button and shows the note. Telegram takes that for some seconds only; an
+// alert that came too late becomes a message.
+func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
+	if r.Click == "" {
+		return
+	}
+
+	outcome, err := attempt(ctx, true, func() error {
+		limited, cancel := context.WithTimeout(ctx, RequestTime)
+		defer cancel()
+		return s.Telegram.AnswerCallbackQuery(limited, &telego.AnswerCallbackQueryParams{
+			CallbackQueryID: r.Click, Text: Shorten(r.Note, noteLength), ShowAlert: r.Alert,
+		})
+	})
+	if outcome == Done {
+		return
+	}
+
+	s.Log.Info("bot: button not answered", "user", Pseudonym(r.From.ID), "error", err)
+	if r.Alert && outcome == Refused && r.Private {
+		s.Post(ctx, r.Chat, View{Text: r.Note})
+	}
+}
+
+// Hurry makes an entity's live messages due at once. They are drawn a little later anyway, so a failure is only logged.
+func (s *Sender) Hurry(ctx context.Context, workload string, entity int64) {
+	if err := s.Store.HurryLiveMessage(ctx, workload, entity); err != nil {
+		s.Log.Warn("bot: live message is not hurried", "workload", workload, "entity", entity, "error", err)
+	}
+}
+
+// Pseudonym stands for a person in the log.
+func Pseudonym(telegramID int64) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "telegram/%d", telegramID))
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,35 @@
+package chat
+
+// Labels of buttons that several workloads have.
+var (
+	LabelFiles    = Text{"📁 Files", "📁 Файлы"}
+	LabelBack     = Text{"⬅️ Back", "⬅️ Назад"}
+	LabelCancel   = Text{"✖️ Cancel", "✖️ Отменить"}
+	LabelCancelID = Text{"✖️ Cancel #%d", "✖️ Отменить №%d"}
+	LabelRefresh  = Text{"🔄 Refresh", "🔄 Обновить"}
+	LabelTryAgain = Text{"🔁 Try again", "🔁 Попробовать ещё раз"}
+
+	labelNewest = Text{"« Newest", "« Последние"}
+	labelOlder  = Text{"Older ›", "Раньше ›"}
+)
+
+// What several workloads say.
+var (
+	TextBlocked     = Text{"You have no access.", "У вас нет доступа."}
+	TextAdminsOnly  = Text{"This is for administrators only.", "Это могут только администраторы."}
+	TextStaleButton = Text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
+	TextOnlyWords   = Text{"I understand words and buttons only. /help lists what I can do.", "Я понимаю только слова и кнопки. Что я умею: /help"}
+	TextResults     = Text{"🔎 <b>%s</b>", "🔎 <b>%s</b>"}
+	TextQueued      = Text{"🕓 Waiting to begin", "🕓 Ждёт начала"}
+	TextCancelled   = Text{"🚫 Cancelled", "🚫 Отменено"}
+	TextCancelling  = Text{"🚫 stopping…", "🚫 останавливается…"}
+	TextNotKnown    = Text{"not known", "неизвестно"}
+)
+
+// Times, from the longest unit to the shortest: two units of each language.
+var (
+	textDaysHours    = Text{"%d d %d h", "%d д %d ч"}
+	textHoursMinutes = Text{"%d h %d min", "%d ч %d мин"}
+	textMinutes      = Text{"%d min", "%d мин"}
+	textSecondsOnly  = Text{"%d s", "%d с"}
+)

@@ -1,0 +1,81 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/mymmrac/telego"
+)
+
+// Row is a row of buttons.
+type Row = []telego.InlineKeyboardButton
+
+// View is a message as it is drawn: HTML, and rows of buttons.
+type View struct {
+	Text  string
+	Rows  []Row
+	Ask   string // what the menu asks the person for with this view, as the conversation remembers it
+	Ended bool   // of a live message: it changes no more
+}
+
+// Hash tells views apart by what a person sees of them.
+func (v View) Hash() string {
+	shown := []byte(v.Text)
+	for _, row := range v.Rows {
+		for _, button := range row {
+			shown = fmt.Appendf(shown, "\n%q %q", button.Text, button.CallbackData)
+		}
+	}
+	sum := sha256.Sum256(shown)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Noted gives the view with a note above its text; an empty note adds nothing.
+func (v View) Noted(note string) View {
+	if note != "" {
+		v.Text = note + "\n\n" + v.Text
+	}
+	return v
+}
+
+// Rows puts rows of buttons under each other, leaving out empty ones.
+func Rows(all ...Row) []Row {
+	var kept []Row
+	for _, row := range all {
+		if len(row) > 0 {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// Press makes a row of one button whose data is the prefix and the arguments.
+func Press(label, prefix string, args ...any) Row {
+	data := prefix
+	for _, arg := range args {
+		data += fmt.Sprintf(":%v", arg)
+	}
+	return Row{{Text: label, CallbackData: data}}
+}
+
+// Page cuts a list that was asked for with one row more than a page shows. next is the id of the page's last row when
+// rows with lower ids follow; 0: this is the last page.
+func Page[T any](all []T, size int, id func(T) int64) (page []T, next int64) {
+	if len(all) <= size {
+		return all, 0
+	}
+	return all[:size], id(all[size-1])
+}
+
+// Turn draws the buttons to other pages of a list, the newest first. before and next are the ids that this page and the
+// next one stay below; 0: this is the first page, or the last one.
+func Turn(language, prefix string, before, next int64) (row Row) {
+	if before != 0 {
+		row = append(row, Press(labelNewest.In(language), prefix, 0)...)
+	}
+	if next != 0 {
+		row = append(row, Press(labelOlder.In(language), prefix, next)...)
+	}
+	return row
+}

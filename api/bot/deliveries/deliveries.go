@@ -1,0 +1,70 @@
+// Package deliveries is what the bot offers of deliveries: people browse and search the shared folder, ask for files,
+// and follow and cancel their jobs.
+package deliveries
+
+import (
+	"context"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// Catalog shows the shared folder.
+type Catalog interface {
+	// FolderByID lists a part of a folder; id 0 is the top.
+	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
+	// File finds a file.
+	File(ctx context.Context, id int64) (store.File, error)
+	// Search finds entries by words in their names; indexing: not everything is known yet, more may be found soon.
+	Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error)
+}
+
+// Store is the record of files and jobs.
+type Store interface {
+	FileByID(ctx context.Context, id int64) (store.File, error)
+	FileByPath(ctx context.Context, path string) (store.File, error)
+	Jobs(ctx context.Context, filter store.JobFilter) ([]store.Job, error)
+	JobByID(ctx context.Context, id int64) (store.Job, error)
+	PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error)
+}
+
+type handlers struct {
+	*chat.Sender
+	deliveries *service.Deliveries
+	catalog    Catalog
+	store      Store
+}
+
+// New gives the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a search.
+func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
+	h := &handlers{sender, deliveries, files, record}
+	return chat.Part{
+		Commands: []chat.Command{
+			{Name: "files", About: aboutFiles, Run: h.openFolder},
+			{Name: "jobs", About: aboutJobs, Run: h.showJobs},
+			{Name: "cancel", About: aboutCancel, Run: h.cancelNamed},
+		},
+		Buttons: []chat.Button{
+			{Prefix: "f", Command: "files", Run: h.openFolder},  // f:<folder>:<page>
+			{Prefix: "u", Command: "files", Run: h.openParent},  // u:<folder>
+			{Prefix: "i", Command: "files", Run: h.openFile},    // i:<file>:<place>
+			{Prefix: "d", Command: "files", Run: h.deliver},     // d:<file>:<nonce>:<place>
+			{Prefix: "s", Command: "files", Run: h.askWords},    // s
+			{Prefix: "r", Command: "files", Run: h.openResults}, // r:<page>
+			{Prefix: "j", Command: "jobs", Run: h.showJobs},     // j:<ids below this one; 0: the newest>
+			{Prefix: "c", Command: "cancel", Run: h.cancelJob},  // c:<job>
+		},
+		Words: []chat.Words{
+			{Command: "files", Match: func(*chat.Request) bool { return true }, Run: h.searchWords},
+		},
+		LiveMessages: map[string]chat.LiveMessage{
+			store.DeliveryLiveMessages: {
+				Draw:  h.drawJob,
+				Ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
+			},
+		},
+	}
+}

@@ -1,0 +1,108 @@
+package deliveries
+
+import (
+	"context"
+	"strconv"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store"
+)
+
+// pageSize is how many entries a page of the menu has.
+const pageSize = 8
+
+// openFolder shows a page of a folder; without arguments the top.
+func (h *handlers) openFolder(ctx context.Context, r *chat.Request, args chat.Args) error {
+	return h.showFolder(ctx, r, args.Offset(0), args.Offset(1))
+}
+
+func (h *handlers) openParent(ctx context.Context, r *chat.Request, args chat.Args) error {
+	folder, err := h.store.FileByID(ctx, args.Number(0))
+	if err != nil {
+		return err
+	}
+	if folder.Parent == "/" {
+		return h.showFolder(ctx, r, 0, 0)
+	}
+
+	parent, err := h.store.FileByPath(ctx, folder.Parent)
+	if err != nil {
+		return err
+	}
+	return h.showFolder(ctx, r, parent.ID, 0)
+}
+
+func (h *handlers) showFolder(ctx context.Context, r *chat.Request, id, page int64) error {
+	listing, err := h.catalog.FolderByID(ctx, id, pageSize, int(page)*pageSize)
+	if err == nil && page > 0 && len(listing.Files) == 0 { // the folder has fewer pages by now
+		page = int64(pages(listing.Total) - 1)
+		listing, err = h.catalog.FolderByID(ctx, id, pageSize, int(page)*pageSize)
+	}
+	if err != nil {
+		return err
+	}
+
+	r.Conv.FolderID, r.Conv.Asking = id, false
+	h.Show(ctx, r, folderView(r.User.Language, id, listing, int(page)))
+	return nil
+}
+
+// place is where in the menu a file was found, to go back to: a page of a folder, or of search results.
+type place struct {
+	folder  int64
+	results bool
+	page    int64
+}
+
+// placeOf reads a place from a button's arguments: "<folder>:<page>", or "r:<page>" for results.
+func placeOf(args chat.Args) place {
+	if len(args) > 0 && args[0] == "r" {
+		return place{results: true, page: args.Offset(1)}
+	}
+	return place{folder: args.Offset(0), page: args.Offset(1)}
+}
+
+// String gives the place as placeOf reads it.
+func (p place) String() string {
+	folder := strconv.FormatInt(p.folder, 10)
+	if p.results {
+		folder = "r"
+	}
+	return folder + ":" + strconv.FormatInt(p.page, 10)
+}
+
+func (h *handlers) openFile(ctx context.Context, r *chat.Request, args chat.Args) error {
+	file, err := h.catalog.File(ctx, args.Number(0))
+	if err != nil {
+		return err
+	}
+	r.Conv.Asking = false
+	h.Show(ctx, r, h.fileView(r.User.Language, file, placeOf(args[1:]), ""))
+	return nil
+}
+
+// deliver asks for a delivery. The button's nonce is the idempotency key: a button that is pressed again, or whose press
+// comes again, makes no second job. The card is drawn anew with another nonce, for another job.
+func (h *handlers) deliver(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if len(args) < 2 {
+		return chat.Hint{Text: chat.TextStaleButton}
+	}
+
+	file, err := h.catalog.File(ctx, args.Number(0))
+	if err != nil {
+		return err
+	}
+
+	job, created, err := h.deliveries.Request(ctx, r.User, file.ID, args[1], store.SourceBot)
+	if err != nil {
+		return err
+	}
+
+	r.Note = r.Say(textAskedBefore, job.ID)
+	if created {
+		r.Note = r.Say(textAsked, job.ID)
+	}
+
+	h.Show(ctx, r, h.fileView(r.User.Language, file, placeOf(args[2:]), r.Note))
+	return nil
+}

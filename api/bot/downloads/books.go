@@ -1,0 +1,214 @@
+package downloads
+
+import (
+	"context"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	booksPerPage = 8
+	titleLength  = 100 // runes of a title in a message
+)
+
+// books is /books: the library, or what is found in it by words.
+func (h *handlers) books(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	return h.proceed(ctx, r, draft{Key: newKey(r), Words: r.Args})
+}
+
+// book is /book <number or words>, and /book new <title> / <author>.
+func (h *handlers) book(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	first, rest := chat.FirstWord(r.Args)
+	if !strings.EqualFold(first, "new") || rest == "" {
+		return h.books(ctx, r, nil)
+	}
+
+	made, err := h.makeBook(ctx, r, rest, r.Key())
+	if err != nil {
+		return err
+	}
+	return h.showBook(ctx, r, draft{Key: newKey(r), Book: made.ID}, r.Say(textBookMade))
+}
+
+// makeBook adds "<title> / <author>" to the library.
+func (h *handlers) makeBook(ctx context.Context, r *chat.Request, said, key string) (store.Book, error) {
+	title, author := " "+chat.OneLine(said), ""
+	if cut := strings.LastIndex(title, " / "); cut >= 0 {
+		title, author = title[:cut], title[cut+len(" / "):]
+	}
+
+	made, err := h.downloads.CreateBook(ctx, r.User, title, author, key)
+	if fault.CodeOf(err) == fault.Validation {
+		err = chat.Hint{Text: textBookUsage}
+	}
+	return made, err
+}
+
+// addBook is the button that adds a book that was searched for and is not there.
+func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	d, asked := draftOf(r)
+	if !asked || d.Words == "" {
+		return chat.Hint{Text: textStaleBook}
+	}
+
+	made, err := h.makeBook(ctx, r, d.Words, d.Key+"/book")
+	if err != nil {
+		return err
+	}
+	d.Book = made.ID
+	return h.proceed(ctx, r, d)
+}
+
+// findBook finds the book that a person means, by its number or by words. Where several fit, it asks which.
+func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error {
+	if id, ok := chat.ReadNumber(d.Words); ok {
+		book, err := h.downloads.Book(ctx, id)
+		if err == nil {
+			d.Book = book.ID
+			return h.proceed(ctx, r, d)
+		}
+		if fault.CodeOf(err) != fault.BookNotFound { // else it may be a title
+			return err
+		}
+	}
+
+	return h.showBooks(ctx, r, d, 0)
+}
+
+// turnBooks is the button of a page; without a place it shows the whole library.
+func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Args) error {
+	d, _ := draftOf(r)
+	d.Book = 0
+	if len(args) == 0 {
+		d.Words = ""
+	}
+	return h.showBooks(ctx, r, d, args.Offset(0))
+}
+
+// showBooks lists the books that a draft may be for. A single one is chosen.
+func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, before int64) error {
+	filter := store.BookFilter{Words: chat.Query(d.Words), Before: before, Limit: booksPerPage + 1}
+	books, err := h.downloads.Books(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if d.Words != "" && before == 0 && len(books) == 1 {
+		d.Book = books[0].ID
+		return h.proceed(ctx, r, d)
+	}
+
+	books, next := chat.Page(books, booksPerPage, func(book store.Book) int64 { return book.ID })
+	h.Show(ctx, r, booksView(r.User.Language, d, books, before, next))
+	return nil
+}
+
+func booksView(language string, d draft, books []store.Book, before, next int64) chat.View {
+	text := textBooks.In(language)
+	if d.Words != "" {
+		text = chat.TextResults.In(language, chat.HTML(d.Words))
+	}
+
+	var rows []chat.Row
+	for _, book := range books {
+		rows = append(rows, chat.Press(bookMarks[book.State]+" "+chat.Label(bookName(book)), "bk", book.ID))
+	}
+
+	switch {
+	case len(books) > 0:
+		text += "\n\n" + textChooseBook.In(language)
+	case d.Words != "":
+		text += "\n\n" + textNoSuchBook.In(language)
+		rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
+	default:
+		text += "\n\n" + textNoBooks.In(language)
+	}
+
+	rows = append(rows, chat.Turn(language, "bp", before, next))
+	return chat.View{Text: text, Rows: chat.Rows(rows...), Ask: d.asked()}
+}
+
+// bookName is a book on a button.
+func bookName(book store.Book) string {
+	if book.Author == "" {
+		return book.Title
+	}
+	return book.Title + " — " + book.Author
+}
+
+// bookTitle is a book in a message, as HTML.
+func bookTitle(book store.Book) string {
+	title := "📖 <b>" + chat.ShortHTML(book.Title, titleLength) + "</b>"
+	if book.Author != "" {
+		title += "\n" + chat.ShortHTML(book.Author, titleLength)
+	}
+	return title
+}
+
+// chooseBook is the button of a book. In a list the book may be for a draft; a notice stays as it is, and the card is a
+// new message below it.
+func (h *handlers) chooseBook(ctx context.Context, r *chat.Request, args chat.Args) error {
+	d, _ := draftOf(r)
+	if !r.OnMenu() {
+		d, r.Message = draft{Key: newKey(r)}, 0
+	}
+	if d.Book != 0 { // on the way back
+		d.Medium = ""
+	}
+	d.Book = args.Number(0)
+	return h.proceed(ctx, r, d)
+}
+
+// showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; a draft without a key asks
+// for nothing.
+func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note string) error {
+	book, err := h.downloads.Book(ctx, d.Book)
+	if err != nil {
+		return err
+	}
+
+	filter := store.DownloadFilter{UserID: r.User.ID, BookID: d.Book, Active: true, Limit: len(store.MediaTypes)}
+	jobs, err := h.downloads.List(ctx, r.User, filter)
+	if err != nil {
+		return err
+	}
+
+	card := bookCard(r.User.Language, book, jobs).Noted(note)
+	if d.Key != "" {
+		question := textAskLink
+		if d.Link != "" {
+			question = textAskMedium
+		}
+		card.Text, card.Ask = card.Text+"\n\n"+r.Say(question), d.asked()
+	}
+	h.Show(ctx, r, card)
+	return nil
+}
+
+// bookCard draws a book, what there is of it, and the person's own downloads for it.
+func bookCard(language string, book store.Book, jobs []store.Download) chat.View {
+	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
+	var media chat.Row
+	for _, medium := range store.MediaTypes {
+		name := mediaNames[medium].In(language)
+		lines = append(lines, name+": "+mediumState(book, medium).In(language))
+		media = append(media, chat.Press(labelGetMedium.In(language, name), "dm", book.ID, medium)...)
+	}
+
+	for _, job := range jobs {
+		lines = append(lines, "", textDownloadOf.In(language, job.ID, mediaNames[job.MediaType].In(language)))
+		lines = append(lines, progress(language, job)...)
+	}
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(media, chat.Press(labelBooks.In(language), "bp"))}
+}
+
+func mediumState(book store.Book, medium string) chat.Text {
+	for _, m := range book.Media {
+		if m.MediaType == medium {
+			return mediaStates[m.Status]
+		}
+	}
+	return textNoMedium
+}

@@ -1,0 +1,86 @@
+// Package downloads is what the bot offers of downloads: people look at the library, have books downloaded into it by
+// links, follow and cancel their downloads, and are notified of the end.
+package downloads
+
+import (
+	"context"
+	"strconv"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// Store is the record of downloads.
+type Store interface {
+	DownloadByID(ctx context.Context, id int64) (store.Download, error)
+}
+
+type handlers struct {
+	*chat.Sender
+	downloads *service.Downloads
+	store     Store
+}
+
+// New gives the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks about a
+// download, or begin one with a link.
+func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.Part {
+	h := &handlers{sender, downloads, record}
+	return chat.Part{
+		Commands: []chat.Command{
+			{Name: "download", About: aboutDownload, Run: h.askDownload},
+			{Name: "downloads", About: aboutDownloads, Run: h.showDownloads},
+			{Name: "books", About: aboutBooks, Run: h.books},
+			{Name: "book", About: aboutBook, Run: h.book},
+		},
+		Buttons: []chat.Button{
+			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>
+			{Prefix: "dx", Command: "downloads", Run: h.cancelDownload}, // dx:<download>
+			{Prefix: "dr", Command: "download", Run: h.retryDownload},   // dr:<download>
+			{Prefix: "dm", Command: "download", Run: h.chooseMedium},    // dm:<book>:<medium>
+			{Prefix: "bk", Command: "books", Run: h.chooseBook},         // bk:<book>
+			{Prefix: "bp", Command: "books", Run: h.turnBooks},          // bp:<ids below this one; 0: the newest>; bp: all
+			{Prefix: "bn", Command: "book", Run: h.addBook},             // bn
+		},
+		Words: []chat.Words{{Command: "download", Match: aboutADownload, Run: h.takeWords}},
+		LiveMessages: map[string]chat.LiveMessage{
+			store.DownloadLiveMessages: {
+				Draw:  h.drawDownload,
+				Ended: func(state string) bool { return lifecycle.Download.Terminal(lifecycle.DownloadState(state)) },
+				// Progress is as new as the last poll, and a download may take days.
+				EveryEdits: 4,
+			},
+		},
+		Notices: map[string]chat.FindNotice{store.DownloadNotices: h.findNotice},
+	}
+}
+
+// cancelDownload is the Cancel button, on a download's own message, on its notice, or in the list, which is the menu and
+// is drawn anew.
+func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
+	id := args.Number(0)
+	job, err := h.downloads.Cancel(ctx, r.User, id, false)
+	if job.ID != 0 && job.UserID != r.User.ID {
+		r.Subject = store.DownloadLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
+	}
+	if job.CancelRequestedAt != nil { // also when qBittorrent cannot be reached now
+		h.Hurry(ctx, store.DownloadLiveMessages, id)
+	}
+
+	switch {
+	case err == nil && job.State == lifecycle.DownloadCanceled:
+		r.Note = r.Say(textCancelled, id)
+	case err == nil:
+		r.Note = r.Say(textCancelling, id)
+	case job.CancelError != "" && !lifecycle.Download.Terminal(job.State): // the request stands
+		r.Note, r.Alert = r.Say(textCancelWaits, id), true
+	default:
+		return err
+	}
+
+	if !r.OnMenu() {
+		return nil
+	}
+	return h.showDownloads(ctx, r, nil)
+}

@@ -1,0 +1,230 @@
+package downloads
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// draft is what a person has said of a download so far. The conversation keeps it while the menu asks for the rest.
+type draft struct {
+	// Key is the idempotency key of the download, so that a request repeated after a crash starts no second one.
+	Key    string `json:"key"`
+	Book   int64  `json:"book,omitempty"`   // 0: not chosen yet
+	Words  string `json:"words,omitempty"`  // by which a book is searched for
+	Medium string `json:"medium,omitempty"` // empty: not chosen yet
+	Link   string `json:"link,omitempty"`   // empty: not given yet
+}
+
+// askedDraft begins what the conversation remembers while the menu asks something about a download: "download:<draft>".
+const askedDraft = "download:"
+
+// aboutADownload matches an answer to what the menu asks about a download, and words with a link.
+func aboutADownload(r *chat.Request) bool {
+	return strings.HasPrefix(r.Conv.Ask, askedDraft) || slices.ContainsFunc(strings.Fields(r.Words), isLink)
+}
+
+// asked gives the draft as the conversation remembers it.
+func (d draft) asked() string {
+	text, _ := json.Marshal(d) // cannot fail: texts and numbers only
+	return askedDraft + string(text)
+}
+
+// draftOf gives the draft that the menu asks about; a new one when it asks about none.
+func draftOf(r *chat.Request) (d draft, asked bool) {
+	text, asked := strings.CutPrefix(r.Conv.Ask, askedDraft)
+	if asked && json.Unmarshal([]byte(text), &d) == nil {
+		return d, true
+	}
+	return draft{Key: newKey(r)}, false
+}
+
+// newKey makes the key of a new draft. A press has no date, and the number of its update alone may come again.
+func newKey(r *chat.Request) string {
+	if r.Click != "" {
+		return "bot/" + chat.Nonce()
+	}
+	return r.Key()
+}
+
+// isLink says whether a word is meant as a link. Whether the link can be used is decided later.
+func isLink(word string) bool {
+	return strings.HasPrefix(strings.ToLower(word), "magnet:") || strings.Contains(word, "://")
+}
+
+// readDraft reads "<book> <link> [medium]", of which any part may be missing. The name of a medium may be a part of a
+// title, so it counts behind a link or a number only.
+func readDraft(said string) (d draft) {
+	var words []string
+	numbered := false // the words are a number
+	for _, word := range strings.Fields(said) {
+		medium := mediumCalled(word)
+		switch {
+		case d.Link == "" && isLink(word):
+			d.Link = word
+		case medium != "" && (d.Link != "" || numbered):
+			d.Medium = medium
+		default:
+			words = append(words, word)
+			_, isNumber := chat.ReadNumber(word)
+			numbered = isNumber && len(words) == 1
+		}
+	}
+
+	d.Words = strings.Join(words, " ")
+	return d
+}
+
+// mediumCalled gives the medium that a person names, in either language; "" when it is none.
+func mediumCalled(word string) string {
+	for medium, called := range mediaWords {
+		if slices.Contains(called, strings.ToLower(word)) {
+			return medium
+		}
+	}
+	return ""
+}
+
+// askDownload is /download <book> <link> [medium]. A link without a medium is for the text.
+func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	d := readDraft(r.Args)
+	d.Key = newKey(r)
+	if d.Link != "" && d.Medium == "" {
+		d.Medium = store.MediaText
+	}
+	return h.proceed(ctx, r, d)
+}
+
+// takeWords takes what a person wrote as the answer to what the menu asks about a download, or as the link of a new one.
+func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	d, asked := draftOf(r)
+	if asked {
+		r.Message = r.Conv.MessageID
+	}
+
+	said := readDraft(r.Words)
+	switch medium := mediumCalled(said.Words); {
+	case r.Words == "": // a picture, say: the question stands
+		return chat.Hint{Text: chat.TextOnlyWords}
+	case said.Words == "" || said.Link != "" && d.Book != 0:
+	case d.Book == 0:
+		d.Words = said.Words
+	case d.Medium == "" && medium != "":
+		d.Medium = medium
+	default:
+		return chat.Hint{Text: textBadLink}
+	}
+
+	d.Link = cmp.Or(said.Link, d.Link)
+	d.Medium = cmp.Or(said.Medium, d.Medium)
+	return h.proceed(ctx, r, d)
+}
+
+// proceed asks for what a draft lacks, or starts the download.
+func (h *handlers) proceed(ctx context.Context, r *chat.Request, d draft) error {
+	switch {
+	case d.Book == 0:
+		return h.findBook(ctx, r, d)
+	case d.Medium == "":
+		return h.showBook(ctx, r, d, "")
+	case d.Link == "":
+		return h.askLink(ctx, r, d, "")
+	default:
+		return h.start(ctx, r, d)
+	}
+}
+
+// chooseMedium is the button of a medium on a book's card.
+func (h *handlers) chooseMedium(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if len(args) < 2 || !slices.Contains(store.MediaTypes, args[1]) {
+		return chat.Hint{Text: textStaleBook}
+	}
+	d, _ := draftOf(r)
+	d.Book, d.Medium = args.Number(0), args[1]
+	return h.proceed(ctx, r, d)
+}
+
+// askLink makes the menu ask for a link, with a note on top.
+func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note string) error {
+	book, err := h.downloads.Book(ctx, d.Book)
+	if err != nil {
+		return err
+	}
+
+	question := chat.View{
+		Text: bookTitle(book) + " · " + r.Say(mediaNames[d.Medium]) + "\n\n" + r.Say(textAskLink),
+		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "bk", d.Book)), Ask: d.asked(),
+	}
+	h.Show(ctx, r, question.Noted(note))
+	return nil
+}
+
+// start starts the download, and shows the book with a note of that. The download has a live message of its own.
+func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
+	ask := service.DownloadAsk{BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Key: d.Key}
+	job, created, err := h.begin(ctx, r, ask)
+	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen from lists
+		d.Link = ""
+		return h.askLink(ctx, r, d, "⚠️ "+r.Say(textBadLink))
+	}
+	if err != nil {
+		return err
+	}
+
+	if !created && job.SourceURL != d.Link {
+		r.Note = r.Say(textOtherLink, job.ID)
+		return h.showBook(ctx, r, draft{Book: d.Book}, "⚠️ "+r.Note)
+	}
+
+	r.Note = r.Say(began(created), job.ID)
+	return h.showBook(ctx, r, draft{Book: d.Book}, "✅ "+r.Note)
+}
+
+// retryDownload is the button on the notice of a download that was not completed. It starts one more, and no second one
+// however often it is pressed.
+func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
+	job, err := h.store.DownloadByID(ctx, args.Number(0))
+	if err != nil {
+		return err
+	}
+	if job.UserID != r.User.ID { // an administrator's press too: the new download would be the administrator's
+		return fault.New(fault.DownloadNotFound, "no such download")
+	}
+
+	again, created, err := h.begin(ctx, r, service.DownloadAsk{
+		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
+		Key: "bot/again/" + strconv.FormatInt(job.ID, 10),
+	})
+	if err != nil {
+		return err
+	}
+
+	r.Note = r.Say(began(created), again.ID)
+	return nil
+}
+
+// begin starts a download; created is false when there is one.
+func (h *handlers) begin(
+	ctx context.Context, r *chat.Request, ask service.DownloadAsk,
+) (job store.Download, created bool, err error) {
+	job, created, err = h.downloads.Start(ctx, r.User, ask)
+	if fault.CodeOf(err) == fault.ProviderUnavailable { // a program that is only unreachable is waited for
+		err = chat.Hint{Text: textDownloadsOff}
+	}
+	return job, created, err
+}
+
+func began(created bool) chat.Text {
+	if created {
+		return textDownloadAsked
+	}
+	return textDownloadAskedBefore
+}

@@ -1,0 +1,56 @@
+package downloads
+
+import (
+	"context"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// findNotice finds the download that a notice is about: one that has ended, or makes no progress.
+func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+	id, _ := chat.ReadNumber(n.EntityID)
+	job, err := h.downloads.Get(ctx, viewer, id)
+	return func(_ context.Context, _ store.Notice, events []store.StreamedEvent) chat.View {
+		return noticeView(viewer, job, events[len(events)-1]) // earlier events are outdated
+	}, err
+}
+
+// noticeView draws an event of a download.
+func noticeView(viewer store.User, job store.Download, event store.StreamedEvent) chat.View {
+	language := viewer.Language
+	said, why := textNoticeStalled, chat.FaultText(fault.Stalled).In(language)
+	var next chat.Row
+	switch lifecycle.DownloadState(event.To) {
+	case lifecycle.DownloadCompleted:
+		said, why = textNoticeDownloaded, chat.Size(language, job.Size)
+		next = chat.Press(labelOpenBook.In(language), "bk", job.BookID)
+	case lifecycle.DownloadFailed:
+		said, why = textNoticeFailed, whyFailed(language, job)
+		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
+	case lifecycle.DownloadCanceled:
+		said, why = textNoticeCanceled, whyCanceled(event).In(language)
+		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
+	default:
+		if canCancel(viewer, job) {
+			next = chat.Press(chat.LabelCancel.In(language), "dx", job.ID)
+		}
+	}
+
+	what := said.In(language, bookOf(language, job), mediaNames[job.MediaType].In(language))
+	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(next)}
+}
+
+// whyCanceled tells who cancelled a download that its owner did not cancel, or why the service did.
+func whyCanceled(event store.StreamedEvent) chat.Text {
+	switch code := fault.Code(event.Comment); {
+	case event.ActorID != nil:
+		return textByAdmin
+	case code == fault.CancelledByUser || code == "":
+		return chat.FaultText(fault.TerminatedByOperator)
+	default:
+		return chat.FaultText(code)
+	}
+}

@@ -1,0 +1,95 @@
+package downloads
+
+import (
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store"
+)
+
+// What the commands about books and downloads are for, and how they are used.
+var (
+	aboutDownload  = chat.Text{"download a book: /download 7 magnet:… — add “audio” for an audiobook", "скачать книгу: /download 7 magnet:… — добавьте «аудио» для аудиокниги"}
+	aboutDownloads = chat.Text{"your downloads", "ваши загрузки"}
+	aboutBooks     = chat.Text{"the library; with words: search it", "библиотека; со словами — поиск в ней"}
+	aboutBook      = chat.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}
+
+	textBookUsage    = chat.Text{"A book has a title, and perhaps an author, of up to 500 characters, like this: /book new Title / Author", "У книги есть название и, может быть, автор, до 500 знаков, например: /book new Название / Автор"}
+	textDownloadsOff = chat.Text{"Downloads are switched off here.", "Загрузки здесь отключены."}
+	textBadLink      = chat.Text{"This is not a link that I can use.", "Такая ссылка не подходит."}
+	textStaleBook    = chat.Text{"This button is out of date. Open the book again: /books", "Эта кнопка устарела. Откройте книгу ещё раз: /books"}
+)
+
+// Labels of buttons.
+var (
+	labelBooks     = chat.Text{"📚 Books", "📚 Книги"}
+	labelOpenBook  = chat.Text{"📖 Open the book", "📖 Открыть книгу"}
+	labelAddBook   = chat.Text{"➕ Add “%s”", "➕ Добавить «%s»"}
+	labelGetMedium = chat.Text{"⬇️ %s", "⬇️ %s"}
+)
+
+// mediaNames name the media.
+var mediaNames = map[string]chat.Text{
+	store.MediaText:  {"text", "текст"},
+	store.MediaAudio: {"audio", "аудио"},
+}
+
+// mediaWords are what people call the media.
+var mediaWords = map[string][]string{
+	store.MediaText:  {"text", "ebook", "текст"},
+	store.MediaAudio: {"audio", "audiobook", "аудио", "аудиокнига"},
+}
+
+// mediaStates say what became of a medium.
+var mediaStates = map[string]chat.Text{
+	store.MediaAvailable: {"✅ in the library", "✅ в библиотеке"},
+	store.MediaDeleted:   {"deleted", "удалено"},
+	store.MediaMissing:   {"missing", "пропало"},
+}
+
+// bookMarks show where a book stands.
+var bookMarks = map[string]string{store.BookLibrary: "📗", store.BookArchive: "📖"}
+
+// Books.
+var (
+	textBooks      = chat.Text{"📚 <b>Books</b>", "📚 <b>Книги</b>"}
+	textChooseBook = chat.Text{"Choose a book, or write a part of its title or of the author's name.", "Выберите книгу или напишите часть названия или имени автора."}
+	textNoBooks    = chat.Text{"There are none yet. Make the first one: /book new Title / Author", "Пока ни одной. Добавьте первую: /book new Название / Автор"}
+	textNoSuchBook = chat.Text{"There is no such book. Write other words, or add it.", "Такой книги нет. Напишите другие слова или добавьте её."}
+	textBookMade   = chat.Text{"✅ The book is added.", "✅ Книга добавлена."}
+	textBookNumber = chat.Text{"Book %d", "Книга %d"}
+	textNoMedium   = chat.Text{"none yet", "пока нет"}
+	textGoneBook   = chat.Text{"book %d", "книга %d"}
+	textAskMedium  = chat.Text{"What does your link bring?", "Что по вашей ссылке?"}
+	textAskLink    = chat.Text{"Send me a magnet link, or the address of a .torrent file.", "Пришлите magnet-ссылку или адрес торрент-файла."}
+)
+
+// Downloads.
+var (
+	textDownloads           = chat.Text{"<b>Your downloads</b>", "<b>Ваши загрузки</b>"}
+	textNoDownloads         = chat.Text{"There are none yet: /books", "Пока ни одной: /books"}
+	textDownloadTitle       = chat.Text{"📥 #%d <b>%s</b> (%s)", "📥 №%d <b>%s</b> (%s)"}
+	textDownloadOf          = chat.Text{"📥 #%d (%s)", "📥 №%d (%s)"}
+	textDownloadAsked       = chat.Text{"Download #%d has begun.", "Загрузка №%d началась."}
+	textDownloadAskedBefore = chat.Text{"This is download #%d, asked for already.", "Это загрузка №%d, она уже заказана."}
+	textOtherLink           = chat.Text{"Download #%d is under way, from another link. Cancel it to take this one.", "Загрузка №%d уже идёт, по другой ссылке. Отмените её, чтобы взять эту."}
+	textWaitsForPeers       = chat.Text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
+	textDownloadBegun       = chat.Text{"⏳ It has begun", "⏳ Началась"}
+	textDownloadAmount      = chat.Text{"⬇️ %d%% (%s of %s)", "⬇️ %d%% (%s из %s)"}
+	textSpeed               = chat.Text{"%s a second", "%s в секунду"}
+	textNoSpeed             = chat.Text{"Nothing comes at the moment", "Сейчас ничего не приходит"}
+	textTimeLeft            = chat.Text{"%s left", "осталось %s"}
+	textTorrentMissing      = chat.Text{"❓ The download program does not have it now. I wait a while for it to come back.", "❓ Сейчас её нет в программе загрузки. Немного подожду, не вернётся ли."}
+	textDownloaded          = chat.Text{"✅ In the library, %s", "✅ В библиотеке, %s"}
+	textDownloadFailed      = chat.Text{"❌ Not downloaded", "❌ Не загружено"}
+	textCancelling          = chat.Text{"Download #%d is being stopped.", "Загрузка №%d останавливается."}
+	textCancelled           = chat.Text{"Download #%d is cancelled.", "Загрузка №%d отменена."}
+	textCancelWaits         = chat.Text{"Download #%d is to be stopped. The download program cannot be reached now: this is tried until it succeeds.", "Загрузка №%d будет остановлена. Программа загрузки сейчас недоступна, попытки продолжаются."}
+)
+
+// What people are told of the end of a download, or of its standstill.
+var (
+	textNoticeDownloaded = chat.Text{"✅ <b>%s</b> (%s) is in the library.", "✅ <b>%s</b> (%s) — в библиотеке."}
+	textNoticeFailed     = chat.Text{"❌ <b>%s</b> (%s) was not downloaded.", "❌ <b>%s</b> (%s) — не удалось загрузить."}
+	textNoticeCanceled   = chat.Text{"🚫 The download of <b>%s</b> (%s) was cancelled.", "🚫 Загрузка <b>%s</b> (%s) отменена."}
+	textNoticeStalled    = chat.Text{"⚠️ The download of <b>%s</b> (%s) stands still.", "⚠️ Загрузка <b>%s</b> (%s) стоит на месте."}
+	textByAdmin          = chat.Text{"An administrator stopped it.", "Остановлено администратором."}
+)

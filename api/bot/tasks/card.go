@@ -1,0 +1,166 @@
+package tasks
+
+import (
+	"context"
+	"html"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+const (
+	commentsShown     = 5   // on a card
+	commentLength     = 250 // runes of each
+	descriptionLength = 600
+	blockersShown     = 10
+	stepsPerRow       = 2
+)
+
+// card draws a task as a person may see it: what it is, the last comments, and what they may do with it.
+func (h *handlers) card(ctx context.Context, viewer store.User, t store.Task) (chat.View, error) {
+	comments, err := h.store.LastWords(ctx, t.ID, commentsShown)
+	if err != nil {
+		return chat.View{}, err
+	}
+
+	names := h.newNames(viewer, t.WorkspaceID)
+	language := viewer.Language
+	lines := factLines(ctx, language, names, t)
+	if t.Description != "" {
+		lines = append(lines, "", html.EscapeString(excerpt(t.Description, descriptionLength)))
+	}
+
+	if len(comments) > 0 {
+		lines = append(lines, "", textLastComments.In(language))
+	}
+	for _, event := range slices.Backward(comments) {
+		said := html.EscapeString(excerpt(event.Comment, commentLength))
+		lines = append(lines, "<b>"+names.actor(ctx, event)+"</b>: "+said)
+	}
+
+	rows := append(stepRows(viewer, t),
+		append(chat.Press(chat.LabelRefresh.In(language), "t", t.ID), chat.Press(labelReady.In(language), "tr", 0)...))
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(rows...)}, nil
+}
+
+// factLines tells who has to do with a task, and when.
+func factLines(ctx context.Context, language string, names names, t store.Task) []string {
+	lines := []string{
+		taskTitle(language, t), "", stateLine(language, t),
+		textAssignee.In(language, names.of(ctx, t.AssigneeID)),
+		textCreator.In(language, names.of(ctx, &t.CreatorID)),
+	}
+
+	if t.DeadlineAt != nil {
+		lines = append(lines, textDeadline.In(language, chat.Moment(language, *t.DeadlineAt)))
+	}
+	if t.ReleaseAt != nil {
+		lines = append(lines, textReleaseAt.In(language, chat.Moment(language, *t.ReleaseAt)))
+	}
+	if len(t.Blockers) > 0 {
+		lines = append(lines, textBlockers.In(language, blockers(language, t.Blockers)))
+	}
+	if len(t.Labels) > 0 {
+		labels := chat.ShortHTML(strings.Join(t.Labels, ", "), commentLength)
+		lines = append(lines, textLabels.In(language, labels))
+	}
+	return lines
+}
+
+func taskTitle(language string, t store.Task) string {
+	return textTaskTitle.In(language, t.ID, chat.HTML(t.Title))
+}
+
+// stateLine is a task's state, its priority, and whether it is private.
+func stateLine(language string, t store.Task) string {
+	parts := []string{taskStates[t.State].In(language), taskPriorities[t.Priority].In(language)}
+	if t.Visibility == store.TaskPrivate {
+		parts = append(parts, textPrivateTask.In(language))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// blockers lists what a task waits for; those that are not done come first.
+func blockers(language string, all []store.Blocker) string {
+	var open, done []string
+	for _, blocker := range all {
+		shown := textBlocker.In(language, blocker.ID, taskStates[blocker.Status].In(language))
+		if blocker.Status == lifecycle.TaskDone {
+			done = append(done, shown)
+		} else {
+			open = append(open, shown)
+		}
+	}
+
+	shown := append(open, done...)
+	if len(shown) > blockersShown {
+		shown = append(shown[:blockersShown], "…")
+	}
+	return strings.Join(shown, ", ")
+}
+
+// stepRows draws a button for each thing that the person may do.
+func stepRows(viewer store.User, t store.Task) (drawn []chat.Row) {
+	var all chat.Row
+	for _, step := range stepsOf(viewer, t) {
+		all = append(all, chat.Press(taskSteps[step].In(viewer.Language), "ta", t.ID, step)...)
+	}
+	for row := range slices.Chunk(all, stepsPerRow) {
+		drawn = append(drawn, row)
+	}
+	return drawn
+}
+
+// names gives one viewer the names of people in a workspace, as HTML, as far as the viewer may know them. It looks up
+// each once.
+type names struct {
+	store     Store
+	viewer    store.User
+	workspace int64
+	known     map[int64]string
+}
+
+func (h *handlers) newNames(viewer store.User, workspace int64) names {
+	known := map[int64]string{viewer.ID: textYou.In(viewer.Language)}
+	return names{store: h.store, viewer: viewer, workspace: workspace, known: known}
+}
+
+// of names a user. One whose name is not known or cannot be read is a number.
+func (n names) of(ctx context.Context, user *int64) string {
+	if user == nil {
+		return textNobody.In(n.viewer.Language)
+	}
+	if known, ok := n.known[*user]; ok {
+		return known
+	}
+
+	found, err := n.store.NameIn(ctx, n.viewer, n.workspace, *user)
+	name := "#" + strconv.FormatInt(*user, 10)
+	if err == nil && found != "" {
+		name = chat.HTML(found)
+	}
+
+	n.known[*user] = name
+	return name
+}
+
+// actor names who made an event.
+func (n names) actor(ctx context.Context, event store.StreamedEvent) string {
+	if event.ActorID == nil {
+		return textSystem.In(n.viewer.Language)
+	}
+	return n.of(ctx, event.ActorID)
+}
+
+// excerpt cuts the end off a text of several lines.
+func excerpt(words string, most int) string {
+	runes := []rune(strings.TrimSpace(strings.ToValidUTF8(words, "�")))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(runes)
+}

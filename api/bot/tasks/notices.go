@@ -1,0 +1,75 @@
+package tasks
+
+import (
+	"context"
+	"html"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// eventsShown is how many changes of one task a notice shows in full: a message has 4,096 characters at most.
+const eventsShown = 8
+
+// findNotice finds the task that a notice is about.
+func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+	id, _ := chat.ReadNumber(n.EntityID)
+	found, err := h.tasks.Find(ctx, viewer, id)
+	return func(ctx context.Context, n store.Notice, events []store.StreamedEvent) chat.View {
+		return h.noticeView(ctx, viewer, found, events, n.Ready())
+	}, err
+}
+
+// noticeView draws what has happened to a task, the oldest first.
+func (h *handlers) noticeView(
+	ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool,
+) chat.View {
+	language := viewer.Language
+	names := h.newNames(viewer, t.WorkspaceID)
+	lines := []string{taskTitle(language, t)}
+
+	if hidden := len(events) - eventsShown; hidden > 0 {
+		lines = append(lines, textNoticeMore.In(language, hidden))
+		events = events[hidden:]
+	}
+
+	for _, event := range events {
+		lines = append(lines, "", eventLine(ctx, language, names, event))
+		if event.ActorID != nil && event.Comment != "" {
+			lines = append(lines, "<i>"+html.EscapeString(excerpt(event.Comment, commentLength))+"</i>")
+		}
+	}
+	if ready {
+		lines = append(lines, "", textNoticeReady.In(language))
+	}
+
+	open := chat.Press(labelOpenTask.In(language, t.ID), "tn", t.ID)
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(open)}
+}
+
+// eventLine says in one line what happened.
+func eventLine(ctx context.Context, language string, names names, e store.StreamedEvent) string {
+	actor := "<b>" + names.actor(ctx, e) + "</b>"
+	from, to := taskStates[lifecycle.TaskState(e.From)], taskStates[lifecycle.TaskState(e.To)]
+	switch e.Type {
+	case "created":
+		return textNoticeGiven.In(language, actor)
+	case "claimed":
+		return textNoticeClaimed.In(language, actor)
+	case "escalated":
+		return textNoticeEscalated.In(language, actor)
+	case "taken_over":
+		return textNoticeTaken.In(language, actor)
+	case "deadline_expired":
+		return textNoticeExpired.In(language, from.In(language))
+	case "commented":
+		return textNoticeComment.In(language, actor)
+	}
+
+	if e.ActorID == nil && e.From == string(lifecycle.TaskStuck) && e.To == string(lifecycle.TaskNew) {
+		return textNoticeReleased.In(language)
+	}
+	return textNoticeStatus.In(language, actor, from.In(language), to.In(language))
+}

@@ -1,0 +1,193 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// stepComment is the step that only adds a comment. The others are an action's name, or the state to set.
+const stepComment = "comment"
+
+// askedComment begins what the conversation remembers while the menu asks for a comment:
+// "comment:<task>:<step>:<nonce>".
+const askedComment = "comment:"
+
+func asksForComment(r *chat.Request) bool { return strings.HasPrefix(r.Conv.Ask, askedComment) }
+
+// stepsOf lists what a person may do with a task now.
+func stepsOf(user store.User, t store.Task) (steps []string) {
+	for _, action := range service.TaskActions(user, t) {
+		if action != lifecycle.TaskActionStatus {
+			steps = append(steps, string(action))
+			continue
+		}
+		for _, state := range service.TaskTargets(user, t) {
+			steps = append(steps, string(state))
+		}
+	}
+	return append(steps, stepComment)
+}
+
+// askComment is the button of a step: the next words are its comment. The press itself changes nothing, so it may be
+// repeated.
+func (h *handlers) askComment(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if len(args) < 2 {
+		return chat.Hint{Text: textStaleTask}
+	}
+	return h.askFor(ctx, r, args.Number(0), args[1])
+}
+
+func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step string) error {
+	found, err := h.tasks.Find(ctx, r.User, id)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(stepsOf(r.User, found), step) {
+		return h.showTask(ctx, r, id, "⚠️ "+h.whyNotOffered(ctx, r.User, found, step))
+	}
+
+	name := taskSteps[step].In(r.User.Language)
+	h.Show(ctx, r, chat.View{
+		Text: taskTitle(r.User.Language, found) + "\n\n" + r.Say(textAskComment, name),
+		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "t", id)),
+		Ask:  fmt.Sprintf("%s%d:%s:%s", askedComment, id, step, chat.Nonce()),
+	})
+	return nil
+}
+
+// takeComment takes what a person wrote as the comment that the menu has asked for. The question's nonce is the
+// idempotency key: the same words that come again, after a crash, do nothing again.
+func (h *handlers) takeComment(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	if r.Words == "" { // a picture, say: the question stands
+		return chat.Hint{Text: chat.TextOnlyWords}
+	}
+
+	asked := chat.Args(strings.Split(r.Conv.Ask, ":"))
+	if len(asked) != 4 {
+		return chat.Hint{Text: textStaleTask}
+	}
+
+	r.Message = r.Conv.MessageID
+	return h.doStep(ctx, r, asked.Number(1), asked[2], r.Words, "bot/"+asked[3])
+}
+
+// claim is /claim <task> <comment>; without a comment it asks for one.
+func (h *handlers) claim(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	first, comment := chat.FirstWord(r.Args)
+	id, ok := chat.ReadNumber(first)
+	if !ok {
+		return chat.Hint{Text: textClaimUsage}
+	}
+	if comment == "" {
+		return h.askFor(ctx, r, id, string(lifecycle.TaskActionClaim))
+	}
+	return h.doStep(ctx, r, id, string(lifecycle.TaskActionClaim), comment, r.Key())
+}
+
+// doStep takes a step with a task and shows what came of it.
+func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, comment, key string) error {
+	byRight, err := h.tasks.ByRight(ctx, r.User, id)
+	if err != nil {
+		return err
+	}
+	if err := h.perform(ctx, r.User, id, step, comment, key); err != nil {
+		return h.showRefusal(ctx, r, id, err)
+	}
+	if byRight {
+		r.Subject = "task/" + strconv.FormatInt(id, 10)
+	}
+
+	said := textStepDone
+	if step == stepComment {
+		said = textCommented
+	}
+
+	err = h.showTask(ctx, r, id, r.Say(said))
+	if fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been given back
+		h.Show(ctx, r, chat.View{Text: r.Say(said), Rows: chat.Rows(chat.Press(r.Say(labelReady), "tr", 0))})
+		return nil
+	}
+	return err
+}
+
+func (h *handlers) perform(ctx context.Context, user store.User, id int64, step, comment, key string) (err error) {
+	switch step {
+	case string(lifecycle.TaskActionClaim):
+		_, err = h.tasks.Claim(ctx, user, id, comment, key)
+	case string(lifecycle.TaskActionEscalate):
+		_, err = h.tasks.Escalate(ctx, user, id, comment, key)
+	case string(lifecycle.TaskActionTakeover):
+		_, err = h.tasks.Takeover(ctx, user, id, comment, key)
+	case stepComment:
+		_, err = h.tasks.Comment(ctx, user, id, comment, key)
+	default:
+		_, err = h.tasks.Status(ctx, user, id, lifecycle.TaskState(step), comment, key)
+	}
+	return err
+}
+
+// showRefusal shows the task with the reason why it did not take a step, which is an answer too. An error that says
+// nothing about the task is given back.
+func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, err error) error {
+	refusal := fault.As(err)
+	if refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound {
+		return err
+	}
+
+	found, err := h.tasks.Find(ctx, r.User, id)
+	if err != nil {
+		return err
+	}
+	h.Log.Info("bot: request refused", "user", chat.Pseudonym(r.From.ID), "update", r.Update, "code", refusal.Code)
+	return h.showTask(ctx, r, id, "⚠️ "+h.whyRefused(ctx, r.User, found, refusal.Code))
+}
+
+// whyNotOffered says why a step is not among those that a person may take.
+func (h *handlers) whyNotOffered(ctx context.Context, viewer store.User, t store.Task, step string) string {
+	claims := step == string(lifecycle.TaskActionClaim)
+	code := fault.InvalidTransition
+	switch {
+	case claims && t.HeldBy(viewer.ID) && t.State == lifecycle.TaskInProgress:
+		return textYoursAlready.In(viewer.Language)
+	case claims && t.HeldBy(viewer.ID):
+	case claims && t.AssigneeID != nil:
+		code = fault.TaskAlreadyClaimed
+	case t.State == lifecycle.TaskNew && len(t.OpenBlockers()) > 0:
+		code = fault.UnresolvedBlockers
+	}
+	return h.whyRefused(ctx, viewer, t, code)
+}
+
+// whyRefused says in plain words what a refusal means for a task as it is now.
+func (h *handlers) whyRefused(ctx context.Context, viewer store.User, t store.Task, code fault.Code) string {
+	open := t.OpenBlockers()
+	switch {
+	case code == fault.TaskAlreadyClaimed && t.AssigneeID != nil:
+		return textHeldBy.In(viewer.Language, h.newNames(viewer, t.WorkspaceID).of(ctx, t.AssigneeID))
+	case code == fault.UnresolvedBlockers && len(open) > 0:
+		return textStillBlocked.In(viewer.Language, numbers(viewer.Language, open))
+	}
+
+	if known, ok := taskFaults[code]; ok {
+		return known.In(viewer.Language)
+	}
+	return chat.FaultText(code).In(viewer.Language)
+}
+
+// numbers lists the numbers of tasks.
+func numbers(language string, ids []int64) string {
+	var shown []string
+	for _, id := range ids {
+		shown = append(shown, textTaskNumber.In(language, id))
+	}
+	return strings.Join(shown, ", ")
+}

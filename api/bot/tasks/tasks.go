@@ -1,0 +1,48 @@
+// Package tasks is what the bot offers of tasks: people list, claim and work on them, make new ones, and are notified of
+// what happens to theirs.
+package tasks
+
+import (
+	"context"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// Store is the record of tasks, workspaces and the names of their members.
+type Store interface {
+	LastWords(ctx context.Context, task int64, limit int) ([]store.StreamedEvent, error)
+	NameIn(ctx context.Context, viewer store.User, workspace, user int64) (string, error)
+	Unagreed(ctx context.Context, user int64, limit int) ([]store.Workspace, error)
+	Workspaces(ctx context.Context, member, after int64, limit int) ([]store.Workspace, error)
+}
+
+type handlers struct {
+	*chat.Sender
+	tasks *service.Tasks
+	store Store
+}
+
+// New gives the commands, buttons and notices of tasks. Plain words are the comment that the menu asks for.
+func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
+	h := &handlers{sender, tasks, record}
+	return chat.Part{
+		Commands: []chat.Command{
+			{Name: "task", About: aboutTask, Run: h.task},
+			{Name: "ready", About: aboutReady, Run: h.showReady},
+			{Name: "claim", About: aboutClaim, Run: h.claim},
+		},
+		Buttons: []chat.Button{
+			{Prefix: "t", Command: "task", Run: h.openTask},     // t:<task>
+			{Prefix: "tn", Command: "task", Run: h.openNotice},  // tn:<task>
+			{Prefix: "tm", Command: "task", Run: h.showMine},    // tm:<ids below this one; 0: the newest>
+			{Prefix: "tr", Command: "ready", Run: h.showReady},  // tr:<ids below this one; 0: the newest>
+			{Prefix: "ta", Command: "task", Run: h.askComment},  // ta:<task>:<step>
+			{Prefix: "tg", Command: "task", Run: h.agree},       // tg:<workspace>
+			{Prefix: "tw", Command: "task", Run: h.chooseSpace}, // tw:<workspace>:<nonce>
+		},
+		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
+		Notices: map[string]chat.FindNotice{store.TaskNotices: h.findNotice},
+	}
+}

@@ -1,0 +1,127 @@
+package tasks
+
+import (
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// What the commands about tasks are for, and how they are used.
+var (
+	aboutTask  = chat.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}
+	aboutReady = chat.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}
+	aboutClaim = chat.Text{"take a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}
+
+	textTaskUsage  = chat.Text{"Name the task by number, like this: /task 12. To make one: /task new Title", "Укажите номер задачи, например: /task 12. Новая задача: /task new Название"}
+	textClaimUsage = chat.Text{"Name the task by number and say a word, like this: /claim 12 I will do it", "Укажите номер задачи и напишите пару слов, например: /claim 12 сделаю я"}
+	textTitleSize  = chat.Text{"A title has %d to %d characters.", "В названии от %d до %d символов."}
+)
+
+// Labels of buttons.
+var (
+	labelComment  = chat.Text{"💬 Comment", "💬 Комментарий"}
+	labelOpenTask = chat.Text{"📌 Open #%d", "📌 Открыть №%d"}
+	labelClaimIt  = chat.Text{"✋ Claim #%d", "✋ Взять №%d"}
+	labelReady    = chat.Text{"🟢 Ready to claim", "🟢 Можно взять"}
+	labelAgree    = chat.Text{"🤝 I agree: %s", "🤝 Согласие: %s"}
+)
+
+// taskSteps name what can be done with a task: actions, and the statuses that it can be given.
+var taskSteps = map[string]chat.Text{
+	string(lifecycle.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
+	string(lifecycle.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
+	string(lifecycle.TaskActionTakeover): {"🛟 Take over", "🛟 Перехватить"},
+	string(lifecycle.TaskInProgress):     {"▶️ Work on it", "▶️ В работу"},
+	string(lifecycle.TaskDone):           {"✅ Done", "✅ Сделано"},
+	string(lifecycle.TaskBlocked):        {"⛔ Blocked", "⛔ Заблокирована"},
+	string(lifecycle.TaskNew):            {"↩️ Give back", "↩️ Вернуть"},
+	string(lifecycle.TaskCancelled):      {"🗑 Cancel it", "🗑 Отменить"},
+	stepComment:                          labelComment,
+}
+
+// taskStates name a task's state.
+var taskStates = map[lifecycle.TaskState]chat.Text{
+	lifecycle.TaskNew:        {"🆕 new", "🆕 новая"},
+	lifecycle.TaskInProgress: {"▶️ in progress", "▶️ в работе"},
+	lifecycle.TaskBlocked:    {"⛔ blocked", "⛔ заблокирована"},
+	lifecycle.TaskStuck:      {"⏰ stuck", "⏰ застряла"},
+	lifecycle.TaskDone:       {"✅ done", "✅ сделана"},
+	lifecycle.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
+}
+
+// taskPriorities name a task's priority; the usual one goes without saying.
+var taskPriorities = map[string]chat.Text{
+	store.PriorityLow:      {"low priority", "низкий приоритет"},
+	store.PriorityNormal:   {"normal priority", "обычный приоритет"},
+	store.PriorityHigh:     {"❗ high priority", "❗ высокий приоритет"},
+	store.PriorityCritical: {"🔥 critical", "🔥 критично"},
+}
+
+// The card of a task, and lists.
+var (
+	textTaskTitle    = chat.Text{"📌 #%d <b>%s</b>", "📌 №%d <b>%s</b>"}
+	textAssignee     = chat.Text{"Assignee: %s", "Исполнитель: %s"}
+	textCreator      = chat.Text{"Creator: %s", "Автор: %s"}
+	textDeadline     = chat.Text{"Deadline: %s", "Срок: %s"}
+	textReleaseAt    = chat.Text{"Free again: %s", "Снова свободна: %s"}
+	textBlockers     = chat.Text{"Comes after: %s", "Идёт после: %s"}
+	textTaskNumber   = chat.Text{"#%d", "№%d"}
+	textBlocker      = chat.Text{"#%d (%s)", "№%d (%s)"}
+	textLabels       = chat.Text{"Labels: %s", "Метки: %s"}
+	textPrivateTask  = chat.Text{"🔒 private", "🔒 личная"}
+	textLastComments = chat.Text{"<b>Last words</b>", "<b>Последнее</b>"}
+	textNobody       = chat.Text{"nobody", "никто"}
+	textYou          = chat.Text{"you", "вы"}
+	textSystem       = chat.Text{"the service", "сервис"}
+	textReadyTasks   = chat.Text{"<b>Ready to claim</b>", "<b>Можно взять</b>"}
+	textNoReady      = chat.Text{"Nothing can be claimed now.", "Сейчас взять нечего."}
+	textMyTasks      = chat.Text{"<b>Your tasks</b>", "<b>Ваши задачи</b>"}
+	textNoTasks      = chat.Text{"No task is yours: /ready", "У вас нет задач: /ready"}
+	textTaskLine     = chat.Text{"#%d %s — %s", "№%d %s — %s"}
+)
+
+// Being let into a workspace.
+var (
+	textAskAgree = chat.Text{
+		"You were let into “%s”. You may act in it, but others there see a number instead of your name, and you are told of no changes, until you agree.",
+		"Вас добавили в «%s». Работать там можно сразу, но пока вы не дали согласия, другие видят номер вместо вашего имени, а о переменах вам не сообщается.",
+	}
+	textAgreed = chat.Text{"You have agreed: %s", "Согласие дано: %s"}
+)
+
+// Acting on a task.
+var (
+	textAskComment   = chat.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
+	textStepDone     = chat.Text{"✅ So it is.", "✅ Готово."}
+	textCommented    = chat.Text{"✅ Your comment is there.", "✅ Комментарий добавлен."}
+	textTaskMade     = chat.Text{"✅ The task is made.", "✅ Задача создана."}
+	textStaleTask    = chat.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
+	textNotNow       = chat.Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
+	textChooseSpace  = chat.Text{"In which workspace is “%s” to be?", "В каком рабочем пространстве создать «%s»?"}
+	textNoSpace      = chat.Text{"You are in no workspace yet. Its owner lets you in by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Его владелец добавит вас по номеру: %d"}
+	textHeldBy       = chat.Text{"It is taken already: %s.", "Её уже взял(а) %s."}
+	textYoursAlready = chat.Text{"It is yours already.", "Она уже ваша."}
+	textStillBlocked = chat.Text{"Not yet, these are not done: %s.", "Ещё рано, не сделаны: %s."}
+)
+
+// taskFaults are faults that mean something else to a person when they are about a task.
+var taskFaults = map[fault.Code]chat.Text{
+	fault.InvalidTransition:  textNotNow,
+	fault.InsufficientAccess: {"You may not do this with the task.", "Вам нельзя делать это с задачей."},
+	fault.Validation:         {"The comment is too long.", "Слишком длинный комментарий."},
+}
+
+// Notices of a task's changes.
+var (
+	textNoticeGiven     = chat.Text{"🎁 %s gave you this task.", "🎁 %s поручает вам эту задачу."}
+	textNoticeClaimed   = chat.Text{"✋ %s took it.", "✋ %s берёт задачу."}
+	textNoticeEscalated = chat.Text{"🚨 %s escalated it: blocked.", "🚨 %s эскалирует: заблокирована."}
+	textNoticeTaken     = chat.Text{"🛟 %s took it over.", "🛟 %s перехватывает задачу."}
+	textNoticeExpired   = chat.Text{"⏰ Its deadline has passed. It was %s and is stuck now.", "⏰ Срок вышел. Была: %s, теперь застряла."}
+	textNoticeStatus    = chat.Text{"%s: %s → %s", "%s: %s → %s"}
+	textNoticeComment   = chat.Text{"💬 %s wrote:", "💬 %s пишет:"}
+	textNoticeReady     = chat.Text{"🟢 All that it waited for is done: you can begin.", "🟢 Всё, чего она ждала, сделано: можно начинать."}
+	textNoticeReleased  = chat.Text{"↩️ It was stuck for long and is free for others now.", "↩️ Долго была застрявшей и теперь свободна для других."}
+	textNoticeMore      = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
+)

@@ -1,0 +1,148 @@
+package transactions
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// transactionsShown is how many transactions /tx lists of each kind that needs somebody.
+const transactionsShown = 5
+
+// showTransaction is /tx <hash>, and the button of a transaction. Without a hash it lists those that need somebody.
+func (h *handlers) showTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if r.Args == "" && len(args) == 0 {
+		return h.listTransactions(ctx, r)
+	}
+
+	t, err := h.find(ctx, r, args)
+	if err != nil {
+		return err
+	}
+	h.Reply(ctx, r, transactionView(r.User.Language, t))
+	return nil
+}
+
+// find finds the transaction of a button, or the one whose hash stands behind the command. The audit log names it.
+func (h *handlers) find(ctx context.Context, r *chat.Request, args chat.Args) (store.Transaction, error) {
+	hash := strings.ToLower(r.Args)
+	if len(args) > 0 {
+		hash = unpackHash(args[0])
+	}
+
+	t, err := h.transactions.Find(ctx, hash)
+	if err == nil {
+		r.Subject = "transaction/" + t.Hash
+	}
+	return t, err
+}
+
+// listTransactions lists the transactions that need an administrator.
+func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error {
+	var needy []store.Transaction
+	for _, filter := range []store.TransactionFilter{
+		{NeedsReview: true}, {StuckFor: h.transactions.StuckAfter}, {Owed: true}, {MayRetry: true},
+	} {
+		filter.Limit = transactionsShown
+		found, err := h.transactions.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+
+		for _, t := range found {
+			listed := slices.ContainsFunc(needy, func(other store.Transaction) bool { return other.Hash == t.Hash })
+			if !listed {
+				needy = append(needy, t)
+			}
+		}
+	}
+
+	v := chat.View{Text: r.Say(textTransactions)}
+	for _, t := range needy {
+		label := fmt.Sprintf("%.8s %s", t.Hash, r.Say(transactionStates[t.State]))
+		v.Rows = append(v.Rows, chat.Press(label, "xt", packHash(t.Hash)))
+	}
+	if len(needy) == 0 {
+		v.Text = r.Say(textNoTransactions)
+	}
+
+	h.Post(ctx, r.Chat, v)
+	return nil
+}
+
+// askRetry is /retry <hash>, and its button. Money may move, so it only asks whether that is meant.
+func (h *handlers) askRetry(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if r.Args == "" && len(args) == 0 {
+		return chat.Hint{Text: textRetryUsage}
+	}
+
+	t, err := h.find(ctx, r, args)
+	if err != nil {
+		return err
+	}
+
+	v := transactionView(r.User.Language, t)
+	if mayRetry(t) {
+		v.Text += "\n\n" + r.Say(textRetryQuestion)
+		v.Rows = chat.Rows(
+			chat.Press(r.Say(labelRetryYes), "xy", packHash(t.Hash), t.Attempt),
+			chat.Press(r.Say(labelRetryNo), "xt", packHash(t.Hash)),
+		)
+	} else {
+		v.Text += "\n\n" + r.Say(textNoRetry)
+	}
+	h.Reply(ctx, r, v)
+	return nil
+}
+
+// retryTransaction is the answer yes. It is meant for one attempt: pressed again, or late, it changes nothing.
+func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
+	t, err := h.find(ctx, r, args)
+	if err != nil {
+		return err
+	}
+
+	if attempt := args.Number(1); int64(t.Attempt) == attempt {
+		key := fmt.Sprintf("bot/retry/%s/%d", t.Hash, attempt)
+		if _, err = h.transactions.Retry(ctx, r.User, t.Hash, "", key); err != nil {
+			return err
+		}
+		if t, err = h.transactions.Find(ctx, t.Hash); err != nil {
+			return err
+		}
+		r.Note = r.Say(textRetried)
+	}
+
+	h.Reply(ctx, r, transactionView(r.User.Language, t))
+	return nil
+}
+
+func mayRetry(t store.Transaction) bool {
+	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry)
+}
+
+// packHash writes a hash for a button, in base64: in hex it would fill the button's data alone.
+func packHash(hash string) string {
+	raw, err := hex.DecodeString(hash)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// unpackHash reads a hash from a button; "" when it is none.
+func unpackHash(packed string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(packed)
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(raw)
+}

@@ -1,0 +1,62 @@
+package transactions
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+)
+
+// findNotice finds the transaction that a notice to the recipient of the Stars is about.
+func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+	t, err := h.transactions.Find(ctx, n.EntityID)
+	if err == nil && (t.UserID == nil || *t.UserID != viewer.ID) {
+		err = fault.New(fault.TransactionNotFound, "the viewer is not the recipient")
+	}
+
+	return func(_ context.Context, _ store.Notice, events []store.StreamedEvent) chat.View {
+		return chat.View{Text: noticeText(viewer.Language, t, events[len(events)-1])} // earlier events are outdated
+	}, err
+}
+
+// smallTransferNotice tells of a transfer below the minimum, which is no order.
+func smallTransferNotice(_ context.Context, viewer store.User, _ store.Notice) (chat.DrawNotice, error) {
+	return func(context.Context, store.Notice, []store.StreamedEvent) chat.View {
+		return chat.View{Text: textTransferTooSmall.In(viewer.Language)}
+	}, nil
+}
+
+func noticeText(language string, t store.Transaction, event store.StreamedEvent) string {
+	if lifecycle.TransactionState(event.To) == lifecycle.TransactionProcessed {
+		return textStarsBought.In(language, t.Stars, t.Username)
+	}
+
+	message := cmp.Or(t.ErrorMessage, event.Comment)
+	goesOn := t.NextRetry() != nil || t.State == lifecycle.TransactionProcessing
+	next := textMoneyWaits
+	switch {
+	case event.Type == lifecycle.TransactionGivenUp:
+		next = textGivenUp
+	case event.Type == lifecycle.TransactionFailure && goesOn:
+		next = textTriedAgain
+	case t.RefundDueNano > 0:
+		next = textMoneyBack
+	case event.Type == lifecycle.TransactionResolved || t.ErrorClass == lifecycle.NonRetryable:
+		next = textMoneyAsk
+	}
+
+	failed := textStarsNotBought.In(language, gram(language, t.AmountNano), t.Username)
+	return strings.Join([]string{failed, failureReason(language, message), next.In(language)}, "\n")
+}
+
+// failureReason says in plain words why Stars were not bought.
+func failureReason(language, message string) string {
+	if known, ok := failureTexts[message]; ok {
+		return known.In(language)
+	}
+	return textStarsTrouble.In(language)
+}

@@ -1,0 +1,34 @@
+// Package transactions is what the bot offers of transactions: people learn how to buy Stars and are notified of what
+// became of their transfers; administrators look at transactions and retry them.
+package transactions
+
+import (
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+type handlers struct {
+	*chat.Sender
+	transactions *service.Transactions
+}
+
+// New gives the commands, buttons and notices of transactions.
+func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
+	h := &handlers{sender, transactions}
+	return chat.Part{
+		Commands: []chat.Command{
+			{Name: "stars", About: aboutStars, Run: h.showStars},
+			{Name: "tx", About: aboutTx, Admin: true, Run: h.showTransaction},
+			{Name: "retry", About: aboutRetry, Admin: true, Run: h.askRetry},
+		},
+		Buttons: []chat.Button{
+			{Prefix: "xt", Command: "tx", Run: h.showTransaction},     // xt:<transaction>
+			{Prefix: "xr", Command: "retry", Run: h.askRetry},         // xr:<transaction>
+			{Prefix: "xy", Command: "retry", Run: h.retryTransaction}, // xy:<transaction>:<attempt>
+		},
+		Notices: map[string]chat.FindNotice{
+			store.TransactionNotices: h.findNotice, store.SmallTransferNotices: smallTransferNotice,
+		},
+	}
+}
