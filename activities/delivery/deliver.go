@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/mymmrac/telego"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
@@ -27,6 +26,34 @@ import (
 	"stagecoach/internal/yandex"
 )
 
+// Store is what the activities need of the record.
+type Store interface {
+	JobByID(ctx context.Context, id int64) (store.Job, error)
+	ChangeJob(ctx context.Context, id int64, decide func(*store.JobWalk) error) (store.Job, error)
+	BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
+	MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (ours bool, err error)
+
+	SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error)
+	SaveSentFile(ctx context.Context, f store.SentFile) error
+	ForgetSentFile(ctx context.Context, fileID string) error
+
+	RaiseAlert(ctx context.Context, kind string) error
+	ResolveAlert(ctx context.Context, kind string) error
+}
+
+// Telegram is where files go.
+type Telegram interface {
+	SendDocument(ctx context.Context, params *telego.SendDocumentParams) (*telego.Message, error)
+}
+
+// Temporal tells a workflow how its attempt stands, and an attempt whether an operator has reset it.
+type Temporal interface {
+	SignalWorkflow(ctx context.Context, workflowID, runID, name string, arg any) error
+	DescribeWorkflowExecution(
+		ctx context.Context, workflowID, runID string,
+	) (*workflowservice.DescribeWorkflowExecutionResponse, error)
+}
+
 // Storage is where files come from.
 type Storage interface {
 	Stat(ctx context.Context, path string) (yandex.Item, error)
@@ -36,10 +63,10 @@ type Storage interface {
 // Activities carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole
 // attempt.
 type Activities struct {
-	Store    *store.Store
+	Store    Store
 	Storage  Storage
-	Telegram *telego.Bot
-	Temporal client.Client
+	Telegram Telegram
+	Temporal Temporal
 	Spool    *Spool // nil: stream
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
@@ -183,7 +210,7 @@ func (r *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 		return r.handOver(ctx, fault.PausedByOperator)
 	case errors.Is(cause, activity.ErrActivityReset):
 		return r.handOver(ctx, fault.ResetByOperator)
-	case isNotFound(cause) && r.wasReset(ctx):
+	case temporalio.IsNotFound(cause) && r.wasReset(ctx):
 		return r.handOver(ctx, fault.ResetByOperator)
 	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try goes on
 		r.putBack(ctx, fault.WorkerLost, 0)
@@ -191,12 +218,6 @@ func (r *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 
 	r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
 	return Receipt{}, ctx.Err()
-}
-
-// isNotFound says whether Temporal has ended the attempt, or does not know the workflow any more.
-func isNotFound(err error) bool {
-	_, unknown := errors.AsType[*serviceerror.NotFound](err)
-	return unknown
 }
 
 // wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a

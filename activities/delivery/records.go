@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 )
 
-// Records writes what workflows decide.
-type Records struct {
-	Store      *store.Store
-	Deliveries *service.Deliveries
+// Finisher ends live jobs. It is service.Deliveries.
+type Finisher interface {
+	Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error)
 }
+
+// Records writes what the workflows decide.
+type Records struct{ Deliveries Finisher }
 
 // FinishJob ends a live job. A repeated or late call changes nothing.
 func (r *Records) FinishJob(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {

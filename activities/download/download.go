@@ -11,15 +11,42 @@ import (
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 )
 
+// Store is what the activities need of the record.
+type Store interface {
+	DownloadByID(ctx context.Context, id int64) (store.Download, error)
+	ChangeDownload(ctx context.Context, id int64, decide func(*store.DownloadWalk) error) (store.Download, error)
+
+	DownloadFile(ctx context.Context, id int64) ([]byte, error)
+	SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
+	PlaceDownload(ctx context.Context, id int64, savePath string) error
+	MarkDownloadAdded(ctx context.Context, id int64) error
+	NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (store.DownloadTrouble, error)
+
+	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
+	MarkDownloadFound(ctx context.Context, id int64) error
+	MarkDownloadResumed(ctx context.Context, id int64) error
+
+	BeginDownloadRemoval(ctx context.Context, id int64) error
+	NoteDownloadCancelError(ctx context.Context, id int64, code string) error
+	DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error)
+
+	RaiseAlert(ctx context.Context, kind string) error
+	ResolveAlert(ctx context.Context, kind string) error
+}
+
+// Mover makes transitions. It is service.Downloads.
+type Mover interface {
+	Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error)
+}
+
 // Activities does for the workflows of downloads what touches qBittorrent and the record.
 type Activities struct {
-	Store    *store.Store
-	Jobs     *service.Downloads
+	Store    Store
+	Jobs     Mover
 	Torrents *qbittorrent.Client
 	Fetcher  *fetch.Fetcher
 	Log      *slog.Logger

@@ -29,12 +29,13 @@ import (
 // rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
 type rig struct {
 	*Activities
-	t    *testing.T
-	url  string
-	qb   *torrentsim.QBittorrent
-	seed *torrentsim.WebSeed
-	book store.Book
-	env  *testsuite.TestActivityEnvironment
+	Store *store.Store // the whole record, where Activities has a part of it
+	t     *testing.T
+	url   string
+	qb    *torrentsim.QBittorrent
+	seed  *torrentsim.WebSeed
+	book  store.Book
+	env   *testsuite.TestActivityEnvironment
 }
 
 func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
@@ -50,6 +51,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	s.seed, err = torrentsim.StartWebSeed("127.0.0.1:0")
 	s.must(err)
 	t.Cleanup(func() { _ = s.seed.Close() })
+	s.Store = record
 	s.Activities = &Activities{
 		Store: record, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{

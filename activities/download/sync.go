@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
@@ -16,12 +15,27 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
+// SyncStore is what the watcher needs of the record.
+type SyncStore interface {
+	OnlySync(ctx context.Context, loop func(context.Context) error) (held bool, err error)
+	NotePoll(ctx context.Context, restarted bool, gap time.Duration) error
+	NotePollFailure(ctx context.Context, code string) error
+
+	WatchedDownloads(ctx context.Context, after int64, limit int) ([]store.WatchedDownload, error)
+	EndedDownloads(ctx context.Context, ids []int64) ([]store.EndedDownload, error)
+	SaveDownloadProgress(ctx context.Context, seen []store.DownloadProgress) (written int64, err error)
+	MarkDownloadsTold(ctx context.Context, told []store.DownloadTold) error
+
+	RaiseAlert(ctx context.Context, kind string) error
+	ResolveAlert(ctx context.Context, kind string) error
+}
+
 // Sync watches over all active downloads: it polls qBittorrent with one request whatever their number, writes
 // their progress into the record, and signals those workflows whose torrent has changed state.
 type Sync struct {
-	Store    *store.Store
+	Store    SyncStore
 	Torrents *qbittorrent.Client
-	Temporal client.Client
+	Temporal temporalio.Signaler
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Settings SyncSettings

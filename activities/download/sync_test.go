@@ -52,12 +52,14 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 type watcher struct {
 	*rig
 	*Sync
-	ears *ears
+	Store *store.Store // rig's
+	ears  *ears
 }
 
 func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	t.Helper()
 	w := &watcher{rig: newRig(t, o), ears: &ears{}}
+	w.Store = w.rig.Store
 	w.Sync = &Sync{
 		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
 		Log: slog.New(slog.DiscardHandler),

@@ -2,13 +2,11 @@ package download
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"sync"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/lifecycle"
@@ -178,7 +176,7 @@ func (s *Sync) tell(ctx context.Context, all []news) int {
 				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
 			})
 			if err != nil {
-				if _, gone := errors.AsType[*serviceerror.NotFound](err); !gone && ctx.Err() == nil {
+				if !temporalio.IsNotFound(err) && ctx.Err() == nil {
 					s.Log.Warn("download not told", "download", n.job.ID, "error", err)
 				}
 				return nil

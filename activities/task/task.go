@@ -3,11 +3,7 @@ package task
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -16,10 +12,21 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
+// Store is what the activities need of the record.
+type Store interface {
+	TaskByID(ctx context.Context, viewer, id int64) (store.Task, error)
+	FactsOfTask(ctx context.Context, id, userID int64) (store.TaskContext, error)
+	WaitingDependents(ctx context.Context, id int64) ([]store.Task, error)
+	WriteTask(ctx context.Context, w store.TaskWrite) (store.TaskSnapshot, error)
+	StartTaskClock(
+		ctx context.Context, id, version int64, requestID string, at time.Time,
+	) (store.TaskSnapshot, error)
+}
+
 // Activities reads and writes the record for the workflows of tasks, and lets one tell others.
 type Activities struct {
-	Store    *store.Store
-	Temporal client.Client
+	Store    Store
+	Temporal temporalio.Signaler
 	Metrics  *metrics.Metrics
 }
 
@@ -129,9 +136,9 @@ func (t *Activities) TellDependents(ctx context.Context, taskID int64) error {
 	}
 
 	for _, task := range waiting {
-		err := t.Temporal.SignalWorkflow(ctx, task.WorkflowID(), "", lifecycle.TaskUnblockedSignal, nil)
-		if _, absent := errors.AsType[*serviceerror.NotFound](err); err != nil && !absent {
-			return err // whoever was told already is told again, which changes nothing
+		err := temporalio.SignalRunning(ctx, t.Temporal, task.WorkflowID(), lifecycle.TaskUnblockedSignal, nil)
+		if err != nil {
+			return err // the next try signals all of them again, which changes nothing
 		}
 	}
 	return nil

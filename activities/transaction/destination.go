@@ -7,10 +7,15 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
+// DestinationStore keeps what became of money that was paid.
+type DestinationStore interface {
+	SettleDestination(ctx context.Context, id int64, d store.Destination) (store.PaymentRef, error)
+}
+
 // settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
 // refund is the setting.
 func settleDestination(
-	ctx context.Context, chain *toncenter.Client, record *store.Store, payment store.Payment, refund bool,
+	ctx context.Context, chain *toncenter.Client, record DestinationStore, payment store.Payment, refund bool,
 ) (store.PaymentRef, error) {
 	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
 		return payment.Ref(), nil

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
@@ -24,14 +22,34 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
+// MonitorStore is what the monitor needs of the record.
+type MonitorStore interface {
+	DestinationStore
+	WalletByAddress(ctx context.Context, address string) (store.Wallet, error)
+	OpenWallet(ctx context.Context, address string, start store.WalletStart) (store.Wallet, error)
+	IngestChain(
+		ctx context.Context, wallet string, page []store.ChainTransaction, head time.Time,
+	) (store.Ingested, error)
+	SignedUntil(ctx context.Context, wallet string) (*time.Time, error)
+	AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]store.Payment, error)
+
+	WakesOf(ctx context.Context, wallet string) store.Wakes
+	UntoldOf(ctx context.Context, wallet string, limit int) (store.Untold, error)
+	MarkTurnTold(ctx context.Context, turn store.QueueEntry) error
+	MarkSettledTold(ctx context.Context, paymentID int64) error
+
+	RaiseAlert(ctx context.Context, kind string) error
+	SetAlerts(ctx context.Context, raise, resolve []string) error
+}
+
 // Monitor follows the wallet's history on the chain and tells the workflows of transactions what it means to them.
 type Monitor struct {
-	Store     *store.Store
+	Store     MonitorStore
 	Wallet    ton.Address
 	Chain     *toncenter.Client
 	TopUpFrom []ton.Address // whose transfers are no orders
 	Settings  Settings
-	Temporal  client.Client
+	Temporal  temporalio.Signaler
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
 	// Start starts a transaction's workflow and remembers that it did.
@@ -416,9 +434,9 @@ func (m *Monitor) settleAbandoned(ctx context.Context) error {
 // signal tells a workflow to look at the record. One that does not run looks when it is started again.
 func (m *Monitor) signal(ctx context.Context, hash, name string, told func() error) error {
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
-		return m.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", name, nil)
+		return temporalio.SignalRunning(ctx, m.Temporal, lifecycle.TransactionID(hash), name, nil)
 	})
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
+	if err != nil {
 		return err
 	}
 	return told()

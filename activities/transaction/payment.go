@@ -19,10 +19,45 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
+// PaymentStore is what the payment activities need of the record.
+type PaymentStore interface {
+	DestinationStore
+	TransactionByHash(ctx context.Context, hash string) (store.Transaction, error)
+	SnapshotOfTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	SaveQuote(ctx context.Context, q store.Quote) (store.TransactionSnapshot, error)
+	FinishTransaction(ctx context.Context, hash string, attempt int) (store.TransactionSnapshot, error)
+
+	LivePayment(ctx context.Context, hash string, kind store.PaymentKind) (*store.Payment, error)
+	SignPayment(
+		ctx context.Context, want store.PaymentOrder, limits store.Limits, sign func(seqno uint32) (store.Signed, error),
+	) (store.Payment, error)
+	MarkPaymentSent(ctx context.Context, id int64) error
+	WakeForPayment(ctx context.Context, wallet string) error
+	KeepDust(ctx context.Context, hash string, least int64) (store.TransactionSnapshot, error)
+	ReviewRefund(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+
+	CheckLimits(ctx context.Context, hash string, kind store.PaymentKind, nano int64, limits store.Limits) error
+	Switches(ctx context.Context) ([]store.Switch, error)
+	Hold(ctx context.Context, reason string, retryAt time.Time) error
+
+	LeaveQueue(ctx context.Context, hash string, kind store.PaymentKind) error
+	YieldTurn(ctx context.Context, hash string, kind store.PaymentKind) error
+	ReturnTurn(ctx context.Context, hash string, kind store.PaymentKind) error
+	DeferTurn(ctx context.Context, hash string, kind store.PaymentKind, until time.Time) error
+	AnyDeferred(ctx context.Context) (bool, error)
+
+	DepositOf(ctx context.Context, hash string) (store.Deposit, error)
+	ConfirmDeposit(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	DisputeDeposit(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+
+	RaiseAlert(ctx context.Context, kind string) error
+	SetAlerts(ctx context.Context, raise, resolve []string) error
+}
+
 // PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what
 // they buy. Without a Wallet it leaves every order where it is.
 type PaymentActivities struct {
-	Store    *store.Store
+	Store    PaymentStore
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
 	Second   *SecondSource // nil: no deposit is checked

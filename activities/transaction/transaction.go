@@ -10,18 +10,45 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 )
 
+// Store is what the activities need of the record.
+type Store interface {
+	UserByID(ctx context.Context, id int64) (store.User, error)
+	TransactionByHash(ctx context.Context, hash string) (store.Transaction, error)
+	SnapshotOfTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+
+	LockTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	EnterQueue(ctx context.Context, hash string, kind store.PaymentKind) (store.QueueEntry, error)
+	SaveQuote(ctx context.Context, q store.Quote) (store.TransactionSnapshot, error)
+	RetryTransaction(ctx context.Context, r store.TransactionRequest) (store.TransactionSnapshot, error)
+	ResolveTransaction(
+		ctx context.Context, r store.TransactionRequest, outcome lifecycle.TransactionState, message string,
+	) (store.TransactionSnapshot, error)
+	ReviewTransaction(
+		ctx context.Context, hash string, attempt int, reason string,
+	) (store.TransactionSnapshot, error)
+	WriteOffRefund(ctx context.Context, r store.TransactionRequest) (store.TransactionSnapshot, error)
+
+	MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error)
+	RaiseAlert(ctx context.Context, kind string) error
+}
+
+// Orders ends tries to buy. It is service.Transactions.
+type Orders interface {
+	Fail(ctx context.Context, hash string, attempt int, failure *stars.Failure) (store.TransactionSnapshot, error)
+	Stop(ctx context.Context, hash string, failure *stars.Failure) (store.TransactionSnapshot, error)
+}
+
 // Activities reads and writes the record for the workflows of transactions. Every method answers where the record
 // stands then: a repeated or late call changes nothing and tells the same.
 type Activities struct {
-	Store    *store.Store
+	Store    Store
 	Settings Settings
-	Orders   *service.Transactions
+	Orders   Orders
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 }

@@ -76,7 +76,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
 	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}
-	y.records = &delivery.Records{Store: y.store, Deliveries: y.deliveries}
+	y.records = &delivery.Records{Deliveries: y.deliveries}
 
 	chat := int64(7)
 	y.user, err = y.store.CreateUser(

@@ -44,7 +44,7 @@ func (p process) parts() (all parts, err error) {
 	}
 
 	deliveries := p.Deliveries()
-	all.records = &delivery.Records{Store: p.Store, Deliveries: deliveries}
+	all.records = &delivery.Records{Deliveries: deliveries}
 	all.tasks = &task.Activities{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics}
 	all.downloads, all.downloadSync = p.downloadActivities()
 	all.reconciler = p.reconciler(service.Workloads(deliveries, p.Tasks(), p.Downloads(), all.orders))
